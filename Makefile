@@ -1,0 +1,89 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+
+PYTHON ?= python3
+PYTEST_WORKERS ?= 2
+BIN := .venv/bin
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce oldest clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/.package  ## Shorten the rules of a tree on built-in data, with reasons
+	@$(BIN)/secateur simplify
+
+test: lint types pytest bench-quick  ## Everything that must pass: lint, types, tests, doctests, quick benchmark
+
+check: test  ## The same as test
+
+lint: .venv/.dev  ## Look for mistakes and unformatted code (ruff)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/.dev  ## Format the code and repair what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: .venv/.dev  ## Check the types (mypy)
+	$(BIN)/mypy
+
+pytest: .venv/.dev  ## Only the tests and doctests
+	$(BIN)/pytest -q -n $(PYTEST_WORKERS)
+
+doctest: .venv/.dev  ## Only the examples in docstrings
+	$(BIN)/pytest -q src
+
+bench: .venv/.dev  ## Check the answers, then time them
+	$(BIN)/python -m benchmarks.run
+
+bench-quick: .venv/.dev  ## The benchmarks on small data, in seconds
+	$(BIN)/python -m benchmarks.run --quick
+
+reproduce: .venv/.package  ## Recompute the paper's deterministic table and compare every cell
+	$(BIN)/secateur reproduce deterministic
+
+oldest: .venv-oldest/.dev  ## The tests with the lowest supported dependencies (Python 3.11 or 3.12)
+	.venv-oldest/bin/pytest -q -n $(PYTEST_WORKERS) -W default::DeprecationWarning  # old releases use what newer ones deprecate
+
+clean:  ## Delete the virtual environments, caches and build results
+	rm -rf .venv .venv-oldest build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +
+
+# One empty file per finished step: a step that failed runs again, and a change of pyproject.toml installs again.
+
+.venv/.python:
+	@$(call need_python,(3, 11),(4, 0),3.11 or newer)
+	@echo "Creating .venv"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.package: .venv/.python pyproject.toml
+	@echo "Installing secateur into .venv (the first time takes a minute)"
+	@$(BIN)/python -m pip install -qq --editable .
+	@touch $@
+
+.venv/.dev: .venv/.package
+	@echo "Installing the development tools into .venv"
+	@$(BIN)/python -m pip install -qq --editable '.[dev]'
+	@touch $@
+
+# The lower bounds of pyproject.toml, pinned.
+.venv-oldest/.dev: pyproject.toml
+	@$(call need_python,(3, 11),(3, 13),3.11 or 3.12 for its oldest dependencies)
+	@echo "Installing the oldest supported dependencies into .venv-oldest"
+	@$(PYTHON) -m venv --clear .venv-oldest
+	@.venv-oldest/bin/python -c 'import tomllib; \
+	project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	extras = project["optional-dependencies"]; \
+	bounds = project["dependencies"] + extras["pandas"] + extras["polars"]; \
+	print("\n".join(bounds).replace(">=", "=="))' > .venv-oldest/constraints.txt
+	@.venv-oldest/bin/python -m pip install -qq --constraint .venv-oldest/constraints.txt --editable '.[dev]'
+	@touch $@
+
+# $(call need_python,first version,first version that is too new,what a person should have)
+need_python = $(PYTHON) -c 'import sys; sys.exit(not $(1) <= sys.version_info[:2] < $(2))' 2>/dev/null || { \
+	echo "secateur needs Python $(3); $(PYTHON) is:" "$$($(PYTHON) --version 2>&1)." \
+	"Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }

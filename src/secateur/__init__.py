@@ -1,0 +1,97 @@
+"""secateur: short rules from decision trees, without making them lie."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from secateur import datasets
+    from secateur.adapters import from_model
+    from secateur.audit import Audit
+    from secateur.diagnosis import Diagnosis, DiagnosisRow, diagnose
+    from secateur.errors import (
+        FormatError,
+        InputError,
+        InvalidTreeError,
+        ParameterError,
+        SecateurError,
+        UnsupportedModelError,
+    )
+    from secateur.explain import Explanation
+    from secateur.methods import METHODS
+    from secateur.reading import Condition
+    from secateur.reasons import Reason
+    from secateur.rules import Rule, RuleSet
+    from secateur.simplification import simplify
+    from secateur.tree import Tree, check_tree
+    from secateur.tree_builder import TreeBuilder
+    from secateur.verify import Verification
+
+__all__ = [
+    "Audit",
+    "Condition",
+    "Diagnosis",
+    "DiagnosisRow",
+    "Explanation",
+    "FormatError",
+    "InputError",
+    "InvalidTreeError",
+    "METHODS",
+    "ParameterError",
+    "Reason",
+    "Rule",
+    "RuleSet",
+    "SecateurError",
+    "Tree",
+    "TreeBuilder",
+    "UnsupportedModelError",
+    "Verification",
+    "check_tree",
+    "datasets",
+    "diagnose",
+    "from_model",
+    "simplify",
+]
+
+# Public names are loaded when they are first asked for, so that `import secateur` stays cheap.
+_HOME = {
+    "METHODS": "methods",
+    "Audit": "audit",
+    "Condition": "reading",
+    "Diagnosis": "diagnosis",
+    "DiagnosisRow": "diagnosis",
+    "Explanation": "explain",
+    "FormatError": "errors",
+    "InputError": "errors",
+    "InvalidTreeError": "errors",
+    "ParameterError": "errors",
+    "Reason": "reasons",
+    "Rule": "rules",
+    "RuleSet": "rules",
+    "SecateurError": "errors",
+    "Tree": "tree",
+    "TreeBuilder": "tree_builder",
+    "UnsupportedModelError": "errors",
+    "Verification": "verify",
+    "check_tree": "tree",
+    "diagnose": "diagnosis",
+    "from_model": "adapters",
+    "simplify": "simplification",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("secateur.datasets")
+    if name not in _HOME:
+        raise AttributeError(f"module 'secateur' has no attribute {name!r}")
+    value = getattr(import_module(f"secateur.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,77 @@
+"""Models of other libraries to :class:`secateur.Tree`; one library a file, imported only when its model comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from secateur.errors import ParameterError, UnsupportedModelError
+from secateur.tree import Tree, check_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["from_model"]
+
+# Top-level package of the model's class -> module with a `read_model(model, X, accepts_missing)`.
+ADAPTERS = {"sklearn": "secateur.adapters.scikit_learn"}
+
+
+def from_model(
+    model: Any,
+    X: Any = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    accepts_missing: bool | None = None,
+) -> Tree:
+    """Read a fitted tree of a supported library into a :class:`Tree`.
+
+    Parameters
+    ----------
+    model : fitted tree or Tree
+        A :class:`Tree` is returned as it is, but for the names.
+    X : array-like or data frame of shape (n_rows, n_features), default=None
+        Training rows; only used to tell whether the tree was fitted with missing values.
+    feature_names, class_names : sequence of str, default=None
+        How columns and classes read, where the model does not say.
+    accepts_missing : bool, default=None
+        Whether the tree takes NaN; by default what the model and the rows show (see ``docs/tree-format.md``).
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
+    <Tree: 3 leaves, depth 2, 4 features, classes 0, 1, 2>
+    """
+    tree = model if isinstance(model, Tree) else _read(model, X, accepts_missing)
+    if feature_names is not None:
+        names = tuple(str(name) for name in feature_names)
+        if tree.feature_names is not None and names != tree.feature_names:
+            raise ParameterError(
+                "The model already names its columns, and feature_names differs from them. Leave feature_names out."
+            )
+        tree = replace(tree, feature_names=names)
+    if class_names is not None:
+        tree = replace(tree, class_names=tuple(str(name) for name in class_names))
+    check_tree(tree)
+    return tree
+
+
+def _read(model: Any, X: Any, accepts_missing: bool | None) -> Tree:
+    for ancestor in type(model).__mro__:
+        adapter = ADAPTERS.get(ancestor.__module__.split(".")[0])
+        if adapter is not None:
+            tree: Tree = import_module(adapter).read_model(model, X, accepts_missing)
+            return tree
+    raise UnsupportedModelError(
+        f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "
+        "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json."
+    )

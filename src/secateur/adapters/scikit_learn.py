@@ -1,0 +1,98 @@
+"""scikit-learn DecisionTreeClassifier and ExtraTreeClassifier -> Tree.
+
+Comparison: float32(x) <= float64 threshold. ``tree_.value`` holds class fractions, so counts are fractions times the
+node's weight. ``tree_.missing_go_to_left`` is filled even where no NaN was seen (with the larger child), and nothing
+records whether NaN was seen at all; ``_was_fitted_with_missing`` infers it. With ``monotonic_cst`` the fractions are
+clipped to keep the order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import UnsupportedModelError
+from secateur.rows import frame_columns, holds_missing
+from secateur.tree import Tree, make_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["read_model"]
+
+SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+
+
+def read_model(model: Any, X: Any, accepts_missing: bool | None) -> Tree:
+    """Read a fitted classification tree, or say why it cannot be read."""
+    _check_supported(model)
+    source = model.tree_
+    leaf = source.children_left < 0
+    fractions = source.value[:, 0, :]
+    takes_missing = _was_fitted_with_missing(model, X) if accepts_missing is None else accepts_missing
+    names = getattr(model, "feature_names_in_", None)
+    signs = model.monotonic_cst
+    return make_tree(
+        children_left=source.children_left,
+        children_right=source.children_right,
+        feature=source.feature,
+        threshold=source.threshold,
+        missing_left=source.missing_go_to_left.astype(bool),
+        leaf_class=np.where(leaf, fractions.argmax(axis=1), -1),
+        counts=_class_counts(source, fractions),
+        classes=model.classes_.tolist(),
+        n_features=int(model.n_features_in_),
+        accepts_missing=takes_missing,
+        feature_names=None if names is None else names.tolist(),
+        dtype="float32",
+        monotone=signs if signs is not None and np.any(signs) else None,
+    )
+
+
+def _check_supported(model: Any) -> None:
+    found = type(model).__qualname__
+    known = {
+        ancestor.__qualname__ for ancestor in type(model).__mro__ if ancestor.__module__.startswith("sklearn.tree")
+    }
+    if not known & set(SUPPORTED):
+        hint = (
+            "Regression trees have no classes."
+            if any("Regressor" in name for name in (*known, found))
+            else ("Pass a single fitted tree, for example one of a forest's estimators_ or a pipeline's last step.")
+        )
+        raise UnsupportedModelError(f"Expected a {' or '.join(SUPPORTED)}, found {found}. {hint}")
+    if not hasattr(model, "tree_"):
+        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
+    if model.n_outputs_ != 1:
+        raise UnsupportedModelError(
+            f"This {found} predicts {model.n_outputs_} outputs, but a rule has one class. Fit one tree for each output."
+        )
+
+
+def _class_counts(source: Any, fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+    counts: NDArray[np.float64] = fractions * source.weighted_n_node_samples[:, None]
+    unweighted = np.array_equal(source.n_node_samples, source.weighted_n_node_samples)
+    whole = np.rint(counts)
+    # A fraction times its denominator misses a whole count by rounding only; clipped fractions miss it by more.
+    if unweighted and np.allclose(counts, whole, rtol=0, atol=1e-6):
+        return whole
+    return counts
+
+
+def _was_fitted_with_missing(model: Any, X: Any) -> bool:
+    source = model.tree_
+    inner = np.flatnonzero(source.children_left >= 0)
+    sizes = source.n_node_samples
+    larger_left = sizes[source.children_left[inner]] > sizes[source.children_right[inner]]
+    if np.isinf(source.threshold[inner]).any() or (source.missing_go_to_left[inner].astype(bool) != larger_left).any():
+        return True
+    if X is None or not holds_missing(X):
+        return False
+    rows = X.to_numpy() if frame_columns(X) is not None and hasattr(X, "to_numpy") else np.asarray(X)
+    try:
+        reached = source.apply(np.ascontiguousarray(rows, dtype=np.float32))
+    except (TypeError, ValueError):
+        return False  # rows that do not fit are refused, with a reason, when they are checked
+    leaves = source.children_left < 0
+    return np.array_equal(np.bincount(reached, minlength=len(sizes))[leaves], sizes[leaves])

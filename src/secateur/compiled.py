@@ -1,0 +1,135 @@
+"""Kernels at their best speed: compiled with numba for large trees, as they are for small ones.
+
+numba is imported on first use only, and only when a tree is large enough to repay it. The kernels' own module stays
+uncompiled: a second copy of it is loaded and its functions are compiled there, with numba's cache on disk.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur import kernels
+from secateur.kernels import Box, Walkable
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.tree import Tree
+
+__all__ = ["SMALL_TREE_ENTRIES", "compiled_kernels", "run_deletion", "run_witnesses"]
+
+# Up to this many conditions in all, plain Python is done before numba would be imported.
+SMALL_TREE_ENTRIES = 1_000
+
+
+def run_deletion(kernel: str, tree: Tree, notes: Annotation) -> NDArray[np.bool_]:
+    """Run ``delete_links`` or ``delete_features`` over all rules; return the deleted entries."""
+    deleted = np.zeros(len(notes.links), dtype=bool)
+    return _run(kernel, tree, notes, deleted)
+
+
+def run_witnesses(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], *, by_feature: bool) -> NDArray[np.int64]:
+    """For each kept entry the foreign leaf that it keeps out, else -1; see ``kernels.find_witnesses``."""
+    witness = np.full(len(notes.links), -1, dtype=np.int64)
+    return _run("find_witnesses", tree, notes, deleted.copy(), by_feature, witness)
+
+
+def _run(kernel: str, tree: Tree, notes: Annotation, *state: Any) -> NDArray[Any]:
+    """Call a kernel on arrays if it is compiled, on lists if not; return its last argument as an array."""
+    plain = len(notes.links) <= SMALL_TREE_ENTRIES
+    module = kernels if plain else compiled_kernels()
+    walk, box = make_walkable(tree, notes), make_box(tree)
+    arguments = [notes.offsets, notes.links, notes.leaf_class, *state]
+    if plain:  # Python indexes lists several times faster than arrays
+        walk, box = Walkable(*map(_as_list, walk)), Box(*map(_as_list, box))
+        arguments = [_as_list(argument) for argument in arguments]
+    getattr(module, kernel)(walk, box, *arguments)
+    return np.asarray(arguments[-1], dtype=state[-1].dtype)
+
+
+def make_walkable(tree: Tree, notes: Annotation) -> Walkable:
+    """The arrays that a walk reads, category sets packed to words."""
+    sizes = [0 if levels is None else len(levels) + 1 for levels in tree.categories]
+    word_counts = np.array([-(-size // 64) for size in sizes], dtype=np.int64)
+    word_start = np.concatenate([[0], np.cumsum(word_counts)])
+    domain = [_words(range(size)) for size in sizes if size]
+    set_start = np.full(tree.n_nodes, -1, dtype=np.int64)
+    sets, filled = [], 0
+    for node in np.flatnonzero(tree.is_categorical):
+        words = _words(tree.left_codes(node), int(word_counts[tree.feature[node]]))
+        set_start[node] = filled
+        filled += len(words)
+        sets.append(words)
+    empty = [np.zeros(0, dtype=np.uint64)]
+    return Walkable(
+        children_left=tree.children_left,
+        children_right=tree.children_right,
+        feature=tree.feature,
+        upper=tree.upper,
+        missing_left=tree.missing_left,
+        leaf_class=tree.leaf_class,
+        homogeneous=notes.homogeneous,
+        parent=notes.parent,
+        is_left=notes.is_left,
+        set_start=set_start,
+        set_words=np.concatenate(empty + sets),
+        word_start=word_start,
+        domain_words=np.concatenate(empty + domain),
+        accepts_missing=tree.accepts_missing,
+    )
+
+
+def make_box(tree: Tree) -> Box:
+    """The whole domain as a box, with room for a walk to the tree's deepest leaf."""
+    levels = tree.depth + 2
+    sizes = [-(-(len(c) + 1) // 64) for c in tree.categories if c is not None]
+    whole = [_words(range(len(c) + 1)) for c in tree.categories if c is not None]
+    return Box(
+        low=np.full(tree.n_features, -np.inf),
+        high=np.full(tree.n_features, np.inf),
+        missing=tree.accepts_missing.copy(),
+        words=np.concatenate([np.zeros(0, dtype=np.uint64), *whole]),
+        nodes=np.zeros(levels, dtype=np.int64),
+        phase=np.zeros(levels, dtype=np.int64),
+        saved_low=np.zeros(levels),
+        saved_high=np.zeros(levels),
+        saved_missing=np.zeros(levels, dtype=bool),
+        saved_words=np.zeros((levels, max(sizes, default=0)), dtype=np.uint64),
+    )
+
+
+@cache
+def compiled_kernels() -> ModuleType:
+    """A second copy of the kernels' module with every kernel compiled by numba."""
+    import numba
+
+    name = "secateur._compiled_kernels"
+    spec = importlib.util.spec_from_file_location(name, kernels.__file__)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"The source of {kernels.__name__} cannot be read, so it cannot be compiled.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    for function in module.KERNELS:  # callees first, so that callers find them compiled
+        setattr(module, function.__name__, numba.njit(cache=True)(function))
+    return module
+
+
+def _words(codes: Any, n_words: int | None = None) -> NDArray[np.uint64]:
+    listed = np.asarray(list(codes), dtype=np.int64)
+    size = -(-(int(listed.max()) + 1) // 64) if n_words is None else n_words
+    bits = np.zeros(size * 64, dtype=bool)
+    bits[listed] = True
+    return np.packbits(bits, bitorder="little").view(np.uint64)
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

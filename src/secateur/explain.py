@@ -1,0 +1,122 @@
+"""Why one row gets its prediction: the rule that wins, what it asks, and who else covers the row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+from secateur.reading import read_link
+from secateur.routing import apply_tree
+from secateur.rows import check_rows, frame_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from secateur.rules import Rule, RuleSet
+    from secateur.tree import Label
+
+__all__ = ["Explanation", "explain_row"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one row gets its prediction.
+
+    Attributes
+    ----------
+    prediction : label
+        What the rule set predicts.
+    tree_prediction : label
+        What the source tree predicts.
+    rule : Rule
+        The rule that decides.
+    covering : tuple of Rule
+        All rules that cover the row, the deciding one first and the others as they rank.
+    values : mapping of str to float
+        The row's values of the columns that the deciding rule's path tests.
+    text : str
+        The explanation in words, also its ``str()``.
+    """
+
+    prediction: Label
+    tree_prediction: Label
+    rule: Rule
+    covering: tuple[Rule, ...]
+    values: Mapping[str, float]
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def explain_row(rules: RuleSet, row: Any) -> Explanation:
+    """Explain the prediction for one row."""
+    tree, notes = rules.tree, rules.notes
+    matrix = check_rows(tree, _as_table(rules, row), name="row")
+    winner = int(rules.apply(matrix)[0])
+    covered = rules.covers(matrix)[0]
+    covering = (winner, *(index for index in rules.ranking.tolist() if covered[index] and index != winner))
+    tested = dict.fromkeys(tree.feature[notes.parent[notes.links[notes.entries(winner)]]].tolist())
+    own_class = int(tree.leaf_class[apply_tree(tree, matrix)[0]])
+    explanation = Explanation(
+        prediction=rules[winner].prediction,
+        tree_prediction=tree.classes[own_class].item(),
+        rule=rules[winner],
+        covering=tuple(rules[index] for index in covering),
+        values={tree.feature_name(feature): float(matrix[0, feature]) for feature in tested},
+        text=_tell(rules, [rules[index] for index in covering], tree.class_names[own_class]),
+    )
+    return explanation
+
+
+def _as_table(rules: RuleSet, row: Any) -> Any:
+    """One row, however it was passed, as a table of one row."""
+    if frame_columns(row) is not None:
+        if len(row) != 1:
+            raise InputError(f"Expected one row to explain, found {len(row)}. Pass them one at a time.")
+        return row
+    if hasattr(row, "keys"):  # a mapping, or a pandas Series
+        names = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
+        absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
+        if absent:
+            raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
+        codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
+        return np.array([codes], dtype=np.float64)
+    values = np.asarray(row)
+    if values.ndim == 2 and len(values) != 1:
+        raise InputError(f"Expected one row to explain, found {len(values)}. Pass them one at a time.")
+    return values.reshape(1, -1)
+
+
+def _as_number(rules: RuleSet, feature: int, value: Any) -> float:
+    if value is None:
+        return float("nan")
+    levels = rules.tree.categories[feature]
+    if levels is not None and isinstance(value, str):
+        return float(levels.index(value)) if value in levels else float(len(levels))
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        name = rules.tree.feature_name(feature)
+        raise InputError(f"Expected a number for {name!r}, found {value!r}.") from None
+
+
+def _tell(rules: RuleSet, covering: list[Rule], tree_class: str) -> str:
+    winner = covering[0]
+    lines = [f"Predicted {winner.class_name} by rule {winner.index + 1} (leaf {winner.leaf_id}): {winner.text}"]
+    for link, reason in winner.reasons.items():
+        sign = "not asked" if reason.deleted else "asked"
+        lines.append(f"  {sign}: {read_link(rules.tree, rules.notes, link)} ({reason.text})")
+    others = covering[1:]
+    if others:
+        lines.append("Also covered by " + "; ".join(f"rule {rule.index + 1} ({rule.class_name})" for rule in others))
+    if any(rule.class_name != winner.class_name for rule in others):
+        lines.append(
+            "These rules disagree; the first by training reliability, support, fewer conditions and "
+            "source order decides."
+        )
+    lines.append(f"The tree itself predicts {tree_class}.")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""RuleSet to text, frame, JSON, HTML and terminal; one format a file."""

@@ -1,0 +1,165 @@
+"""Rule sets as versioned JSON: tree, rules, numbers, reasons, and a digest of it all.
+
+The fields are specified in ``docs/rules-format.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur import __version__
+from secateur.errors import FormatError, ParameterError
+from secateur.methods import Deletions, Why, find_method
+from secateur.rules import RuleSet
+from secateur.tree_json import read_header, tree_from_dict, tree_to_dict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
+
+FORMAT = "secateur-rules"
+VERSION = 1
+
+
+def rules_to_json(rules: RuleSet) -> str:
+    """Write a rule set, with every reason in words."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "secateur": __version__,
+        "method": rules.method,
+        "parameters": dict(rules.parameters),
+        "guarantee": rules.guarantee,
+        "is_ranked": rules.is_ranked,
+        "tree": tree_to_dict(rules.tree),
+        "rules": [_write_rule(rules, index, words=True) for index in range(len(rules))],
+    }
+    return json.dumps({**content, "digest": _digest(content)}, ensure_ascii=False, allow_nan=False)
+
+
+def rules_to_record(rules: RuleSet) -> dict[str, Any]:
+    """What the verifier reads: the content of the JSON without the words."""
+    return {
+        "method": rules.method,
+        "parameters": dict(rules.parameters),
+        "digest_ok": rules.stored_digest_ok,
+        "rules": [_write_rule(rules, index, words=False) for index in range(len(rules))],
+    }
+
+
+def rules_from_json(text: str) -> RuleSet:
+    """Read a rule set; what cannot be a rule set of its tree is refused."""
+    content = read_header(text, FORMAT, VERSION)
+    stored = content.pop("digest", None)
+    try:
+        tree = tree_from_dict(content["tree"])
+        method = find_method(content["method"]).name
+        listed = content["rules"]
+        empty = np.full((len(listed), tree.n_classes), np.nan)
+        rules = RuleSet(
+            tree=tree,
+            method=method,
+            parameters=dict(content["parameters"]),
+            deletions=Deletions.keep_all_entries(sum(len(rule["reasons"]) for rule in listed), Why.UNTOUCHED),
+            class_counts=empty,
+            source_class_counts=empty.copy(),
+            is_ranked=bool(content["is_ranked"]),
+            stored_digest_ok=stored == _digest(content),
+        )
+        for index, rule in enumerate(listed):
+            _read_rule(rules, index, rule)
+        rules.guarantee  # noqa: B018  # a parameter that the sentence needs may be gone
+    except KeyError as error:
+        raise FormatError(f"The rules JSON has no field {error.args[0]!r}; it was cut or edited.") from error
+    except (FormatError, ParameterError):
+        raise
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise FormatError(f"A field of the rules JSON has the wrong type or length: {error}.") from error
+    if len(listed) != len(rules):
+        raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {len(rules)} leaves.")
+    return rules
+
+
+def _write_rule(rules: RuleSet, index: int, *, words: bool) -> dict[str, Any]:
+    rule = rules[index]
+    content: dict[str, Any] = {
+        "leaf_id": rule.leaf_id,
+        "prediction": rule.prediction,
+        "kept_ids": list(rule.kept_ids),
+        "deleted_ids": list(rule.deleted_ids),
+        "class_counts": _known_list(rules.class_counts[index]),
+        "source_class_counts": _known_list(rules.source_class_counts[index]),
+    }
+    span = rules.notes.entries(index)
+    if not words:
+        content["reasons"] = [
+            {"link_id": int(link), "kind": Why(int(code)).kind}
+            for link, code in zip(rules.notes.links[span], rules.deletions.why[span], strict=True)
+        ]
+        return content
+    content |= {
+        "support": rule.support,
+        "reliability": rule.reliability,
+        "source_support": rule.source_support,
+        "source_reliability": rule.source_reliability,
+        "conditions": [condition.text for condition in rule.conditions],
+        "reasons": [
+            {
+                "link_id": reason.link_id,
+                "deleted": reason.deleted,
+                "kind": reason.kind,
+                "text": reason.text,
+                "before": reason.before,
+                "after": reason.after,
+                "number": reason.number,
+                "node_id": reason.node_id,
+                "witness_leaf": reason.witness_leaf,
+                "witness_point": None if reason.witness_point is None else dict(reason.witness_point),
+            }
+            for reason in rule.reasons.values()
+        ],
+    }
+    return content
+
+
+def _read_rule(rules: RuleSet, index: int, content: dict[str, Any]) -> None:
+    rule = rules[index]
+    span = rules.notes.entries(index)
+    path = rules.notes.links[span].tolist()
+    gone = set(content["deleted_ids"])
+    if content["leaf_id"] != rule.leaf_id or content["prediction"] != rule.prediction:
+        raise FormatError(
+            f"Rule {index} of the rules JSON is for leaf {content['leaf_id']} and predicts "
+            f"{content['prediction']!r}, but in "
+            f"its tree it must be for leaf {rule.leaf_id} and predict {rule.prediction!r}."
+        )
+    if content["kept_ids"] != [link for link in path if link not in gone] or not gone <= set(path):
+        raise FormatError(
+            f"The kept and deleted links of rule {index} in the rules JSON are not the links of its path."
+        )
+    if [reason["link_id"] for reason in content["reasons"]] != path:
+        raise FormatError(f"The reasons of rule {index} in the rules JSON are not one for each link of its path.")
+    for entry, reason in zip(range(span.start, span.stop), content["reasons"], strict=True):
+        rules.deletions.deleted[entry] = reason["link_id"] in gone
+        rules.deletions.why[entry] = Why.from_kind(reason["kind"])
+        for name in ("before", "after", "number"):
+            getattr(rules.deletions, name)[entry] = np.nan if reason[name] is None else reason[name]
+        rules.deletions.node[entry] = -1 if reason["node_id"] is None else reason["node_id"]
+    for name in ("class_counts", "source_class_counts"):
+        if content[name] is not None:
+            getattr(rules, name)[index] = content[name]
+
+
+def _known_list(counts: NDArray[np.float64]) -> list[float] | None:
+    values: list[float] = counts.tolist()
+    return None if np.isnan(counts).any() else values
+
+
+def _digest(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

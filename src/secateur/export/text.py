@@ -1,0 +1,39 @@
+"""Rules as plain text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secateur.reading import read_count, read_link, read_share
+
+if TYPE_CHECKING:
+    from secateur.rules import Rule, RuleSet
+
+__all__ = ["read_evidence", "rules_to_text"]
+
+
+def rules_to_text(rules: RuleSet, *, reasons: bool) -> str:
+    """All rules, a line each; with reasons, the conditions of each rule below it."""
+    lines = []
+    for rule in rules:
+        lines.append(f"{rule.index + 1}. {rule.text}   ({read_evidence(rule)})")
+        if reasons:
+            lines.extend(_reason_lines(rules, rule))
+    return "\n".join(lines)
+
+
+def read_evidence(rule: Rule) -> str:
+    """Support and reliability in words."""
+    if rule.support is None:
+        return "support unknown"
+    if rule.reliability is None:
+        return "no row"
+    rows = f"{read_count(rule.support)} row{'' if rule.support == 1 else 's'}"
+    return f"{rows}, {read_share(rule.reliability)} {rule.class_name}"
+
+
+def _reason_lines(rules: RuleSet, rule: Rule) -> list[str]:
+    return [
+        f"     {'-' if reason.deleted else '+'} {read_link(rules.tree, rules.notes, link)}: {reason.text}"
+        for link, reason in rule.reasons.items()
+    ]

@@ -1,0 +1,183 @@
+"""What every deletion procedure takes and gives.
+
+A procedure gets a :class:`Problem` and returns :class:`Deletions`: for each entry (rule, link on its path) whether the
+condition was deleted, and why it went or stayed. The numbers behind a reason sit in parallel arrays; words are made
+from them on demand by :mod:`secateur.reasons`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.evidence import Evidence
+    from secateur.tree import Tree
+
+__all__ = ["EXACT_GUARANTEE", "Deletions", "Method", "Problem", "Why"]
+
+EXACT_GUARANTEE = (
+    "Exact for every possible row: each row is covered, every rule that covers it predicts what the tree "
+    "predicts, and no two rules that overlap disagree."
+)
+
+
+class Why(IntEnum):
+    """Why a condition was deleted (below 100) or kept (from 100 on), and what the three numbers then mean."""
+
+    SIBLING_LEAF = 1  # node: the sibling leaf of the same class
+    SAME_CLASS_SUBTREE = 2  # node: the sibling subtree, all of whose leaves have the class
+    NO_FOREIGN_LEAF = 3
+    FEATURE_REDUNDANT = 4
+    FINITE_DOMAIN = 5  # after: number of domain rows that satisfy the shortened rule
+    MONOTONE = 6
+    RELIABILITY_JOINT = 7  # before, after: reliability of the leaf and of the rule without the whole set
+    RELIABILITY_STEP = 8  # before, after: reliability of the leaf and after this cumulative step
+    CERTAINTY_KEPT = 9  # before, after: certainty factor; number: Fisher's p
+    NOT_SIGNIFICANT = 10  # before, after: certainty factor; number: Fisher's p
+
+    UNTOUCHED = 100
+    NOT_CERTIFIED = 101  # the witness search tells whether it separates or is merely out of the method's reach
+    MATCHED = 102  # number: d_c
+    NEUTRAL = 103  # number: d_c
+    INSIDE_H = 104  # number: d_c; node: the root of H
+    RELIABILITY_MOVES = 105  # before, after: reliability of the leaf and of the refused trial
+    DOMAIN_REFUTES = 106  # node: index of a domain row that satisfies the shortened rule and has another class
+    DIRECTION_REFUTES = 107  # node: the link whose direction is not covered by the stated monotonicity
+    SIGNIFICANT = 108  # before, after: certainty factor; number: Fisher's p
+    NO_ROWS = 109
+
+    @property
+    def is_deletion(self) -> bool:
+        """Whether the reason is one for deleting."""
+        return self < Why.UNTOUCHED
+
+    @property
+    def kind(self) -> str:
+        """The reason's short name, such as ``sibling-leaf``."""
+        return self.name.lower().replace("_", "-")
+
+    @classmethod
+    def from_kind(cls, kind: str) -> Why:
+        """The reason of that short name."""
+        try:
+            return cls[kind.upper().replace("-", "_")]
+        except KeyError:
+            raise ValueError(f"there is no reason {kind!r}") from None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A tree, what is known about it, and what the caller asked for.
+
+    Attributes
+    ----------
+    tree : Tree
+    notes : Annotation
+    evidence : Evidence or None
+        The training rows; None when none were passed.
+    domain : Evidence or None
+        The listed cases of a finite domain (``mismatch-certified``).
+    parameters : mapping of str to object
+        The method's own parameters, checked.
+    """
+
+    tree: Tree
+    notes: Annotation
+    evidence: Evidence | None
+    domain: Evidence | None
+    parameters: Mapping[str, Any]
+
+    @property
+    def rows(self) -> Evidence:
+        """The training rows of a method that cannot do without; the front door made sure of them."""
+        if self.evidence is None:
+            raise RuntimeError("a row-based method was called without rows")
+        return self.evidence
+
+
+@dataclass(frozen=True)
+class Deletions:
+    """One element for each entry; see :class:`Why` for what the numbers mean."""
+
+    deleted: NDArray[np.bool_]
+    why: NDArray[np.uint8]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    number: NDArray[np.float64]
+    node: NDArray[np.int64]
+
+    @classmethod
+    def keep_all(cls, notes: Annotation, why: Why) -> Deletions:
+        """Start from untouched rules, every condition kept for the same reason; fill in what differs."""
+        return cls.keep_all_entries(len(notes.links), why)
+
+    @classmethod
+    def keep_all_entries(cls, size: int, why: Why) -> Deletions:
+        """As :meth:`keep_all`, for a known number of entries."""
+        return cls(
+            deleted=np.zeros(size, dtype=bool),
+            why=np.full(size, why, dtype=np.uint8),
+            before=np.full(size, np.nan),
+            after=np.full(size, np.nan),
+            number=np.full(size, np.nan),
+            node=np.full(size, -1, dtype=np.int64),
+        )
+
+    def delete(self, entries: Any, why: Why) -> None:
+        """Mark entries (an index or mask) as deleted for a reason."""
+        self.deleted[entries] = True
+        self.why[entries] = why
+
+    def keep(self, entries: Any, why: Why) -> None:
+        """Mark entries (an index or mask) as kept for a reason."""
+        self.deleted[entries] = False
+        self.why[entries] = why
+
+
+@dataclass(frozen=True)
+class Method:
+    """A deletion procedure as the registry lists it.
+
+    Attributes
+    ----------
+    name : str
+        The method's name in ``simplify(method=...)``.
+    aliases : tuple of str
+        Other names, among them the paper's.
+    summary : str
+        What it deletes, in a line.
+    preserves : str
+        What is preserved, in a few words.
+    guarantee : str
+        What is preserved, in a sentence; ``{tolerance}`` and the like are filled in.
+    source : str
+        Where it was published, or "secateur".
+    needs_rows : bool
+        Whether it needs training rows.
+    is_exact : bool
+        Whether every covering rule provably predicts what the tree predicts.
+    parameters : tuple of str
+        The arguments of ``simplify`` that it reads.
+    delete : callable
+        The procedure itself.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    summary: str
+    preserves: str
+    guarantee: str
+    source: str
+    needs_rows: bool
+    is_exact: bool
+    parameters: tuple[str, ...]
+    delete: Callable[[Problem], Deletions] = field(repr=False)

@@ -1,0 +1,34 @@
+"""`redundancy`: path-redundant features (Izza, Ignatiev and Marques-Silva, 2022).
+
+Features of the path are tried in the order in which the path first tests them, root to leaf. All of the path's
+conditions on a feature go at once if no leaf of another class meets the box that is left. Whether one does is found
+by walking the tree with the box, never by comparing all pairs of leaves. Needs no row.
+"""
+
+from __future__ import annotations
+
+from secateur.compiled import run_deletion
+from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
+
+__all__ = ["METHOD"]
+
+
+def delete(problem: Problem) -> Deletions:
+    """Delete redundant features from every rule."""
+    result = Deletions.keep_all(problem.notes, Why.NOT_CERTIFIED)
+    result.delete(run_deletion("delete_features", problem.tree, problem.notes), Why.FEATURE_REDUNDANT)
+    return result
+
+
+METHOD = Method(
+    name="redundancy",
+    aliases=("Izza",),
+    summary="deletes all conditions on a feature that the class does not depend on",
+    preserves="the tree's predictions, exactly",
+    guarantee=EXACT_GUARANTEE,
+    source="Izza, Ignatiev & Marques-Silva (2022)",
+    needs_rows=False,
+    is_exact=True,
+    parameters=(),
+    delete=delete,
+)

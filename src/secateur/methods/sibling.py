@@ -1,0 +1,35 @@
+"""`sibling`: the paper's M2-D and M2-P, certified by a sibling leaf of the same class.
+
+A link (p, b) on the path of leaf L is deleted when b is internal and p's other child is a leaf that predicts L's class.
+All such links go together: a row that leaves the path at a deleted link arrives at once in a leaf of the same class
+(theorem "joint sibling deletion by rootmost divergence"). Needs no row. O(n_nodes + n_entries).
+"""
+
+from __future__ import annotations
+
+from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
+
+__all__ = ["METHOD"]
+
+
+def delete(problem: Problem) -> Deletions:
+    """Delete SIB(L) for every leaf."""
+    notes = problem.notes
+    result = Deletions.keep_all(notes, Why.NOT_CERTIFIED)
+    result.delete(notes.sibling_certified, Why.SIBLING_LEAF)
+    result.node[notes.sibling_certified] = notes.sibling[notes.links[notes.sibling_certified]]
+    return result
+
+
+METHOD = Method(
+    name="sibling",
+    aliases=("M2-D", "M2-P"),
+    summary="deletes conditions whose other branch is a leaf of the same class",
+    preserves="the tree's predictions, exactly",
+    guarantee=EXACT_GUARANTEE,
+    source="Hong, Lee, Sim & Hwang (M2-D, M2-P)",
+    needs_rows=False,
+    is_exact=True,
+    parameters=(),
+    delete=delete,
+)

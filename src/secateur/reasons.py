@@ -1,0 +1,176 @@
+"""Why each condition went or stayed, in words a person can check.
+
+Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are made here, on demand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.methods import Why
+from secateur.reading import read_link, read_share
+from secateur.regions import domain_of, pick_value, regions_of_links
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from secateur.annotation import Annotation
+    from secateur.methods import Deletions
+    from secateur.tree import Label, Tree
+
+__all__ = ["Reason", "make_reason", "pick_point"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one condition of one rule was deleted or kept.
+
+    Attributes
+    ----------
+    link_id : int
+        The condition's link (its child node id).
+    deleted : bool
+    kind : str
+        A short name of the reason, such as ``"sibling-leaf"`` or ``"matched"``.
+    text : str
+        The reason in a sentence, also its ``str()``.
+    before, after : float or None
+        The reliability (Quinlan: certainty factor) that the decision compared.
+    number : float or None
+        The shift of the class share along the link, or Fisher's p.
+    node_id : int or None
+        The node (for a finite domain: the row) that the reason points at.
+    witness_leaf : int or None
+        For a kept condition: a leaf of another class that the rule would meet without it.
+    witness_point : mapping of str to label, or None
+        Values of a row that would reach the witness leaf and satisfy the rest of the rule; None stands for missing.
+    """
+
+    link_id: int
+    deleted: bool
+    kind: str
+    text: str
+    before: float | None = None
+    after: float | None = None
+    number: float | None = None
+    node_id: int | None = None
+    witness_leaf: int | None = None
+    witness_point: Mapping[str, Label | None] | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def pick_point(tree: Tree, notes: Annotation, rule_links: list[int], leaf_links: list[int]) -> dict[str, Label | None]:
+    """A row, as far as it matters, that satisfies both sets of links; their regions must meet."""
+    rule, leaf = regions_of_links(tree, notes, rule_links), regions_of_links(tree, notes, leaf_links)
+    point = {}
+    for feature in dict.fromkeys([*rule, *leaf]):
+        domain = domain_of(tree, feature)
+        region = rule.get(feature, domain).meet(leaf.get(feature, domain))
+        point[tree.feature_name(feature)] = pick_value(tree, feature, region)
+    return point
+
+
+def make_reason(
+    tree: Tree,
+    notes: Annotation,
+    deletions: Deletions,
+    entry: int,
+    parameters: Mapping[str, Any],
+    witness_leaf: int,
+    witness_point: Mapping[str, Label | None] | None,
+) -> Reason:
+    """Put the codes and numbers of one entry into words."""
+    why = Why(int(deletions.why[entry]))
+    link = int(notes.links[entry])
+    name = tree.class_names[notes.leaf_class[notes.rule[entry]]]
+    before, after, number = (float(a[entry]) for a in (deletions.before, deletions.after, deletions.number))
+    node = int(deletions.node[entry])
+    words = {
+        Why.SIBLING_LEAF: f"the other branch is leaf {node}, which predicts {name} too",
+        Why.SAME_CLASS_SUBTREE: f"every leaf of the other branch (node {node}) predicts {name} too",
+        Why.NO_FOREIGN_LEAF: f"without it the rule still meets no leaf that predicts anything but {name}",
+        Why.FEATURE_REDUNDANT: (
+            f"without any condition on {tree.feature_name(int(tree.feature[notes.parent[link]]))} the "
+            f"rule still meets no "
+            f"leaf that predicts anything but {name}"
+        ),
+        Why.FINITE_DOMAIN: (
+            f"all {after:.0f} listed rows that the rule covers without its mismatched conditions are {name}"
+        ),
+        Why.MONOTONE: f"it only cuts off values that favour {name} by the stated monotonicity",
+        Why.RELIABILITY_JOINT: (
+            f"without all its mismatched conditions the rule's reliability goes {_from_to(before, after)}, "
+            f"within ±{parameters.get('tolerance', 0):g}"
+        ),
+        Why.RELIABILITY_STEP: (
+            f"without it the rule's reliability goes {_from_to(before, after)}, within "
+            f"±{parameters.get('tolerance', 0):g}"
+        ),
+        Why.CERTAINTY_KEPT: f"certainty does not fall: it goes {_from_to(before, after)}",
+        Why.NOT_SIGNIFICANT: (
+            f"certainty goes {_from_to(before, after)}, not significantly (Fisher p = {number:.3g} > "
+            f"{parameters.get('alpha', 0):g})"
+        ),
+        Why.UNTOUCHED: "the method deletes nothing",
+        Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
+        Why.MATCHED: f"matched: along it the share of {name} rises by {number:.3g}",
+        Why.NEUTRAL: f"neutral: along it the share of {name} does not change",
+        Why.INSIDE_H: (
+            f"inside H: all leaves below node {node} predict {name}, and it sets apart one of lower "
+            f"share ({number:+.3g})"
+        ),
+        Why.RELIABILITY_MOVES: (
+            f"without it the rule's reliability would go {_from_to(before, after)}, "
+            f"D = {after - before:+.3g} beyond ±{parameters.get('tolerance', 0):g}"
+        ),
+        Why.DOMAIN_REFUTES: (
+            f"the mismatched conditions cannot go together: listed row {node} would be covered, and it is not {name}"
+        ),
+        Why.DIRECTION_REFUTES: (
+            "the mismatched conditions cannot go together: the stated monotonicity does not cover "
+            + (f"{read_link(tree, notes, node)!r}" if why is Why.DIRECTION_REFUTES else "")
+        ),
+        Why.SIGNIFICANT: f"certainty would go {_from_to(before, after)}, significantly (Fisher p = {number:.3g})",
+        Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
+    }[why]
+    if witness_leaf >= 0:
+        feature = tree.feature_name(int(tree.feature[notes.parent[link]]))
+        seen = _read_witness(tree, witness_leaf, feature, witness_point)
+        words = seen if why in (Why.NOT_CERTIFIED, Why.UNTOUCHED) else f"{words}; {seen}"
+    return Reason(
+        link_id=link,
+        deleted=why.is_deletion,
+        kind=why.kind,
+        text=words,
+        before=_known(before),
+        after=_known(after),
+        number=_known(number),
+        node_id=None if node < 0 else node,
+        witness_leaf=None if witness_leaf < 0 else witness_leaf,
+        witness_point=witness_point,
+    )
+
+
+def _read_witness(tree: Tree, leaf: int, feature: str, point: Mapping[str, Label | None] | None) -> str:
+    place = f", for example at {feature} = {_read_value(point[feature], tree.dtype)}" if point else ""
+    return f"it keeps out leaf {leaf}, which predicts {tree.class_names[tree.leaf_class[leaf]]}{place}"
+
+
+def _read_value(value: Label | None, dtype: str) -> str:
+    if value is None:
+        return "missing"
+    return str(np.dtype(dtype).type(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _from_to(before: float, after: float) -> str:
+    return f"from {read_share(before)} to {read_share(after)}"
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else value

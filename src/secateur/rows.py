@@ -1,0 +1,279 @@
+"""A person's rows, labels and weights, checked and brought into the tree's own terms.
+
+Rows become a matrix in the tree's comparison dtype, with category codes in categorical columns; labels become
+class indices. What does not fit is refused with one sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.tree import Label, Tree
+
+__all__ = ["check_labels", "check_rows", "check_weights", "frame_columns", "holds_missing"]
+
+SHOWN_NAMES = 5
+
+
+def check_rows(tree: Tree, X: Any, *, name: str = "X") -> NDArray[Any]:
+    """Return the rows as a matrix of ``tree.dtype``, or say in a sentence why they do not fit.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or data frame of shape (n_rows, n_features)
+    name : str, default="X"
+        What the rows are called in messages.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows, n_features)
+        No copy is made of a matrix that already has the right dtype.
+    """
+    names = frame_columns(X)
+    if names is not None:
+        _check_names(tree, names, name)
+        matrix = _from_frame(tree, X, name)
+    else:
+        matrix = _from_array(tree, X, name)
+    if matrix.shape[0] == 0:
+        raise InputError(f"{name} has no rows; at least one is needed.")
+    _check_finite(tree, matrix, name)
+    return matrix
+
+
+def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray[np.int64]:
+    """Return the class index of each label, or name a label that the tree does not have.
+
+    Parameters
+    ----------
+    tree : Tree
+    y : array-like of shape (n_rows,)
+        Labels as the model knows them.
+    n_rows : int
+    name : str, default="y"
+        What the labels are called in messages.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+    """
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise InputError(f"Expected {name} as one column of labels, found shape {labels.shape}.")
+    if len(labels) != n_rows:
+        raise InputError(f"{name} has {len(labels)} labels, but there are {n_rows} rows. Pass one label per row.")
+    codes = _class_indices(tree, labels)
+    strange = np.flatnonzero(codes < 0)
+    if len(strange):
+        raise InputError(
+            f"{name} holds the label "
+            f"{labels[strange[:1]].tolist()[0]!r} "
+            f"(row {strange[0]}), which the model never saw; its classes are {_shorten(tree.classes.tolist())}. "
+            f"Pass {name} in the model's own labels."
+        )
+    return codes
+
+
+def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the row weights as floats; None stays None.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_rows,), or None
+    n_rows : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,), or None
+    """
+    if weights is None:
+        return None
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Expected sample_weight as numbers, one per row: {error}.") from error
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"Expected one weight for each of the {n_rows} rows, found sample_weight of shape {values.shape}."
+        )
+    if not np.isfinite(values).all():
+        raise InputError(f"sample_weight must be finite, but row {np.flatnonzero(~np.isfinite(values))[0]} is not.")
+    if (values < 0).any():
+        row = np.flatnonzero(values < 0)[0]
+        raise InputError(f"sample_weight must not be negative, but row {row} has {values[row]:g}.")
+    if not values.any():
+        raise InputError("sample_weight is zero for every row; at least one row must count.")
+    return values
+
+
+def frame_columns(X: Any) -> list[str] | None:
+    """Column names of a data frame of any library; None for anything else."""
+    for attribute in ("columns", "column_names"):
+        names = getattr(X, attribute, None)
+        if names is not None and not callable(names):
+            return [str(column) for column in names]
+    return None
+
+
+def holds_missing(X: Any) -> bool:
+    """Whether the rows hold a missing value; False where that cannot be told yet."""
+    if frame_columns(X) is not None:
+        import narwhals as nw
+
+        frame = nw.from_native(X, eager_only=True)
+        return any(
+            bool(column.is_null().any()) or (column.dtype.is_float() and bool(column.is_nan().any()))
+            for column in frame.iter_columns()
+        )
+    values = np.asarray(X)
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
+
+
+def _check_names(tree: Tree, names: list[str], what: str) -> None:
+    if tree.feature_names is None:
+        _check_width(tree, len(names), what)
+        return
+    expected = list(tree.feature_names)
+    missing = [column for column in expected if column not in names]
+    unexpected = [column for column in names if column not in expected]
+    complaints = []
+    if missing:
+        complaints.append(f"missing {_shorten(missing)}")
+    if unexpected:
+        complaints.append(f"unexpected {_shorten(unexpected)}")
+    if not complaints and names != expected:
+        moved = next(i for i, (found, wanted) in enumerate(zip(names, expected, strict=False)) if found != wanted)
+        complaints.append(
+            f"out of order from column {moved} on, where {expected[moved]!r} should be, not {names[moved]!r}"
+        )
+    if complaints:
+        raise InputError(
+            f"The columns of {what} do not fit the tree: {'; '.join(complaints)}. "
+            f"Pass the {len(expected)} columns that the tree was fitted on, in that order."
+        )
+
+
+def _from_frame(tree: Tree, X: Any, what: str) -> NDArray[Any]:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError as error:
+        raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
+    matrix = np.empty((len(frame), tree.n_features), dtype=tree.dtype, order="F")
+    for feature, column in enumerate(frame.iter_columns()):
+        levels = tree.categories[feature]
+        if levels is not None and not column.dtype.is_numeric():
+            matrix[:, feature] = _label_codes(column.to_list(), levels)
+        elif column.dtype.is_numeric() or column.dtype == nw.Boolean:
+            values = column.to_numpy()
+            if values.dtype.kind not in "fiub":
+                values = column.cast(nw.Float64).to_numpy()
+            with np.errstate(over="ignore"):
+                matrix[:, feature] = values
+        else:
+            raise InputError(
+                f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
+                "Encode it as it was encoded for fitting."
+            )
+    return _recode(tree, matrix)
+
+
+def _from_array(tree: Tree, X: Any, what: str) -> NDArray[Any]:
+    if hasattr(X, "toarray"):
+        raise InputError(f"{what} is a sparse matrix; pass {what}.toarray().")
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"Expected {what} as a table of numbers: {error}.") from error
+    if values.ndim != 2:
+        raise InputError(
+            f"Expected {what} with two dimensions (rows × columns), found {values.ndim}. "
+            "Reshape a single row with .reshape(1, -1)."
+        )
+    _check_width(tree, values.shape[1], what)
+    if values.dtype.kind not in "fiub":
+        raise InputError(
+            f"{what} is an array of {values.dtype}, but the tree compares numbers. "
+            "Encode its columns as they were encoded for fitting, or convert them with astype(float)."
+        )
+    with np.errstate(over="ignore"):
+        return _recode(tree, values.astype(tree.dtype, copy=False))
+
+
+def _check_width(tree: Tree, width: int, what: str) -> None:
+    if width != tree.n_features:
+        raise InputError(f"{what} has {width} columns, but the tree was fitted on {tree.n_features}.")
+
+
+def _recode(tree: Tree, matrix: NDArray[Any]) -> NDArray[Any]:
+    """Replace what is no category code by the code that stands for unlisted values."""
+    categorical = [(f, len(levels)) for f, levels in enumerate(tree.categories) if levels is not None]
+    if not categorical:
+        return matrix
+    recoded = matrix.copy()
+    for feature, size in categorical:
+        column = recoded[:, feature]
+        listed = (column >= 0) & (column < size) & (column == np.floor(column))
+        column[~listed & ~np.isnan(column)] = size
+    return recoded
+
+
+def _label_codes(values: Sequence[Any], levels: tuple[Label, ...]) -> list[float]:
+    codes: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
+    unlisted = float(len(levels))
+    return [float("nan") if value is None or value != value else codes.get(value, unlisted) for value in values]
+
+
+def _check_finite(tree: Tree, matrix: NDArray[Any], what: str) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(matrix.sum()):  # one pass; a NaN or an infinity would show in the sum
+            return
+    for feature in range(tree.n_features):
+        column = matrix[:, feature]
+        infinite = np.flatnonzero(np.isinf(column))
+        if len(infinite):
+            raise InputError(
+                f"{what} holds an infinite value, or one too large for {tree.dtype}, "
+                f"in column {tree.feature_name(feature)!r} (row {infinite[0]})."
+            )
+        missing = np.flatnonzero(np.isnan(column))
+        if len(missing) and not tree.accepts_missing[feature]:
+            raise InputError(
+                f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
+                f"{missing[0]}), but the tree was "
+                "fitted without missing values. Fill it in, or pass accepts_missing=True if it was fitted with them."
+            )
+
+
+def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
+    classes = tree.classes
+    numeric = labels.dtype.kind in "iufb" and classes.dtype.kind in "iufb"
+    if numeric or (labels.dtype.kind == "U" and classes.dtype.kind == "U"):
+        order = np.argsort(classes)
+        place = np.searchsorted(classes, labels, sorter=order)
+        codes = order[np.minimum(place, len(classes) - 1)]
+        return np.where(classes[codes] == labels, codes, -1).astype(np.int64)
+    index: dict[Any, int] = {label: code for code, label in enumerate(classes.tolist())}
+    return np.array([index.get(label, -1) if _is_scalar(label) else -1 for label in labels.tolist()], dtype=np.int64)
+
+
+def _is_scalar(label: object) -> bool:
+    return isinstance(label, (str, int, float, bool))
+
+
+def _shorten(items: Sequence[object]) -> str:
+    shown = ", ".join(repr(item) for item in items[:SHOWN_NAMES])
+    return shown if len(items) <= SHOWN_NAMES else f"{shown} and {len(items) - SHOWN_NAMES} more"

@@ -1,0 +1,554 @@
+"""RuleSet and Rule: arrays inside, objects on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from secateur.annotation import DEFAULT_RF_TOL, annotate
+from secateur.compiled import run_witnesses
+from secateur.coverage import cover_rows, find_winners
+from secateur.methods import METHODS, Deletions, Why
+from secateur.reading import Condition, read_conditions
+from secateur.reasons import Reason, make_reason, pick_point
+from secateur.routing import apply_tree
+from secateur.rows import check_labels, check_rows, check_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.audit import Audit
+    from secateur.explain import Explanation
+    from secateur.tree import Label, Tree
+    from secateur.verify import Verification
+
+__all__ = ["Rule", "RuleSet", "TrainingRows"]
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The rows that a rule set was made from, as the caller passed them; kept by reference for ``verify()``."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+
+class Rule:
+    """One rule of a :class:`RuleSet`: a view, made when it is looked at.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    index : int
+        Place in the rule set (source order).
+
+    Attributes
+    ----------
+    leaf_id : int
+        Node id of the leaf that the rule comes from.
+    prediction : label
+        The class that the rule predicts, as the model labels it.
+    class_name : str
+        How that class reads.
+    kept_ids, deleted_ids : tuple of int
+        Links, by child node id, root to leaf.
+    conditions : tuple of Condition
+        What a person reads: the kept links with the bounds of one feature merged.
+    support, reliability : float or None
+        (Weighted) training rows that satisfy the rule, and the share of them in its class. None when it is not known.
+    source_support, source_reliability : float or None
+        The same for the leaf's own rule.
+    class_counts : tuple of float, or None
+        (Weighted) training rows of each class that satisfy the rule.
+    reasons : mapping of int to Reason
+        Why each link was deleted or kept.
+    """
+
+    __slots__ = ("_rules", "index")
+
+    def __init__(self, rules: RuleSet, index: int) -> None:
+        self._rules = rules
+        self.index = index
+
+    @property
+    def leaf_id(self) -> int:
+        """Node id of the leaf."""
+        return int(self._rules.notes.leaf_ids[self.index])
+
+    @property
+    def prediction(self) -> Label:
+        """The class label."""
+        label: Label = self._rules.tree.classes[self._rules.notes.leaf_class[self.index]].item()
+        return label
+
+    @property
+    def class_name(self) -> str:
+        """How the class reads."""
+        return self._rules.tree.class_names[int(self._rules.notes.leaf_class[self.index])]
+
+    @property
+    def kept_ids(self) -> tuple[int, ...]:
+        """Links that were kept, root to leaf."""
+        return tuple(self._links(deleted=False))
+
+    @property
+    def deleted_ids(self) -> tuple[int, ...]:
+        """Links that were deleted, root to leaf."""
+        return tuple(self._links(deleted=True))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What is kept, the bounds of one feature merged."""
+        return read_conditions(self._rules.tree, self._rules.notes, self.kept_ids)
+
+    @property
+    def source_conditions(self) -> tuple[Condition, ...]:
+        """The conditions of the leaf's own rule, before anything was deleted."""
+        return read_conditions(self._rules.tree, self._rules.notes, self._links(deleted=None))
+
+    @property
+    def support(self) -> float | None:
+        """(Weighted) training rows that satisfy the rule."""
+        return _number(self._rules.support[self.index])
+
+    @property
+    def reliability(self) -> float | None:
+        """Share of those rows in the rule's class."""
+        return _number(self._rules.reliability[self.index])
+
+    @property
+    def source_support(self) -> float | None:
+        """(Weighted) training rows of the leaf's own rule."""
+        return _number(self._rules.source_support[self.index])
+
+    @property
+    def source_reliability(self) -> float | None:
+        """Share of the leaf's rows in its class."""
+        return _number(self._rules.source_reliability[self.index])
+
+    @property
+    def class_counts(self) -> tuple[float, ...] | None:
+        """(Weighted) training rows of each class that satisfy the rule."""
+        counts = self._rules.class_counts[self.index]
+        return None if np.isnan(counts).any() else tuple(counts.tolist())
+
+    @property
+    def reasons(self) -> dict[int, Reason]:
+        """Why each link was deleted or kept, by link id."""
+        span = self._rules.notes.entries(self.index)
+        return {
+            reason.link_id: reason for reason in (self._rules._reason(entry) for entry in range(span.start, span.stop))
+        }
+
+    @property
+    def text(self) -> str:
+        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        body = " and ".join(condition.text for condition in self.conditions) or "always"
+        return f"{body} => {self.class_name}"
+
+    def _links(self, *, deleted: bool | None) -> list[int]:
+        span = self._rules.notes.entries(self.index)
+        links = self._rules.notes.links[span]
+        chosen: list[int] = links.tolist() if deleted is None else links[self._rules.deleted[span] == deleted].tolist()
+        return chosen
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Rule {self.index} of leaf {self.leaf_id}: {self.text}>"
+
+
+@dataclass(eq=False)
+class RuleSet(Sequence[Rule]):
+    """The rules of a tree after deletion, one for each leaf, in source order.
+
+    Made by :func:`secateur.simplify`, or read back by :meth:`from_json`. A sequence of :class:`Rule`.
+
+    Parameters
+    ----------
+    tree : Tree
+        The source tree.
+    method : str
+        Name of the method that deleted.
+    parameters : mapping of str to object
+        The method's parameters.
+    deletions : Deletions
+        What was deleted and why, one element for each (rule, link on its path).
+    class_counts, source_class_counts : ndarray of float64, shape (n_rules, n_classes)
+        (Weighted) training rows of each class that satisfy each rule, and each leaf's own rule; NaN where not known.
+    is_ranked : bool
+        Whether the counts come from rows, so that overlapping rules can be ranked.
+    training : TrainingRows, default=None
+        The rows that the rules were made from, for :meth:`verify`.
+    stored_digest_ok : bool, default=True
+        Whether a rule set that was read from a file is the one that was written.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import secateur
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> rules = secateur.simplify(model, X, y, method="exact")
+    >>> len(rules), rules[0].text
+    (5, 'x3 <= 0.80000002 => 0')
+    >>> bool((rules.predict(X) == model.predict(X)).all())
+    True
+    """
+
+    tree: Tree
+    method: str
+    parameters: Mapping[str, Any]
+    deletions: Deletions
+    class_counts: NDArray[np.float64]
+    source_class_counts: NDArray[np.float64]
+    is_ranked: bool
+    training: TrainingRows | None = field(default=None, repr=False)
+    stored_digest_ok: bool = field(default=True, repr=False)
+
+    @cached_property
+    def notes(self) -> Annotation:
+        """The tree's annotation."""
+        return annotate(self.tree, float(self.parameters.get("rf_tol", DEFAULT_RF_TOL)))
+
+    @property
+    def guarantee(self) -> str:
+        """What is preserved, in a sentence."""
+        return METHODS[self.method].guarantee.format_map(dict(self.parameters))
+
+    @property
+    def deleted(self) -> NDArray[np.bool_]:
+        """Which entries were deleted, shape (n_entries,)."""
+        return self.deletions.deleted
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows of each rule; NaN where not known."""
+        return _total(self.class_counts)
+
+    @cached_property
+    def reliability(self) -> NDArray[np.float64]:
+        """Share of each rule's rows in its class; NaN where not known or no row satisfies it."""
+        return _share(self.class_counts, self.notes.leaf_class)
+
+    @cached_property
+    def source_support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows of each leaf's own rule; NaN where not known."""
+        return _total(self.source_class_counts)
+
+    @cached_property
+    def source_reliability(self) -> NDArray[np.float64]:
+        """Share of each leaf's rows in its class; NaN where not known or no row reaches it."""
+        return _share(self.source_class_counts, self.notes.leaf_class)
+
+    @cached_property
+    def n_conditions(self) -> NDArray[np.int64]:
+        """Number of kept links of each rule."""
+        return np.bincount(self.notes.rule[~self.deleted], minlength=self.notes.n_rules)
+
+    @cached_property
+    def ranking(self) -> NDArray[np.int64]:
+        """Rules in the order in which they win: reliability, support, fewer conditions, source order."""
+        unknown_last = np.nan_to_num(self.reliability, nan=-1.0)
+        return np.lexsort((self.n_conditions, -np.nan_to_num(self.support, nan=-1.0), -unknown_last))
+
+    def __len__(self) -> int:
+        return self.notes.n_rules
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Rule]: ...
+    def __getitem__(self, index: int | slice) -> Rule | list[Rule]:
+        if isinstance(index, slice):
+            return [Rule(self, i) for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} rules, found index {index}")
+        return Rule(self, index % len(self))
+
+    def __iter__(self) -> Iterator[Rule]:
+        return (Rule(self, index) for index in range(len(self)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the label of each row by the rule that wins.
+
+        Of the rules that cover a row, the first wins by: higher training reliability, larger training support, fewer
+        conditions, source order. Exact methods need no ranking: all rules that cover a row agree with the tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of labels, shape (n_rows,)
+        """
+        matrix = check_rows(self.tree, X)
+        if METHODS[self.method].is_exact:
+            return self.tree.classes[self.tree.leaf_class[apply_tree(self.tree, matrix)]]
+        return self.tree.classes[self.notes.leaf_class[self._winners(matrix)]]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class shares of the winning rule's training rows, for each row.
+
+        A rule set made without rows gives the shares of the row's own leaf, as the tree does.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_classes)
+        """
+        winners = self._winners(check_rows(self.tree, X))
+        counts = self.class_counts if self.is_ranked else self.source_class_counts
+        shares = np.eye(self.tree.n_classes)[self.notes.leaf_class]  # where no row was counted, only the class is known
+        total = counts.sum(axis=1, keepdims=True)
+        np.divide(counts, total, out=shares, where=total > 0)
+        return shares[winners]
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Index of the rule that wins, for each row.
+
+        A rule set made without rows has no ranking; there a row goes to the rule of its own leaf.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        return self._winners(check_rows(self.tree, X))
+
+    def covers(self, X: Any) -> NDArray[np.bool_]:
+        """Which rules cover which rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_rules)
+        """
+        return cover_rows(self.tree, self.notes, self.deleted, check_rows(self.tree, X))
+
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Audit:
+        """Measure what was deleted and what it changed, against the source tree on these rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Rows to audit on, best rows that the tree was not fitted on.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        Audit
+        """
+        from secateur.audit import audit_rules
+
+        return audit_rules(self, X, y, sample_weight)
+
+    def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
+        """Prove the guarantee again, by code that shares nothing with the code that deleted.
+
+        Parameters
+        ----------
+        X, y : array-like, default=None
+            The training rows (for ``mismatch-certified``: the listed domain). By default those that ``simplify`` got,
+            if this rule set was not read from a file.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        Verification
+        """
+        from secateur.export.json import rules_to_record
+        from secateur.verify import verify_rules
+
+        if X is None and self.training is not None:
+            X, y, sample_weight = self.training.X, self.training.y, self.training.sample_weight
+        record = rules_to_record(self)
+        if X is None:
+            return verify_rules(self.tree, record)
+        matrix = check_rows(self.tree, X)
+        class_ids = check_labels(self.tree, y, len(matrix))
+        return verify_rules(self.tree, record, matrix, class_ids, check_weights(sample_weight, len(matrix)))
+
+    def explain(self, row: Any) -> Explanation:
+        """Say which rule decides a row, what it asks, and which other rules cover the row.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
+
+        Returns
+        -------
+        Explanation
+        """
+        from secateur.explain import explain_row
+
+        return explain_row(self, row)
+
+    def _reason(self, entry: int) -> Reason:
+        """Why one entry (rule, link on its path) was deleted or kept."""
+        witness, point = -1 if self.deleted[entry] else int(self._witnesses[entry]), None
+        if witness >= 0:
+            span = self.notes.entries(int(self.notes.rule[entry]))
+            rest = ~self._proved[span]
+            links = self.notes.links[span]
+            features = self.tree.feature[self.notes.parent[links]]
+            left_out = (
+                features == features[entry - span.start] if self._by_feature else links == self.notes.links[entry]
+            )
+            place = int(np.flatnonzero(self.notes.leaf_ids == witness)[0])
+            point = pick_point(
+                self.tree,
+                self.notes,
+                links[rest & ~left_out].tolist(),
+                self.notes.links[self.notes.entries(place)].tolist(),
+            )
+        return make_reason(self.tree, self.notes, self.deletions, entry, self.parameters, witness, point)
+
+    def to_text(self, *, reasons: bool = False) -> str:
+        """Write the rules as plain text, a line a rule.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also say of each condition why it was deleted or kept.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.text import rules_to_text
+
+        return rules_to_text(self, reasons=reasons)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Put the rules into a data frame, a row a rule.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default=None
+            By default the one that is already imported, else the one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+        """
+        from secateur.export.frame import rules_to_frame
+
+        return rules_to_frame(self, library)
+
+    def to_json(self) -> str:
+        """Write tree, rules, numbers and reasons as versioned JSON that :meth:`from_json` and ``verify`` read.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.json import rules_to_json
+
+        return rules_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> RuleSet:
+        """Read a rule set that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        RuleSet
+        """
+        from secateur.export.json import rules_from_json
+
+        return rules_from_json(text)
+
+    @property
+    def _by_feature(self) -> bool:
+        return self.method == "redundancy"
+
+    @cached_property
+    def _proved(self) -> NDArray[np.bool_]:
+        """Entries whose deletion is exact; `layered` judges its further deletions by rows."""
+        judged = np.isin(self.deletions.why, (Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP))
+        return np.logical_and(self.deleted, ~judged)
+
+    @cached_property
+    def _witnesses(self) -> NDArray[np.int64]:
+        """The leaf of another class that each entry keeps out of the exactly shortened rule, else -1."""
+        if METHODS[self.method].is_exact or self.method == "layered":
+            return run_witnesses(self.tree, self.notes, self._proved, by_feature=self._by_feature)
+        return np.full(len(self.notes.links), -1, dtype=np.int64)
+
+    def _winners(self, matrix: NDArray[Any]) -> NDArray[np.int64]:
+        if not self.is_ranked:
+            place = np.zeros(self.tree.n_nodes, dtype=np.int64)
+            place[self.notes.leaf_ids] = np.arange(len(self))
+            return place[apply_tree(self.tree, matrix)]
+        return find_winners(self.tree, self.notes, self.deleted, self.ranking, matrix)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleSet) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "training": None}  # the caller's rows stay with the caller
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return (
+            f"<RuleSet: {len(self)} rules by {self.method!r}, "
+            f"{int(self.deleted.sum())} of {len(self.deleted)} conditions deleted>"
+        )
+
+    def _repr_html_(self) -> str:
+        from secateur.export.html import rules_to_html
+
+        return rules_to_html(self)
+
+    def __rich__(self) -> Any:
+        from secateur.export.terminal import rules_to_table
+
+        return rules_to_table(self)
+
+
+def _total(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = counts.sum(axis=1)
+    return total
+
+
+def _share(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    total = _total(counts)
+    share = np.full(len(counts), np.nan)
+    np.divide(counts[np.arange(len(counts)), class_ids], total, out=share, where=total > 0)
+    return share
+
+
+def _number(value: float) -> float | None:
+    """A stored count or share; None where it is not known."""
+    return None if np.isnan(value) else float(value)

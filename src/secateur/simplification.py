@@ -1,0 +1,263 @@
+"""The front door: model → Tree → method → RuleSet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.adapters import from_model
+from secateur.annotation import DEFAULT_RF_TOL, annotate
+from secateur.errors import InputError, ParameterError
+from secateur.evidence import Evidence
+from secateur.methods import METHODS, Problem, find_method
+from secateur.routing import count_classes
+from secateur.rows import check_labels, check_rows, check_weights, frame_columns
+from secateur.rules import RuleSet, TrainingRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.tree import Tree
+
+__all__ = ["check_share", "open_problem", "simplify"]
+
+
+def simplify(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    method: str = "layered",
+    tolerance: float = 0.05,
+    alpha: float = 0.01,
+    domain: Any = None,
+    monotone: Any = None,
+    rf_tol: float = DEFAULT_RF_TOL,
+    sample_weight: Any = None,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    accepts_missing: bool | None = None,
+) -> RuleSet:
+    """Turn a fitted tree into one rule for each leaf, and delete the conditions that do not matter.
+
+    Parameters
+    ----------
+    model : fitted tree or Tree
+        A fitted scikit-learn DecisionTreeClassifier or ExtraTreeClassifier, or a :class:`Tree`.
+    X : array-like or data frame of shape (n_rows, n_features), default=None
+        The training rows. The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` do without; the
+        support and reliability of a rule that they widened are then None.
+    y : array-like of shape (n_rows,), default=None
+        The training labels, as the model knows them.
+    method : str, default="layered"
+        A name in :data:`METHODS`, or one of the paper's: ``M1-D``, ``M1-P``, ``M2-D``, ``M2-P``, ``Izza``, ``Quinlan``.
+    tolerance : float in [0, 1], default=0.05
+        ε of ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's own.
+    alpha : float in [0, 1], default=0.01
+        Significance level of ``quinlan``.
+    domain : tuple of (rows, labels), default=None
+        The listed cases on which ``mismatch-certified`` must hold; by default the training rows.
+    monotone : sequence of int, or mapping of str to int, default=None
+        For ``mismatch-certified``: +1 where larger values of a feature favour the second class, -1 where they favour
+        the first, 0 where neither is known. By default the signs that the tree was fitted with, if any.
+    rf_tol : float, default=1e-12
+        A class share that changes by no more than this along a link counts as unchanged.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the training rows.
+    feature_names, class_names : sequence of str, default=None
+        How columns and classes read, where the model does not say.
+    accepts_missing : bool, default=None
+        Whether the tree takes NaN; by default what the model and the rows show.
+
+    Returns
+    -------
+    RuleSet
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> data = load_iris()
+    >>> model = DecisionTreeClassifier(random_state=0).fit(data.data, data.target)
+    >>> rules = simplify(
+    ...     model, data.data, data.target, feature_names=data.feature_names, class_names=data.target_names
+    ... )
+    >>> print(*rules[5].source_conditions, sep=" and ")
+    1.55 < petal width (cm) <= 1.75 and petal length (cm) > 5.45
+    >>> print(rules[5])
+    petal length (cm) > 5.45 => virginica
+    >>> print(rules[5].reasons[2])
+    without it the rule still meets no leaf that predicts anything but virginica
+    """
+    chosen = find_method(method)
+    settings = {
+        "tolerance": check_share("tolerance", tolerance),
+        "alpha": check_share("alpha", alpha),
+        "rf_tol": _check_rf_tol(rf_tol),
+    }
+    problem = open_problem(
+        model,
+        X,
+        y,
+        sample_weight=sample_weight,
+        feature_names=feature_names,
+        class_names=class_names,
+        accepts_missing=accepts_missing,
+        rf_tol=settings["rf_tol"],
+    )
+    if chosen.needs_rows and problem.evidence is None:
+        free = ", ".join(name for name, listed in METHODS.items() if listed.is_exact)
+        raise InputError(
+            f"The method {chosen.name!r} judges deletions by training rows: pass X and y, or use a "
+            f"method that needs none "
+            f"({free})."
+        )
+    parameters: dict[str, Any] = {name: settings[name] for name in chosen.parameters if name in settings}
+    if chosen.name == "mismatch-certified":
+        problem, certificate = _certify(problem, domain, monotone)
+        parameters |= certificate
+    problem = replace(problem, parameters=parameters)
+    deletions = chosen.delete(problem)
+    counts, source_counts = _count_rules(problem, deletions.deleted)
+    training = None if X is None else TrainingRows(X, y, sample_weight)
+    if chosen.name == "mismatch-certified" and domain is not None:
+        training = TrainingRows(domain[0], domain[1], None)
+    return RuleSet(
+        tree=problem.tree,
+        method=chosen.name,
+        parameters=parameters,
+        deletions=deletions,
+        class_counts=counts,
+        source_class_counts=source_counts,
+        is_ranked=problem.evidence is not None,
+        training=training,
+    )
+
+
+def open_problem(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any,
+    feature_names: Sequence[str] | None,
+    class_names: Sequence[str] | None,
+    accepts_missing: bool | None,
+    rf_tol: float,
+) -> Problem:
+    """Read the model, check the rows against it, and annotate the tree."""
+    if (X is None) != (y is None):
+        given, absent = ("X", "y") if y is None else ("y", "X")
+        raise InputError(f"{given} was passed without {absent}: pass both, or neither for a method that needs no rows.")
+    if X is None and sample_weight is not None:
+        raise InputError("sample_weight was passed without X and y.")
+    tree = from_model(model, X, feature_names=feature_names, class_names=class_names, accepts_missing=accepts_missing)
+    evidence = None
+    if X is not None:
+        matrix = check_rows(tree, X)
+        class_ids = check_labels(tree, y, len(matrix))
+        weights = check_weights(sample_weight, len(matrix))
+        if tree.feature_names is None and (columns := frame_columns(X)) is not None:
+            tree = replace(tree, feature_names=tuple(columns))
+        if tree.counts is None:
+            tree = replace(tree, counts=count_classes(tree, matrix, class_ids, weights))
+        evidence = Evidence(tree, matrix, class_ids, weights)
+    return Problem(tree, annotate(tree, rf_tol), evidence, None, {})
+
+
+def check_share(name: str, value: Any) -> float:
+    """A parameter that must be a number between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
+        raise ParameterError(f"Expected {name} as a number from 0 to 1, found {value!r}.")
+    return float(value)
+
+
+def _check_rf_tol(value: Any) -> float:
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not 0 <= value < math.inf:
+        raise ParameterError(f"Expected rf_tol as a number that is not negative, found {value!r}.")
+    return float(value)
+
+
+def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Class counts of each rule and of each leaf's own rule: from the rows, else from the tree where it can know."""
+    tree, notes, evidence = problem.tree, problem.notes, problem.evidence
+    unknown = np.full((notes.n_rules, tree.n_classes), np.nan)
+    if evidence is None:
+        source = unknown.copy() if tree.counts is None else tree.counts[notes.leaf_ids].copy()
+        widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
+        return np.where(widened[:, None], np.nan, source), source
+    counts, source = unknown.copy(), unknown
+    for rule in range(notes.n_rules):
+        span = notes.entries(rule)
+        links, gone = notes.links[span], deleted[span]
+        source[rule] = evidence.class_counts(evidence.rows(links))
+        counts[rule] = evidence.class_counts(evidence.rows(links[~gone])) if gone.any() else source[rule]
+    return counts, source
+
+
+def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dict[str, Any]]:
+    """Settle which certificate ``mismatch-certified`` uses, and describe it."""
+    tree = problem.tree
+    if domain is not None and monotone is not None:
+        raise ParameterError("Pass a domain or monotone signs for mismatch-certified, not both.")
+    signs = _check_signs(tree, monotone if monotone is not None or domain is not None else tree.monotone)
+    if signs is not None:
+        return problem, {"monotone": signs, "certificate": "all rows, by the stated monotonicity"}
+    if domain is None:
+        if problem.evidence is None:
+            raise InputError(
+                "The method 'mismatch-certified' needs something to certify by: training rows, a domain, "
+                "or monotone signs."
+            )
+        listed = problem.evidence
+    else:
+        if not isinstance(domain, (tuple, list)) or len(domain) != 2:
+            raise ParameterError("Expected domain as a pair (rows, labels) that lists every case.")
+        rows = check_rows(tree, domain[0], name="domain")
+        listed = Evidence(tree, rows, check_labels(tree, domain[1], len(rows), name="domain labels"), None)
+    _check_consistent(listed)
+    return replace(problem, domain=listed), {"certificate": f"the {listed.n_rows} listed rows"}
+
+
+def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
+    """One sign for each feature, in column order; None when there are none."""
+    if monotone is None:
+        return None
+    if tree.n_classes != 2:
+        raise ParameterError(
+            f"Monotone signs order two classes, but this tree has {tree.n_classes}. Pass a domain instead."
+        )
+    if hasattr(monotone, "items"):
+        names = [tree.feature_name(feature) for feature in range(tree.n_features)]
+        strange = [name for name in monotone if name not in names]
+        if strange:
+            raise ParameterError(f"monotone names {strange[0]!r}, but the columns are {names}.")
+        monotone = [monotone.get(name, 0) for name in names]
+    signs = [int(sign) if sign in (-1, 0, 1) else None for sign in monotone]
+    if len(signs) != tree.n_features or None in signs:
+        raise ParameterError(
+            f"Expected monotone as one sign of -1, 0 or +1 for each of the {tree.n_features} columns, "
+            f"found {list(monotone)!r}."
+        )
+    return [sign for sign in signs if sign is not None]
+
+
+def _check_consistent(listed: Evidence) -> None:
+    """A finite domain gives equal rows equal labels."""
+    _, group = np.unique(np.nan_to_num(listed.matrix, nan=np.inf), axis=0, return_inverse=True)
+    group = group.ravel()
+    order = np.lexsort((listed.class_ids, group))
+    same = (np.diff(group[order]) == 0) & (np.diff(listed.class_ids[order]) != 0)
+    if same.any():
+        place = int(np.flatnonzero(same)[0])
+        one, other = sorted((int(order[place]), int(order[place + 1])))
+        raise InputError(
+            f"The domain contradicts itself: rows {one} and {other} are equal but have different labels. "
+            "A deterministic table gives equal rows one label."
+        )

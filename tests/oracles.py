@@ -1,0 +1,669 @@
+"""Slow, obvious versions of every procedure, to judge the fast ones by.
+
+Plain loops over rows, links and leaves; nothing is shared with the library but the arrays of its ``Tree``. A link is
+named by the id of its child node. ``X`` is a 2-D float matrix whose categorical columns hold codes; ``y`` holds indices
+into ``tree.classes``; ``w`` is a list of weights or None. A *deletion* maps each leaf, in source order, to the list of
+its deleted links, root to leaf.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import fisher_exact
+
+from secateur.tree import Tree
+
+RF_TOL = 1e-12
+CERTAINTY_TOL = 1e-12
+
+Row = Sequence[float] | NDArray[Any]
+Rows = NDArray[Any]
+Labels = Sequence[int] | NDArray[Any]
+Weights = Sequence[float] | None
+Deletion = dict[int, list[int]]
+
+
+# --- one row, one tree ------------------------------------------------------------------------------------------------
+
+
+def goes_left(tree: Tree, node: int, value: float) -> bool:
+    """Whether a value of the tested feature goes left at an internal node."""
+    if math.isnan(value):
+        return bool(tree.missing_left[node])
+    levels = tree.categories[tree.feature[node]]
+    if levels is not None:
+        return category_code(value, len(levels)) in tree.left_codes(node).tolist()
+    # Both sides as Python floats: numpy would round a Python float to the float32 that it is compared with.
+    return rounded(tree, value) <= float(tree.threshold[node])
+
+
+def category_code(value: float, n_levels: int) -> int:
+    """The code that a cell stands for; whatever is not 0 to ``n_levels - 1`` is the unlisted code ``n_levels``."""
+    return int(value) if value in range(n_levels) else n_levels
+
+
+def rounded(tree: Tree, value: float) -> float:
+    """The number of the tree's dtype that is nearest to a value."""
+    with np.errstate(over="ignore"):
+        return float(np.dtype(tree.dtype).type(value))
+
+
+def walk(tree: Tree, row: Row) -> int:
+    """Leaf that a row ends in."""
+    node = 0
+    while tree.children_left[node] >= 0:
+        left = goes_left(tree, node, float(row[tree.feature[node]]))
+        node = int(tree.children_left[node] if left else tree.children_right[node])
+    return node
+
+
+def tree_class(tree: Tree, row: Row) -> int:
+    """Class that the tree itself predicts for a row."""
+    return int(tree.leaf_class[walk(tree, row)])
+
+
+# --- the shape of the tree --------------------------------------------------------------------------------------------
+
+
+def leaves(tree: Tree) -> list[int]:
+    """Leaves in source order: left to right."""
+    found = []
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        if tree.children_left[node] < 0:
+            found.append(node)
+        else:
+            stack += [int(tree.children_right[node]), int(tree.children_left[node])]  # the left child is popped first
+    return found
+
+
+# The same tree is asked for its parents once per row and link, so the last answer is kept.
+_last_parents: list[tuple[Tree, dict[int, int]]] = []
+
+
+def parents(tree: Tree) -> dict[int, int]:
+    """Parent of every node but the root."""
+    if not _last_parents or _last_parents[0][0] is not tree:
+        found = {}
+        for node in range(tree.n_nodes):
+            if tree.children_left[node] >= 0:
+                found[int(tree.children_left[node])] = node
+                found[int(tree.children_right[node])] = node
+        _last_parents[:] = [(tree, found)]
+    return _last_parents[0][1]
+
+
+def is_left(tree: Tree, link: int) -> bool:
+    """Whether a link leads to a left child."""
+    return int(tree.children_left[parents(tree)[link]]) == link
+
+
+def other_child(tree: Tree, link: int) -> int:
+    """The sibling of the node that a link leads to."""
+    parent = parents(tree)[link]
+    return int(tree.children_right[parent] if is_left(tree, link) else tree.children_left[parent])
+
+
+def path(tree: Tree, leaf: int) -> list[int]:
+    """Links from the root to a leaf."""
+    upward = []
+    node = leaf
+    while node != 0:
+        upward.append(node)
+        node = parents(tree)[node]
+    return upward[::-1]
+
+
+def nodes_below(tree: Tree, node: int) -> set[int]:
+    """Nodes of the subtree that is rooted at a node, the node included."""
+    found = set()
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        found.add(here)
+        if tree.children_left[here] >= 0:
+            stack += [int(tree.children_left[here]), int(tree.children_right[here])]
+    return found
+
+
+def labels_below(tree: Tree, node: int) -> set[int]:
+    """Λ: the classes that the leaves below a node predict."""
+    return {int(tree.leaf_class[below]) for below in nodes_below(tree, node) if tree.children_left[below] < 0}
+
+
+def homogeneous_top(tree: Tree, leaf: int) -> int:
+    """Root of H_c(L): the highest ancestor below which every leaf predicts the leaf's class, else the leaf."""
+    top = node = leaf
+    while node != 0:
+        node = parents(tree)[node]
+        if labels_below(tree, node) == {int(tree.leaf_class[leaf])}:
+            top = node
+    return top
+
+
+def inside_h(tree: Tree, leaf: int, link: int) -> bool:
+    """Whether both ends of a link belong to H_c(L)."""
+    inside = nodes_below(tree, homogeneous_top(tree, leaf))
+    return link in inside and parents(tree)[link] in inside
+
+
+def sib(tree: Tree, leaf: int) -> list[int]:
+    """SIB(L): links of the path into an internal node whose sibling is a leaf of L's class, root to leaf."""
+    found = []
+    for link in path(tree, leaf):
+        other = other_child(tree, link)
+        child_is_internal = tree.children_left[link] >= 0
+        other_is_leaf = tree.children_left[other] < 0
+        if child_is_internal and other_is_leaf and tree.leaf_class[other] == tree.leaf_class[leaf]:
+            found.append(link)
+    return found
+
+
+# --- class shares -----------------------------------------------------------------------------------------------------
+
+
+def fill_counts(tree: Tree, X: Rows, y: Labels, w: Weights) -> Tree:
+    """The tree itself if it has counts, else a copy whose counts come from routing the rows."""
+    if tree.counts is not None:
+        return tree
+    counts = np.zeros((tree.n_nodes, tree.n_classes))
+    for i, row in enumerate(X):
+        for node in [0, *path(tree, walk(tree, row))]:
+            counts[node, y[i]] += 1.0 if w is None else w[i]
+    return replace(tree, counts=counts)
+
+
+def proportion(tree: Tree, node: int, c: int) -> float | None:
+    """p_c(N): the share of a class in a node's counts; None at a node without rows."""
+    if tree.counts is None:
+        raise ValueError("This tree has no counts; pass it through fill_counts first.")
+    counts = tree.counts[node].tolist()
+    total = sum(counts)
+    return counts[c] / total if total > 0 else None
+
+
+def orientation(tree: Tree, link: int, c: int, rf_tol: float = RF_TOL) -> str:
+    """Whether the share of class ``c`` rises (matched), falls (mismatched) or stays (neutral) along a link."""
+    before = proportion(tree, parents(tree)[link], c)
+    after = proportion(tree, link, c)
+    if before is None or after is None:
+        return "neutral"
+    if after - before > rf_tol:
+        return "matched"
+    if after - before < -rf_tol:
+        return "mismatched"
+    return "neutral"
+
+
+def mismatched_links(tree: Tree, leaf: int, rf_tol: float) -> list[int]:
+    """Mismatched links of a leaf's path, root to leaf."""
+    c = int(tree.leaf_class[leaf])
+    return [link for link in path(tree, leaf) if orientation(tree, link, c, rf_tol) == "mismatched"]
+
+
+# --- rules on rows ----------------------------------------------------------------------------------------------------
+
+
+def satisfies(tree: Tree, row: Row, links: Iterable[int]) -> bool:
+    """Whether a row satisfies the condition of every given link."""
+    for link in links:
+        parent = parents(tree)[link]
+        if goes_left(tree, parent, float(row[tree.feature[parent]])) != is_left(tree, link):
+            return False
+    return True
+
+
+def support_and_reliability(
+    tree: Tree, X: Rows, y: Labels, w: Weights, links: Iterable[int], c: int
+) -> tuple[float, float | None]:
+    """Weight of the rows that satisfy the links, and the share of it in class ``c`` (None at support 0)."""
+    links = list(links)
+    support = right = 0.0
+    for i, row in enumerate(X):
+        if satisfies(tree, row, links):
+            weight = 1.0 if w is None else float(w[i])
+            support += weight
+            if y[i] == c:
+                right += weight
+    return support, (right / support if support > 0 else None)
+
+
+def reliability_without(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, deleted: Iterable[int]) -> float | None:
+    """Reliability of a leaf's rule without the deleted links."""
+    kept = without(path(tree, leaf), deleted)
+    return support_and_reliability(tree, X, y, w, kept, int(tree.leaf_class[leaf]))[1]
+
+
+def without(links: Iterable[int], deleted: Iterable[int]) -> list[int]:
+    """The links that are not deleted, in their order."""
+    gone = set(deleted)
+    return [link for link in links if link not in gone]
+
+
+# --- regions ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Region:
+    """What some conditions leave of one feature.
+
+    Numeric (``codes`` is None): the numbers above ``low`` (None: no bound, so that -inf counts) and not above ``high``.
+    Categorical: the codes. Either way NaN too, if ``missing``.
+    """
+
+    low: float | None
+    high: float
+    codes: frozenset[int] | None
+    missing: bool
+
+
+def whole_region(tree: Tree, feature: int) -> Region:
+    """Every possible value of a feature."""
+    levels = tree.categories[feature]
+    codes = None if levels is None else frozenset(range(len(levels) + 1))
+    return Region(None, math.inf, codes, bool(tree.accepts_missing[feature]))
+
+
+def box_of(tree: Tree, links: Iterable[int]) -> dict[int, Region]:
+    """Region of each feature that the links test; the others are free."""
+    box: dict[int, Region] = {}
+    for link in links:
+        node = parents(tree)[link]
+        left = is_left(tree, link)
+        feature = int(tree.feature[node])
+        region = box.get(feature, whole_region(tree, feature))
+        missing = region.missing and bool(tree.missing_left[node]) == left
+        low, high, codes = region.low, region.high, region.codes
+        if codes is not None:
+            listed = frozenset(tree.left_codes(node).tolist())
+            codes = codes & listed if left else codes - listed
+        elif left:
+            high = min(high, float(tree.threshold[node]))
+        else:
+            threshold = float(tree.threshold[node])
+            low = threshold if low is None else max(low, threshold)
+        box[feature] = Region(low, high, codes, missing)
+    return box
+
+
+def number_not_above(tree: Tree, bound: float) -> float:
+    """The largest number of the tree's dtype that is not above a bound."""
+    kind = np.dtype(tree.dtype).type
+    nearest = rounded(tree, bound)
+    with np.errstate(over="ignore"):
+        return nearest if nearest <= bound else float(np.nextafter(kind(nearest), kind(-np.inf)))
+
+
+def number_above(tree: Tree, bound: float) -> float | None:
+    """The smallest number of the tree's dtype above a bound; None above +inf."""
+    if bound == math.inf:
+        return None
+    kind = np.dtype(tree.dtype).type
+    nearest = rounded(tree, bound)
+    with np.errstate(over="ignore"):
+        return nearest if nearest > bound else float(np.nextafter(kind(nearest), kind(np.inf)))
+
+
+def has_number(tree: Tree, region: Region) -> bool:
+    """Whether a numeric region holds a number of the tree's dtype (-inf and +inf are numbers)."""
+    if region.low is None:
+        return True
+    smallest = number_above(tree, region.low)
+    return smallest is not None and smallest <= region.high
+
+
+def is_empty(tree: Tree, region: Region) -> bool:
+    """Whether a region holds no value at all."""
+    if region.missing:
+        return False
+    return not region.codes if region.codes is not None else not has_number(tree, region)
+
+
+def meets(tree: Tree, links_a: Iterable[int], links_b: Iterable[int]) -> bool:
+    """Whether some possible row satisfies all the links of both sets."""
+    # Features vary freely, so a row exists exactly when every feature has a value left.
+    box = box_of(tree, [*links_a, *links_b])
+    return not any(is_empty(tree, region) for region in box.values())
+
+
+def implies_class(tree: Tree, links: Iterable[int], c: int) -> bool:
+    """Whether no leaf of another class meets the box of the links."""
+    links = list(links)
+    return not any(meets(tree, links, path(tree, leaf)) for leaf in leaves(tree) if tree.leaf_class[leaf] != c)
+
+
+# --- methods that need no rows ----------------------------------------------------------------------------------------
+
+
+def delete_none(tree: Tree) -> Deletion:
+    """Delete nothing."""
+    return {leaf: [] for leaf in leaves(tree)}
+
+
+def delete_sibling(tree: Tree) -> Deletion:
+    """M2: delete the whole of SIB(L)."""
+    return {leaf: sib(tree, leaf) for leaf in leaves(tree)}
+
+
+def delete_subtree(tree: Tree) -> Deletion:
+    """Delete each link whose sibling subtree predicts nothing but the leaf's class."""
+    return {
+        leaf: [
+            link
+            for link in path(tree, leaf)
+            if labels_below(tree, other_child(tree, link)) == {int(tree.leaf_class[leaf])}
+        ]
+        for leaf in leaves(tree)
+    }
+
+
+def delete_exact(tree: Tree) -> Deletion:
+    """Link by link, root to leaf: delete it if what is left still meets no leaf of another class."""
+    result = {}
+    for leaf in leaves(tree):
+        deleted: list[int] = []
+        for link in path(tree, leaf):
+            kept = without(path(tree, leaf), [*deleted, link])
+            if implies_class(tree, kept, int(tree.leaf_class[leaf])):
+                deleted.append(link)
+        result[leaf] = deleted
+    return result
+
+
+def delete_redundancy(tree: Tree) -> Deletion:
+    """Feature by feature, by first appearance: delete all its links if what is left meets no leaf of another class."""
+    result = {}
+    for leaf in leaves(tree):
+        links = path(tree, leaf)
+        tested = [int(tree.feature[parents(tree)[link]]) for link in links]
+        dropped: list[int] = []
+        for feature in dict.fromkeys(tested):
+            kept = [link for link, f in zip(links, tested, strict=True) if f not in [*dropped, feature]]
+            if implies_class(tree, kept, int(tree.leaf_class[leaf])):
+                dropped.append(feature)
+        result[leaf] = [link for link, f in zip(links, tested, strict=True) if f in dropped]
+    return result
+
+
+# --- methods that judge by rows ---------------------------------------------------------------------------------------
+
+
+def reliability_select(
+    tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, candidates: list[int], gone: list[int], tolerance: float
+) -> list[int]:
+    """Accept all candidates together, or else one by one in the given order, on top of the links already gone."""
+    base = reliability_without(tree, X, y, w, leaf, [])
+    if base is None:
+        return []
+
+    def close(deleted: list[int]) -> bool:
+        reliability = reliability_without(tree, X, y, w, leaf, [*gone, *deleted])
+        return reliability is not None and abs(reliability - base) <= tolerance
+
+    if close(candidates):
+        return candidates
+    accepted: list[int] = []
+    for link in candidates:
+        if close([*accepted, link]):
+            accepted.append(link)
+    return accepted
+
+
+def delete_mismatch(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float, rf_tol: float = RF_TOL) -> Deletion:
+    """M1-P: ReliabilitySelect on the mismatched links outside H_c(L), leaf to root."""
+    tree = fill_counts(tree, X, y, w)
+    result = {}
+    for leaf in leaves(tree):
+        candidates = [link for link in mismatched_links(tree, leaf, rf_tol) if not inside_h(tree, leaf, link)][::-1]
+        accepted = reliability_select(tree, X, y, w, leaf, candidates, [], tolerance)
+        result[leaf] = [link for link in path(tree, leaf) if link in accepted]
+    return result
+
+
+def delete_layered(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float, rf_tol: float = RF_TOL) -> Deletion:
+    """Exact first, then ReliabilitySelect on the mismatched links outside H_c(L) that remain."""
+    tree = fill_counts(tree, X, y, w)
+    result = {}
+    for leaf, gone in delete_exact(tree).items():
+        candidates = [
+            link for link in mismatched_links(tree, leaf, rf_tol) if not inside_h(tree, leaf, link) and link not in gone
+        ][::-1]
+        accepted = reliability_select(tree, X, y, w, leaf, candidates, gone, tolerance)
+        result[leaf] = [link for link in path(tree, leaf) if link in gone or link in accepted]
+    return result
+
+
+def delete_quinlan(tree: Tree, X: Rows, y: Labels, w: Weights, alpha: float = 0.01) -> Deletion:
+    """Quinlan 1987: delete the best deletable condition until none is deletable; whole-number weights only."""
+    return {leaf: _quinlan_rule(tree, X, y, w, leaf, alpha) for leaf in leaves(tree)}
+
+
+def _quinlan_rule(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, alpha: float) -> list[int]:
+    def right_and_covered(links: list[int]) -> tuple[int, int]:
+        right = covered = 0.0
+        for i, row in enumerate(X):
+            if satisfies(tree, row, links):
+                weight = 1.0 if w is None else float(w[i])
+                covered += weight
+                right += weight if y[i] == tree.leaf_class[leaf] else 0.0
+        if not (right.is_integer() and covered.is_integer()):
+            raise ValueError("Fisher's test counts rows: the weights must be whole numbers.")
+        return int(right), int(covered)
+
+    kept = path(tree, leaf)
+    if right_and_covered(kept)[1] == 0:
+        return []
+    while True:
+        k, n = right_and_covered(kept)
+        deletable: list[tuple[float, float, int]] = []  # certainty left, p value, link; root to leaf
+        for link in kept:
+            k_wide, n_wide = right_and_covered(without(kept, [link]))
+            k_new, n_new = k_wide - k, n_wide - n
+            p = float(fisher_exact([[k, n - k], [k_new, n_new - k_new]], alternative="greater")[1])
+            if k_wide / n_wide >= k / n - CERTAINTY_TOL or p > alpha:
+                deletable.append((k_wide / n_wide, p, link))
+        if not deletable:
+            return [link for link in path(tree, leaf) if link not in kept]
+        best_certainty = max(certainty for certainty, _, _ in deletable)
+        surest = [(p, link) for certainty, p, link in deletable if certainty == best_certainty]
+        best_p = max(p for p, _ in surest)
+        # Two ways to add up the same p value differ in the last digits; such values are equal.
+        nearest_root = next(link for p, link in surest if p >= best_p * (1 - 1e-9))
+        kept = without(kept, [nearest_root])
+
+
+# --- the two certificates of M1-D -------------------------------------------------------------------------------------
+
+
+def delete_mismatch_certified(tree: Tree, domain_X: Rows, domain_y: Labels, rf_tol: float = RF_TOL) -> Deletion:
+    """M1-D on a finite domain: all mismatched links, if every listed row of the wider rule has the leaf's class."""
+
+    def passes(leaf: int, candidates: list[int]) -> bool:
+        rule = path(tree, leaf)
+        if not any(satisfies(tree, row, rule) for row in domain_X):
+            return False
+        wider = without(rule, candidates)
+        return all(
+            domain_y[i] == tree.leaf_class[leaf] for i, row in enumerate(domain_X) if satisfies(tree, row, wider)
+        )
+
+    return _delete_all_or_nothing(tree, rf_tol, passes)
+
+
+def delete_mismatch_monotone(tree: Tree, signs: Sequence[int], rf_tol: float = RF_TOL) -> Deletion:
+    """M1-D by monotonicity: all mismatched links, if together they bound features on the favourable side only.
+
+    Larger values of feature ``f`` favour class 1 where ``signs[f]`` is +1, class 0 where it is -1. A row that the wider
+    rule admits must become a row of the rule itself by moving the deleted features' values in the *unfavourable*
+    direction; the row's own class is then at least as favourable. So a deleted bound must cut off favourable values.
+    """
+    if tree.n_classes != 2:
+        raise ValueError("The monotone certificate is about two classes.")
+
+    def passes(leaf: int, candidates: list[int]) -> bool:
+        own = box_of(tree, path(tree, leaf))
+        if any(is_empty(tree, region) for region in own.values()):
+            return False
+        for feature, region in box_of(tree, candidates).items():
+            if region.codes is not None:
+                return False
+            if tree.accepts_missing[feature] and not region.missing:
+                return False
+            # The row is moved to a number of the rule's own region; NaN compares with no number and cannot stand in.
+            if not has_number(tree, own[feature]):
+                return False
+            favourable = signs[feature] if tree.leaf_class[leaf] == 1 else -signs[feature]
+            cuts_off_small = region.low is not None
+            cuts_off_large = region.high < math.inf
+            if cuts_off_small and favourable != -1:
+                return False
+            if cuts_off_large and favourable != 1:
+                return False
+        return True
+
+    return _delete_all_or_nothing(tree, rf_tol, passes)
+
+
+def _delete_all_or_nothing(tree: Tree, rf_tol: float, passes: Callable[[int, list[int]], bool]) -> Deletion:
+    result: Deletion = {}
+    for leaf in leaves(tree):
+        candidates = mismatched_links(tree, leaf, rf_tol)
+        result[leaf] = candidates if candidates and passes(leaf, candidates) else []
+    return result
+
+
+# --- rule sets --------------------------------------------------------------------------------------------------------
+
+
+def kept_links(tree: Tree, deleted: Deletion) -> list[list[int]]:
+    """Kept links of each rule, in source order of the rules, root to leaf."""
+    return [without(path(tree, leaf), deleted[leaf]) for leaf in leaves(tree)]
+
+
+def covers(tree: Tree, deleted: Deletion, X: Rows) -> list[list[bool]]:
+    """Whether each rule (column) covers each row."""
+    rules = kept_links(tree, deleted)
+    return [[satisfies(tree, row, links) for links in rules] for row in X]
+
+
+def winning_rule(tree: Tree, deleted: Deletion, X_train: Rows, y_train: Labels, w: Weights, X: Rows) -> list[int]:
+    """Index of the rule that decides each row: the most reliable, then widest supported, then shortest, then first."""
+
+    def rank(index: int) -> tuple[float, float, int, int]:
+        links = kept_links(tree, deleted)[index]
+        c = int(tree.leaf_class[leaves(tree)[index]])
+        support, reliability = support_and_reliability(tree, X_train, y_train, w, links, c)
+        return (1.0 if reliability is None else -reliability, -support, len(links), index)
+
+    ranking = sorted(range(len(leaves(tree))), key=rank)
+    # Deletion only widens rules, so each row is covered by the rule of its own leaf at least.
+    return [next(index for index in ranking if covered[index]) for covered in covers(tree, deleted, X)]
+
+
+def predict(tree: Tree, deleted: Deletion, X_train: Rows, y_train: Labels, w: Weights, X: Rows) -> list[int]:
+    """Class index that the winning rule predicts for each row."""
+    return [int(tree.leaf_class[leaves(tree)[index]]) for index in winning_rule(tree, deleted, X_train, y_train, w, X)]
+
+
+def metrics(
+    tree: Tree, deleted: Deletion, X_train: Rows, y_train: Labels, w: Weights, X_test: Rows, y_test: Labels
+) -> dict[str, Any]:
+    """Metrics of a rule set against its tree, in percent or percentage points."""
+    rules = leaves(tree)
+    paths = {leaf: path(tree, leaf) for leaf in rules}
+    changed = [leaf for leaf in rules if deleted[leaf]]
+    n_conditions = sum(len(links) for links in paths.values())
+    n_deleted = sum(len(deleted[leaf]) for leaf in rules)
+    shares = [len(deleted[leaf]) / len(paths[leaf]) for leaf in changed]
+
+    by_rules = predict(tree, deleted, X_train, y_train, w, X_test)
+    by_tree = [tree_class(tree, row) for row in X_test]
+    answers = [int(label) for label in y_test]
+    covering = [
+        [int(tree.leaf_class[leaf]) for leaf, covered in zip(rules, row, strict=True) if covered]
+        for row in covers(tree, deleted, X_test)
+    ]
+    precision = [abs(_precision(by_rules, answers, c) - _precision(by_tree, answers, c)) for c in range(tree.n_classes)]
+    recall = [abs(_recall(by_rules, answers, c) - _recall(by_tree, answers, c)) for c in range(tree.n_classes)]
+    return {
+        "rule_irc": 100 * len(changed) / len(rules),
+        "irc_per_rule": 100 * sum(shares) / len(shares) if shares else 0.0,
+        "removed": 100 * n_deleted / n_conditions if n_conditions else 0.0,
+        "delta_accuracy": 100 * (_share_right(by_rules, answers) - _share_right(by_tree, answers)),
+        "conflict": 100 * sum(len(set(classes)) > 1 for classes in covering) / len(covering),
+        "coverage": 100 * sum(len(classes) > 0 for classes in covering) / len(covering),
+        "assimilated": 100
+        * sum(_is_assimilated(tree, leaf, deleted[leaf], X_train, y_train, w) for leaf in rules)
+        / len(rules),
+        "abs_delta_precision": [100 * value for value in precision],
+        "abs_delta_recall": [100 * value for value in recall],
+        "macro_dev": 100 * sum(precision + recall) / len(precision + recall),
+    }
+
+
+def _is_assimilated(tree: Tree, leaf: int, deleted: list[int], X: Rows, y: Labels, w: Weights) -> bool:
+    whole = path(tree, leaf)
+    kept = without(whole, deleted)
+    is_proper_prefix = len(kept) < len(whole) and kept == whole[: len(kept)]
+    c = int(tree.leaf_class[leaf])
+    before, _ = support_and_reliability(tree, X, y, w, whole, c)
+    after, _ = support_and_reliability(tree, X, y, w, kept, c)
+    return is_proper_prefix and after > before
+
+
+def _share_right(predicted: list[int], answers: list[int]) -> float:
+    return sum(p == a for p, a in zip(predicted, answers, strict=True)) / len(answers)
+
+
+def _precision(predicted: list[int], answers: list[int], c: int) -> float:
+    called = [a for p, a in zip(predicted, answers, strict=True) if p == c]
+    return called.count(c) / len(called) if called else 0.0
+
+
+def _recall(predicted: list[int], answers: list[int], c: int) -> float:
+    present = [p for p, a in zip(predicted, answers, strict=True) if a == c]
+    return present.count(c) / len(present) if present else 0.0
+
+
+# --- brute force ------------------------------------------------------------------------------------------------------
+
+
+def values_that_matter(tree: Tree, feature: int) -> list[float]:
+    """One value or more in every cell that the tree's splits cut a feature into, NaN and unlisted included."""
+    levels = tree.categories[feature]
+    if levels is not None:
+        values = [float(code) for code in range(len(levels) + 1)]
+    else:
+        found = {0.0}
+        for node in range(tree.n_nodes):
+            if tree.feature[node] == feature and tree.threshold[node] < math.inf:
+                above = number_above(tree, float(tree.threshold[node]))
+                found.add(number_not_above(tree, float(tree.threshold[node])))
+                found.update([] if above is None else [above])
+        found.update([rounded(tree, min(found) - 1), rounded(tree, max(found) + 1)])
+        values = sorted(found)
+    return [*values, math.nan] if tree.accepts_missing[feature] else values
+
+
+def grid_rows(tree: Tree, limit: int = 20000) -> NDArray[np.float64]:
+    """Every combination of the values that matter, or a fixed random sample of ``limit`` of them; unused features 0."""
+    used = sorted({int(feature) for feature in tree.feature if feature >= 0})
+    values = [values_that_matter(tree, feature) for feature in used]
+    if math.prod(len(column) for column in values) <= limit:
+        combinations = list(itertools.product(*values))
+    else:
+        draw = random.Random(0)
+        combinations = [tuple(draw.choice(column) for column in values) for _ in range(limit)]
+    rows = np.zeros((len(combinations), tree.n_features))
+    for i, combination in enumerate(combinations):
+        rows[i, used] = combination
+    return rows

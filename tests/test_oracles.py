@@ -1,0 +1,747 @@
+"""The oracles judged by hand-made answers, by scikit-learn and by brute force."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+from sklearn.metrics import precision_recall_fscore_support
+from strategies import SklearnProblem, labelled_rows, rows, sklearn_problems, trees
+
+from secateur.tree import Tree, check_tree, make_tree
+from secateur.tree_builder import TreeBuilder
+
+EXACT_METHODS = [oracles.delete_sibling, oracles.delete_subtree, oracles.delete_exact, oracles.delete_redundancy]
+
+# The oracles are slow on purpose, so one example may take long; the number of examples is kept small instead.
+thorough = settings(deadline=None, max_examples=60)
+
+
+# --- hand-made trees --------------------------------------------------------------------------------------------------
+
+
+def two_feature_tree() -> Tree:
+    """A class-1 leaf beside a split.
+
+    ::
+
+        0: x0 <= 0.5            [5, 7]
+        ├── 1: class 1          [0, 4]
+        └── 2: x1 <= 0.5        [5, 3]
+            ├── 3: class 1      [1, 3]
+            └── 4: class 0      [4, 0]
+    """
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0", "x1"])
+    root = builder.split("x0", 0.5)
+    builder.leaf([0, 4], parent=root, side="left")
+    inner = builder.split("x1", 0.5, parent=root, side="right")
+    builder.leaf([1, 3], parent=inner, side="left")
+    builder.leaf([4, 0], parent=inner, side="right")
+    return builder.build()
+
+
+def two_feature_rows() -> tuple[np.ndarray, list[int]]:
+    """Rows with the counts of the tree; the four rows of leaf 1 are spread evenly over x1."""
+    table = [
+        *[(0, 0, 1), (0, 0, 1), (0, 1, 1), (0, 1, 1)],
+        *[(1, 0, 0), (1, 0, 1), (1, 0, 1), (1, 0, 1)],
+        *[(1, 1, 0), (1, 1, 0), (1, 1, 0), (1, 1, 0)],
+    ]
+    return np.array([row[:2] for row in table], dtype=float), [row[2] for row in table]
+
+
+def one_feature_tree(low: float, high: float, classes: tuple[int, int, int], dtype: str = "float32") -> Tree:
+    """Three leaves along one feature: up to ``low`` (node 1), up to ``high`` (node 3), above it (node 4)."""
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0"], dtype=dtype)
+    root = builder.split("x0", low)
+    builder.leaf(prediction=classes[0], parent=root, side="left")
+    inner = builder.split("x0", high, parent=root, side="right")
+    builder.leaf(prediction=classes[1], parent=inner, side="left")
+    builder.leaf(prediction=classes[2], parent=inner, side="right")
+    return builder.build()
+
+
+def layered_tree() -> Tree:
+    """Leaf 5 has an exact deletion (link 2) and a mismatched link that is not exact (link 4).
+
+    ::
+
+        0: x0 <= 0.5             [14, 13]  p1 = 0.481
+        ├── 1: class 1           [1, 3]
+        └── 2: x1 <= 0.5         [13, 10]  p1 = 0.435
+            ├── 3: class 0       [6, 5]
+            └── 4: x2 <= 0.5     [7, 5]    p1 = 0.417
+                ├── 5: class 1   [2, 4]
+                └── 6: class 0   [5, 1]
+    """
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0", "x1", "x2"])
+    root = builder.split("x0", 0.5)
+    builder.leaf([1, 3], parent=root, side="left")
+    second = builder.split("x1", 0.5, parent=root, side="right")
+    builder.leaf([6, 5], parent=second, side="left")
+    third = builder.split("x2", 0.5, parent=second, side="right")
+    builder.leaf([2, 4], parent=third, side="left")
+    builder.leaf([5, 1], parent=third, side="right")
+    return builder.build()
+
+
+def layered_rows(leaf_3_below: tuple[int, int]) -> tuple[np.ndarray, list[int]]:
+    """Rows with the counts of the tree; of leaf 3's rows, ``leaf_3_below`` (by class) have x2 = 0."""
+    below_0, below_1 = leaf_3_below
+    table = [
+        *[(0, 0, 1, 0), (0, 1, 0, 1), (0, 0, 0, 1), (0, 0, 1, 1)],
+        *[(1, 0, 0, 0)] * below_0,
+        *[(1, 0, 1, 0)] * (6 - below_0),
+        *[(1, 0, 0, 1)] * below_1,
+        *[(1, 0, 1, 1)] * (5 - below_1),
+        *[(1, 1, 0, 0)] * 2,
+        *[(1, 1, 0, 1)] * 4,
+        *[(1, 1, 1, 0)] * 5,
+        *[(1, 1, 1, 1)] * 1,
+    ]
+    return np.array([row[:3] for row in table], dtype=float), [row[3] for row in table]
+
+
+def tree_from_sklearn(problem: SklearnProblem) -> Tree:
+    """The arrays of a scikit-learn tree, copied field by field."""
+    source = problem.model.tree_
+    shares = source.value[:, 0, :]
+    return make_tree(
+        children_left=source.children_left,
+        children_right=source.children_right,
+        feature=source.feature,
+        threshold=source.threshold,
+        missing_left=source.missing_go_to_left,
+        leaf_class=shares.argmax(axis=1),
+        counts=shares * source.weighted_n_node_samples[:, None],
+        classes=problem.model.classes_,
+        n_features=problem.model.n_features_in_,
+        accepts_missing=bool(np.isnan(problem.X).any()),
+    )
+
+
+# --- one row, one tree ------------------------------------------------------------------------------------------------
+
+
+def test_a_value_is_rounded_to_float32_before_it_is_compared():
+    # float32(0.1) is 0.100000001490116, which is above the float64 0.1; as a float64 the value is not above it.
+    assert not oracles.goes_left(one_feature_tree(0.1, 2, (0, 1, 0)), 0, 0.1)
+    assert oracles.goes_left(one_feature_tree(0.1, 2, (0, 1, 0), dtype="float64"), 0, 0.1)
+
+
+def test_a_value_beyond_float32_goes_right():
+    assert not oracles.goes_left(one_feature_tree(0.1, 2, (0, 1, 0)), 0, 1e300)
+
+
+def test_nan_goes_where_the_node_sends_it():
+    for side in ("left", "right"):
+        builder = TreeBuilder(classes=[0, 1], feature_names=["x0"], accepts_missing=True)
+        root = builder.split("x0", 0.5, missing=side)
+        builder.leaf(prediction=0, parent=root, side="left")
+        builder.leaf(prediction=1, parent=root, side="right")
+        assert oracles.walk(builder.build(), [math.nan]) == (1 if side == "left" else 2)
+
+
+@pytest.mark.parametrize(("value", "leaf"), [(0, 2), (1, 1), (2, 1), (5, 1), (-1, 1), (0.5, 1), (math.inf, 1)])
+def test_a_value_that_is_no_listed_code_goes_with_the_unlisted_ones(value: float, leaf: int):
+    # Codes: 0 Oslo, 1 Rome, 2 every other value. Rome and the others go left.
+    builder = TreeBuilder(classes=[0, 1], feature_names=["city"], categories={"city": ["Oslo", "Rome"]})
+    root = builder.split_categories("city", ["Rome"], unlisted="left")
+    builder.leaf(prediction=0, parent=root, side="left")
+    builder.leaf(prediction=1, parent=root, side="right")
+    assert oracles.walk(builder.build(), [value]) == leaf
+
+
+def test_leaves_and_paths_run_left_to_right_and_root_to_leaf():
+    tree = two_feature_tree()
+    assert oracles.leaves(tree) == [1, 3, 4]
+    assert [oracles.path(tree, leaf) for leaf in (1, 3, 4)] == [[1], [2, 3], [2, 4]]
+
+
+def test_a_deep_chain_needs_no_recursion():
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0"])
+    node = builder.split("x0", 0)
+    for depth in range(1, 1100):
+        builder.leaf(prediction=0, parent=node, side="left")
+        node = builder.split("x0", depth, parent=node, side="right")
+    builder.leaf(prediction=1, parent=node, side="left")
+    builder.leaf(prediction=0, parent=node, side="right")
+    tree = builder.build()
+    last = oracles.leaves(tree)[-1]
+    assert len(oracles.path(tree, last)) == 1100
+    assert oracles.walk(tree, [1e6]) == last
+    assert oracles.labels_below(tree, 0) == {0, 1}
+    assert oracles.homogeneous_top(tree, last) == last
+
+
+# --- annotations ------------------------------------------------------------------------------------------------------
+
+
+def test_orientation_follows_the_share_of_the_class():
+    # p1: 7/12 at the root, 4/4 at node 1, 3/8 at node 2, 3/4 at node 3, 0 at node 4.
+    tree = two_feature_tree()
+    assert [oracles.orientation(tree, link, 1) for link in (1, 2, 3, 4)] == [
+        "matched",
+        "mismatched",
+        "matched",
+        "mismatched",
+    ]
+    assert oracles.orientation(tree, 2, 0) == "matched"
+    assert oracles.orientation(tree, 2, 1, rf_tol=0.5) == "neutral"
+
+
+def test_orientation_is_neutral_where_a_share_is_undefined():
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0"])
+    root = builder.split("x0", 0.5)
+    builder.leaf([0, 0], parent=root, side="left")
+    builder.leaf([1, 2], parent=root, side="right")
+    tree = builder.build()
+    assert oracles.proportion(tree, 1, 0) is None
+    assert oracles.orientation(tree, 1, 0) == "neutral"
+
+
+def test_h_is_the_largest_subtree_of_one_label():
+    # Node 2 holds two class-1 leaves below a class-0 leaf's sibling: H of leaves 3 and 4 is node 2, H of leaf 1 itself.
+    tree = one_feature_tree(0, 1, (0, 1, 1))
+    assert [oracles.homogeneous_top(tree, leaf) for leaf in (1, 3, 4)] == [1, 2, 2]
+    assert oracles.inside_h(tree, 3, 3)
+    assert not oracles.inside_h(tree, 3, 2)  # its parent, the root, is outside
+    assert not oracles.inside_h(tree, 1, 1)
+
+
+def test_h_is_the_whole_tree_when_there_is_one_label():
+    tree = one_feature_tree(0, 1, (1, 1, 1))
+    assert [oracles.homogeneous_top(tree, leaf) for leaf in (1, 3, 4)] == [0, 0, 0]
+    assert oracles.inside_h(tree, 3, 2)
+
+
+def test_sib_takes_links_into_internal_nodes_only():
+    # Leaf 3's path passes leaf 1 of the same class; leaf 1's own link leads to a leaf.
+    tree = two_feature_tree()
+    assert [oracles.sib(tree, leaf) for leaf in (1, 3, 4)] == [[], [2], []]
+    # All leaves of class 1: links 3 and 4 have same-class sibling leaves, but lead to leaves themselves.
+    assert [oracles.sib(one_feature_tree(0, 1, (1, 1, 1)), leaf) for leaf in (1, 3, 4)] == [[], [2], [2]]
+
+
+def test_counts_are_filled_in_by_routing_rows():
+    tree = one_feature_tree(0, 1, (0, 1, 0))
+    filled = oracles.fill_counts(tree, np.array([[-1.0], [0.5], [0.5], [9.0]]), [0, 1, 0, 1], [1, 2, 3, 4])
+    assert filled.counts.tolist() == [[4, 6], [1, 0], [3, 6], [3, 2], [0, 4]]
+
+
+# --- rules on rows ----------------------------------------------------------------------------------------------------
+
+
+def test_support_and_reliability_count_weights():
+    tree = two_feature_tree()
+    X, y = two_feature_rows()
+    assert oracles.support_and_reliability(tree, X, y, None, [2, 3], 1) == (4, 3 / 4)
+    assert oracles.support_and_reliability(tree, X, y, None, [3], 1) == (6, 5 / 6)
+    weights = [1.0] * 4 + [3.0, 1.0, 1.0, 1.0] + [0.0] * 4
+    assert oracles.support_and_reliability(tree, X, y, weights, [2, 3], 1) == (6, 3 / 6)
+    assert oracles.support_and_reliability(tree, X, y, weights, [2, 4], 0) == (0, None)
+
+
+# --- regions ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_thresholds_between_neighbouring_float32_numbers_enclose_nothing():
+    # The float32 numbers around 0.1 are 0.09999999403953552 and 0.10000000149011612.
+    narrow = one_feature_tree(0.1, 0.1000000001, (0, 1, 0))
+    assert not oracles.meets(narrow, [2, 3], [])
+    assert oracles.meets(one_feature_tree(0.1, 0.1000000001, (0, 1, 0), dtype="float64"), [2, 3], [])
+    assert oracles.meets(one_feature_tree(0.1, 0.1000000015, (0, 1, 0)), [2, 3], [])
+
+
+def test_a_box_intersects_the_conditions_of_a_feature():
+    tree = one_feature_tree(0, 1, (0, 1, 0))
+    assert oracles.box_of(tree, [2, 3]) == {0: oracles.Region(0.0, 1.0, None, False)}
+    assert oracles.box_of(tree, [1]) == {0: oracles.Region(None, 0.0, None, False)}
+    assert not oracles.meets(tree, [1], [2])
+    assert oracles.meets(tree, [], [])
+
+
+def test_only_nan_is_above_infinity():
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0", "x1"], accepts_missing=["x0"])
+    root = builder.split("x0", math.inf, missing="right")
+    builder.leaf(prediction=0, parent=root, side="left")
+    inner = builder.split("x0", 5, parent=root, side="right", missing="left")
+    builder.leaf(prediction=0, parent=inner, side="left")
+    builder.leaf(prediction=1, parent=inner, side="right")
+    tree = builder.build()
+    assert oracles.meets(tree, [2], [3])
+    assert not oracles.meets(tree, [2], [4])
+    # x1 takes no NaN, so nothing at all would be above +inf there.
+    assert oracles.is_empty(tree, oracles.Region(math.inf, math.inf, None, False))
+
+
+def test_infinite_values_are_numbers():
+    tree = one_feature_tree(float(np.finfo(np.float32).min), float(np.finfo(np.float32).max), (0, 1, 0))
+    assert oracles.meets(tree, [1], [])
+    assert oracles.meets(tree, [2, 4], [])
+    assert oracles.walk(tree, [-math.inf]) == 1
+    assert oracles.walk(tree, [math.inf]) == 4
+
+
+def test_categorical_regions_are_sets_of_codes():
+    builder = TreeBuilder(classes=[0, 1], feature_names=["city"], categories={"city": ["Oslo", "Rome"]})
+    root = builder.split_categories("city", ["Rome"])
+    builder.leaf(prediction=0, parent=root, side="left")
+    inner = builder.split_categories("city", ["Oslo", "Rome"], parent=root, side="right")
+    builder.leaf(prediction=1, parent=inner, side="left")
+    builder.leaf(prediction=0, parent=inner, side="right")
+    tree = builder.build()
+    assert oracles.box_of(tree, [2, 3])[0].codes == {0}
+    assert oracles.box_of(tree, [2, 4])[0].codes == {2}
+    assert not oracles.meets(tree, [1], [2])
+
+
+# --- methods, by hand -------------------------------------------------------------------------------------------------
+
+
+def test_methods_without_rows_on_the_two_feature_tree():
+    # Leaf 3 without link 2 (x1 <= 0.5) reaches leaves 1 and 3, both of class 1; every other deletion reaches the other
+    # class: leaf 1 without link 1 and leaf 3 without link 3 reach leaf 4, leaf 4 without 2 leaf 1, without 4 leaf 3.
+    tree = two_feature_tree()
+    assert oracles.delete_none(tree) == {1: [], 3: [], 4: []}
+    for method in EXACT_METHODS:
+        assert method(tree) == {1: [], 3: [2], 4: []}
+
+
+def test_redundancy_drops_a_feature_whole_or_not_at_all():
+    # Leaf 3 is 0 < x0 <= 1. Without the lower bound it reaches leaf 1 of its class; without both also leaf 4. Leaf 4 is
+    # x0 > 0 and x0 > 1, so that its first bound says nothing; without both it reaches class 1.
+    tree = one_feature_tree(0, 1, (1, 1, 0))
+    assert oracles.delete_sibling(tree) == {1: [], 3: [2], 4: []}
+    assert oracles.delete_exact(tree) == {1: [], 3: [2], 4: [2]}
+    assert oracles.delete_redundancy(tree) == {1: [], 3: [], 4: []}
+
+
+def test_subtree_reaches_further_than_sibling():
+    # Node 2 predicts class 1 throughout, as leaf 1 does: subtree deletes every link, sibling only those into node 2.
+    tree = one_feature_tree(0, 1, (1, 1, 1))
+    assert oracles.delete_sibling(tree) == {1: [], 3: [2], 4: [2]}
+    assert oracles.delete_subtree(tree) == {1: [1], 3: [2, 3], 4: [2, 4]}
+
+
+def test_exact_sees_that_a_leaf_is_out_of_reach():
+    # No float32 number reaches leaf 3, so class 0 holds everywhere. Leaf 3 without link 2 reaches leaf 1, and
+    # without link 3 leaf 4.
+    tree = one_feature_tree(0.1, 0.1000000001, (0, 1, 0))
+    assert oracles.delete_exact(tree) == {1: [1], 3: [], 4: [2, 4]}
+    assert oracles.delete_subtree(tree) == {1: [], 3: [], 4: [2]}
+
+
+def test_mismatch_deletes_within_the_tolerance_only():
+    # Leaf 3: link 2 is mismatched; reliability 3/4 with it, 5/6 without it, 1/12 apart.
+    tree = two_feature_tree()
+    X, y = two_feature_rows()
+    assert oracles.delete_mismatch(tree, X, y, None, 0.05) == {1: [], 3: [], 4: []}
+    assert oracles.delete_mismatch(tree, X, y, None, 0.09) == {1: [], 3: [2], 4: []}
+    # No row of leaf 3: nothing to compare with.
+    elsewhere = [i for i, row in enumerate(X) if oracles.walk(tree, row) != 3]
+    assert oracles.delete_mismatch(tree, X[elsewhere], [y[i] for i in elsewhere], None, 1.0)[3] == []
+
+
+def test_mismatch_protects_links_inside_h():
+    # Leaves 3 and 4 are both of class 1, so H is node 2; link 3 is mismatched (3/4 after 7/8) but inside H.
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0"])
+    root = builder.split("x0", 0)
+    builder.leaf([8, 0], parent=root, side="left")
+    inner = builder.split("x0", 1, parent=root, side="right")
+    builder.leaf([1, 3], parent=inner, side="left")
+    builder.leaf([0, 4], parent=inner, side="right")
+    tree = builder.build()
+    assert oracles.mismatched_links(tree, 3, 1e-12) == [3]
+    X = np.array([[-1.0], [0.5], [2.0]])
+    assert oracles.delete_mismatch(tree, X, [0, 1, 1], None, 1.0) == {1: [], 3: [], 4: []}
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "mismatch", "layered"),
+    [(0.0, [], [2]), (0.1, [2], [2]), (0.13, [2, 4], [2, 4])],
+)
+def test_layered_starts_from_the_exact_deletion(tolerance: float, mismatch: list[int], layered: list[int]):
+    # Leaf 5 (class 1) is right in 4 of 6 rows.
+    # Without link 2 (exact drops it) leaf 1's row (0, 1, 0) of class 1 joins: 5/7, 0.048 away.
+    # Without links 2 and 4 all rows with x2 = 0 join, two of class 1 from leaf 1, four of class 0 and one of class 1
+    # from leaf 3: 7/13, 0.128 away. Without link 4 alone only those from leaf 3: 5/11, 0.21 away.
+    X, y = layered_rows((4, 1))
+    assert oracles.delete_exact(layered_tree())[5] == [2]
+    assert oracles.delete_mismatch(layered_tree(), X, y, None, tolerance)[5] == mismatch
+    assert oracles.delete_layered(layered_tree(), X, y, None, tolerance)[5] == layered
+
+
+def test_layered_compares_the_final_rule_with_the_leaf():
+    # Now leaf 3 brings two rows of each class: 8/12 without links 2 and 4, which is exactly the leaf's own 4/6,
+    # although the exact layer alone stands at 5/7.
+    X, y = layered_rows((2, 2))
+    assert oracles.delete_layered(layered_tree(), X, y, None, 0.0)[5] == [2, 4]
+
+
+def test_layered_keeps_the_exact_layer_for_a_leaf_without_rows():
+    X, y = layered_rows((4, 1))
+    elsewhere = [i for i, row in enumerate(X) if oracles.walk(layered_tree(), row) != 5]
+    assert oracles.delete_layered(layered_tree(), X[elsewhere], [y[i] for i in elsewhere], None, 1.0)[5] == [2]
+
+
+def test_the_finite_certificate_asks_every_listed_row():
+    # Leaf 3 without its mismatched link 2 is x1 <= 0.5.
+    tree = two_feature_tree()
+    assert oracles.delete_mismatch_certified(tree, np.array([[0.0, 0], [1, 0], [1, 1]]), [1, 1, 0])[3] == [2]
+    assert oracles.delete_mismatch_certified(tree, np.array([[0.0, 0], [1, 0], [1, 1]]), [0, 1, 0])[3] == []
+    # A rule that is wrong itself passes no certificate, and one without rows has nothing to certify.
+    assert oracles.delete_mismatch_certified(tree, np.array([[0.0, 0], [1, 0], [1, 1]]), [1, 0, 0])[3] == []
+    assert oracles.delete_mismatch_certified(tree, np.array([[0.0, 0], [1, 1]]), [1, 0])[3] == []
+
+
+@pytest.mark.parametrize(("sign", "deleted"), [(-1, [2]), (0, []), (1, [])])
+def test_the_monotone_certificate_lets_a_bound_cut_off_favourable_values(sign: int, deleted: list[int]):
+    # Link 2 of leaf 3 (class 1) is x0 > 0.5: it cuts off small values, so small values must favour class 1.
+    assert oracles.delete_mismatch_monotone(two_feature_tree(), [sign, 0]) == {1: [], 3: deleted, 4: []}
+
+
+@pytest.mark.parametrize(("inner_side", "reachable"), [("left", True), ("right", False)])
+def test_the_monotone_certificate_needs_a_number_to_move_to(inner_side: str, reachable: bool):
+    # Leaf 3 (class 1) is x0 > 0.5 and x0 <= 0.2: NaN alone may reach it. Its mismatched link 2 (x0 > 0.5 or missing)
+    # keeps NaN and cuts off small values, which favour class 1, but no number of the rule is left to move to.
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0"], accepts_missing=True)
+    root = builder.split("x0", 0.5, missing="right")
+    builder.leaf([0, 4], parent=root, side="left")
+    inner = builder.split("x0", 0.2, parent=root, side="right", missing=inner_side)
+    builder.leaf([1, 3], parent=inner, side="left")
+    builder.leaf([4, 0], parent=inner, side="right")
+    tree = builder.build()
+    assert oracles.meets(tree, [2, 3], []) == reachable
+    assert oracles.mismatched_links(tree, 3, 1e-12) == [2]
+    assert oracles.delete_mismatch_monotone(tree, [-1])[3] == []
+
+
+def test_the_monotone_certificate_refuses_a_condition_that_excludes_nan():
+    for missing, deleted in (("right", [2]), ("left", [])):
+        builder = TreeBuilder(classes=[0, 1], feature_names=["x0", "x1"], accepts_missing=["x0"])
+        root = builder.split("x0", 0.5, missing=missing)
+        builder.leaf([0, 4], parent=root, side="left")
+        inner = builder.split("x1", 0.5, parent=root, side="right")
+        builder.leaf([1, 3], parent=inner, side="left")
+        builder.leaf([4, 0], parent=inner, side="right")
+        assert oracles.delete_mismatch_monotone(builder.build(), [-1, 0])[3] == deleted
+
+
+def test_quinlan_by_hand():
+    # Leaf 1, 4/4: without link 1 all rows, 7/12; Fisher [[4, 0], [3, 5]]: C(7,4) / C(12,4) = 0.0707.
+    # Leaf 3, 3/4: without 2, 5/6, no fall; without 3, 3/8, p = 5/70 = 0.0714. Link 2 first, by certainty.
+    #   Then 5/6 against 7/12: [[5, 1], [2, 4]]: (21 * 5 + 7) / C(12,6) = 0.121.
+    # Leaf 4, 4/4: without 2, 4/6, p = 1/15 = 0.067; without 4, 5/8, p = 5/70 = 0.0714. Link 2 first, by certainty.
+    #   Then 4/6 against 5/12: [[4, 2], [1, 5]]: (5 * 21 + 7) / C(12,6) = 0.121.
+    #   Where alpha forbids link 2 at first, link 4 goes; then 5/8 against 5/12: C(7,3) / C(12,8) = 0.0707.
+    tree = two_feature_tree()
+    X, y = two_feature_rows()
+    assert oracles.delete_quinlan(tree, X, y, None, 0.01) == {1: [1], 3: [2, 3], 4: [2, 4]}
+    assert oracles.delete_quinlan(tree, X, y, None, 0.069) == {1: [1], 3: [2, 3], 4: [2, 4]}
+    assert oracles.delete_quinlan(tree, X, y, None, 0.0708) == {1: [], 3: [2, 3], 4: [4]}
+    assert oracles.delete_quinlan(tree, X, y, None, 0.2) == {1: [], 3: [2], 4: []}
+
+
+def test_quinlan_counts_whole_weights_as_repeated_rows():
+    tree = two_feature_tree()
+    X, y = two_feature_rows()
+    w = [1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 2.0, 1.0, 0.0, 1.0, 1.0, 2.0]
+    repeated = [i for i, weight in enumerate(w) for _ in range(int(weight))]
+    for alpha in (0.01, 0.1, 0.5):
+        assert oracles.delete_quinlan(tree, X, y, w, alpha) == oracles.delete_quinlan(
+            tree, X[repeated], [y[i] for i in repeated], None, alpha
+        )
+    with pytest.raises(ValueError, match="whole numbers"):
+        oracles.delete_quinlan(tree, X, y, [0.5] * 12, 0.01)
+
+
+# --- rule sets, by hand -----------------------------------------------------------------------------------------------
+
+
+def test_ranking_and_metrics_by_hand():
+    # Rules: 0 "everything -> 1", 7/12; 1 "x1 <= 0.5 -> 1", 5/6; 2 "x1 > 0.5 -> 0", 4/6. So the order is 1, 2, 0.
+    tree = two_feature_tree()
+    X, y = two_feature_rows()
+    deleted = {1: [1], 3: [2], 4: [2]}
+    test_rows = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    assert oracles.covers(tree, deleted, test_rows) == [
+        [True, True, False],
+        [True, False, True],
+        [True, True, False],
+        [True, False, True],
+    ]
+    assert oracles.winning_rule(tree, deleted, X, y, None, test_rows) == [1, 2, 1, 2]
+    assert oracles.predict(tree, deleted, X, y, None, test_rows) == [1, 0, 1, 0]
+    # The tree says 1, 1, 1, 0 and the truth is 1, 0, 1, 0: the tree gets 3 of 4, the rules 4 of 4. Class 0: precision 1
+    # and 1, recall 1/2 and 1. Class 1: precision 2/3 and 1, recall 1 and 1. Rule 0 kept the empty prefix and grew.
+    assert oracles.metrics(tree, deleted, X, y, None, test_rows, [1, 0, 1, 0]) == {
+        "rule_irc": 100.0,
+        "irc_per_rule": pytest.approx(100 * (1 + 1 / 2 + 1 / 2) / 3),
+        "removed": pytest.approx(60.0),
+        "delta_accuracy": pytest.approx(25.0),
+        "conflict": pytest.approx(50.0),
+        "coverage": 100.0,
+        "assimilated": pytest.approx(100 / 3),
+        "abs_delta_precision": [0.0, pytest.approx(100 / 3)],
+        "abs_delta_recall": [pytest.approx(50.0), 0.0],
+        "macro_dev": pytest.approx((100 / 3 + 50) / 4),
+    }
+
+
+def test_a_tie_goes_to_more_support_then_fewer_conditions_then_source_order():
+    # Labels are the tree's own, so every rule is right. Leaf 3 without link 2 has 6 rows, leaf 1 has 4.
+    tree = two_feature_tree()
+    X, _ = two_feature_rows()
+    y = [oracles.tree_class(tree, row) for row in X]
+    assert oracles.winning_rule(tree, {1: [], 3: [2], 4: []}, X, y, None, np.array([[0.0, 0]])) == [1]
+    # Two rows (0, 1) and two rows (1, 0): both rules have support 2 and one condition, and leaf 1 comes first.
+    half = [2, 3, 4, 5]
+    assert oracles.winning_rule(
+        tree, {1: [], 3: [2], 4: []}, X[half], [y[i] for i in half], None, np.array([[0.0, 0]])
+    ) == [0]
+    # Of the rows (1, 0), one of each class, "x0 > 0.5 and x1 <= 0.5 -> 1" and "everything -> 0" both get half.
+    assert oracles.winning_rule(
+        tree, {1: [], 3: [], 4: [2, 4]}, np.array([[1.0, 0], [1, 0]]), [1, 0], None, np.array([[1.0, 0]])
+    ) == [2]
+
+
+def test_a_rule_without_support_ranks_last():
+    # Only class-0 rows: rule 1 (x1 <= 0.5 -> 1) has reliability 0, rule 0 has no rows and None. Zero beats None.
+    tree = two_feature_tree()
+    assert oracles.winning_rule(
+        tree, {1: [], 3: [2], 4: []}, np.array([[1.0, 0]]), [0], None, np.array([[0.0, 0]])
+    ) == [1]
+
+
+def test_metrics_of_a_tree_with_one_leaf():
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0"])
+    builder.leaf([3, 1])
+    X = np.array([[0.0], [1.0]])
+    found = oracles.metrics(builder.build(), {0: []}, X, [0, 1], None, X, [0, 1])
+    assert found["coverage"] == 100.0
+    assert found["removed"] == found["irc_per_rule"] == found["rule_irc"] == found["macro_dev"] == 0.0
+
+
+# --- against scikit-learn ---------------------------------------------------------------------------------------------
+
+
+@thorough
+@given(st.data())
+def test_walk_is_sklearns_apply(data: st.DataObject):
+    problem = data.draw(sklearn_problems())
+    tree = tree_from_sklearn(problem)
+    X = np.concatenate([problem.X.astype(np.float64), data.draw(rows(tree))])
+    found = [oracles.walk(tree, row) for row in X]
+    assert found == problem.model.apply(X).tolist()
+    assert tree.classes[tree.leaf_class[found]].tolist() == problem.model.predict(X).tolist()
+
+
+@thorough
+@given(sklearn_problems())
+def test_routing_rows_gives_sklearns_counts(problem: SklearnProblem):
+    tree = tree_from_sklearn(problem)
+    w = None if problem.sample_weight is None else problem.sample_weight.tolist()
+    labels = problem.model.classes_.tolist()
+    y = [labels.index(label) for label in problem.y.tolist()]
+    bare = make_tree(
+        children_left=tree.children_left,
+        children_right=tree.children_right,
+        feature=tree.feature,
+        threshold=tree.threshold,
+        missing_left=tree.missing_left,
+        leaf_class=tree.leaf_class,
+        classes=tree.classes,
+        n_features=tree.n_features,
+        accepts_missing=tree.accepts_missing,
+    )
+    # scikit-learn stores shares; multiplying them back rounds.
+    np.testing.assert_allclose(oracles.fill_counts(bare, problem.X, y, w).counts, tree.counts, atol=1e-9)
+
+
+@thorough
+@given(st.data())
+def test_precision_and_recall_are_sklearns(data: st.DataObject):
+    tree = data.draw(trees(max_leaves=6))
+    X, y, w = data.draw(labelled_rows(tree, weights=True))
+    deleted = oracles.delete_mismatch(tree, X, y, w, 0.2)
+    found = oracles.metrics(tree, deleted, X, y, w, X, y)
+    by_rules, by_tree = (
+        precision_recall_fscore_support(y, predicted, labels=range(tree.n_classes), zero_division=0)
+        for predicted in (
+            oracles.predict(tree, deleted, X, y, w, X),
+            [oracles.tree_class(tree, row) for row in X],
+        )
+    )
+    np.testing.assert_allclose(found["abs_delta_precision"], 100 * np.abs(by_rules[0] - by_tree[0]), atol=1e-9)
+    np.testing.assert_allclose(found["abs_delta_recall"], 100 * np.abs(by_rules[1] - by_tree[1]), atol=1e-9)
+
+
+# --- against brute force ----------------------------------------------------------------------------------------------
+
+
+def small_trees() -> st.SearchStrategy[Tree]:
+    """Trees whose whole grid can be walked."""
+    return trees(max_leaves=7, n_classes=2).filter(lambda tree: len(oracles.grid_rows(tree, 1500)) < 1500)
+
+
+@thorough
+@given(small_trees(), st.data())
+def test_meets_agrees_with_the_grid(tree: Tree, data: st.DataObject):
+    grid = oracles.grid_rows(tree, 1500)
+    if tree.n_nodes == 1:
+        assert oracles.meets(tree, [], [])
+        return
+    some_links = st.lists(st.integers(1, tree.n_nodes - 1), max_size=4)
+    for _ in range(5):
+        one, two = data.draw(some_links), data.draw(some_links)
+        assert oracles.meets(tree, one, two) == any(oracles.satisfies(tree, row, [*one, *two]) for row in grid)
+
+
+@thorough
+@given(small_trees())
+def test_each_row_satisfies_one_path_and_it_is_its_leafs(tree: Tree):
+    for row in oracles.grid_rows(tree, 300):
+        assert [leaf for leaf in oracles.leaves(tree) if oracles.satisfies(tree, row, oracles.path(tree, leaf))] == [
+            oracles.walk(tree, row)
+        ]
+
+
+@pytest.mark.parametrize("method", EXACT_METHODS)
+@thorough
+@given(tree=trees(max_leaves=8))
+def test_exact_methods_keep_every_prediction(method: Callable[[Tree], oracles.Deletion], tree: Tree):
+    deleted = method(tree)
+    grid = oracles.grid_rows(tree, 300)
+    for row, covered in zip(grid, oracles.covers(tree, deleted, grid), strict=True):
+        own = oracles.walk(tree, row)
+        covering = [leaf for leaf, is_covered in zip(oracles.leaves(tree), covered, strict=True) if is_covered]
+        assert own in covering
+        assert {int(tree.leaf_class[leaf]) for leaf in covering} == {int(tree.leaf_class[own])}
+
+
+@thorough
+@given(small_trees())
+def test_exact_leaves_nothing_that_could_go(tree: Tree):
+    grid = oracles.grid_rows(tree, 1500)
+    answers = [oracles.tree_class(tree, row) for row in grid]
+    for leaf, deleted in oracles.delete_exact(tree).items():
+        kept = oracles.without(oracles.path(tree, leaf), deleted)
+        for link in kept:
+            wider = oracles.without(kept, [link])
+            reached = {c for row, c in zip(grid, answers, strict=True) if oracles.satisfies(tree, row, wider)}
+            assert reached - {int(tree.leaf_class[leaf])}
+
+
+@thorough
+@given(trees())
+def test_subtree_includes_sibling(tree: Tree):
+    wider = oracles.delete_subtree(tree)
+    for leaf, deleted in oracles.delete_sibling(tree).items():
+        assert set(deleted) <= set(wider[leaf])
+
+
+def monotone_on(tree: Tree, signs: tuple[int, ...], grid: np.ndarray) -> bool:
+    """Whether class 1 never gives way to class 0 when one value moves in its favour."""
+    answers = {tuple(str(value) for value in row): oracles.tree_class(tree, row) for row in grid}
+    for row in grid:
+        for feature, sign in enumerate(signs):
+            if math.isnan(row[feature]) or tree.categories[feature] is not None:
+                continue
+            for value in {v for v in grid[:, feature].tolist() if sign * (v - row[feature]) > 0}:
+                better = row.copy()
+                better[feature] = value
+                if answers[tuple(str(v) for v in row)] > answers[tuple(str(v) for v in better)]:
+                    return False
+    return True
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    trees(min_leaves=3, max_leaves=5, n_classes=2, n_features=2, missing=True, categorical=False),
+    st.tuples(st.sampled_from((-1, 1)), st.sampled_from((-1, 1))),
+)
+def test_the_monotone_certificate_is_sound_for_a_monotone_tree(tree: Tree, signs: tuple[int, int]):
+    deletion = oracles.delete_mismatch_monotone(tree, signs)
+    grid = oracles.grid_rows(tree, 200)
+    assume(any(deletion.values()) and len(grid) < 200 and monotone_on(tree, signs, grid))
+    for leaf, deleted in deletion.items():
+        kept = oracles.without(oracles.path(tree, leaf), deleted)
+        for row in grid:
+            if oracles.satisfies(tree, row, kept):
+                assert oracles.tree_class(tree, row) == tree.leaf_class[leaf] or not deleted
+
+
+@thorough
+@given(st.data())
+def test_reliability_select_stays_within_its_tolerance(data: st.DataObject):
+    tree = data.draw(trees(max_leaves=8, with_counts=data.draw(st.booleans())))
+    X, y, w = data.draw(labelled_rows(tree, weights=data.draw(st.booleans())))
+    tolerance = data.draw(st.sampled_from((0.0, 0.05, 0.3)))
+    exact = oracles.delete_exact(tree)
+    layered = oracles.delete_layered(tree, X, y, w, tolerance)
+    for leaf, deleted in oracles.delete_mismatch(tree, X, y, w, tolerance).items():
+        base = oracles.reliability_without(tree, X, y, w, leaf, [])
+        if base is None:
+            assert deleted == []
+            assert layered[leaf] == exact[leaf]
+            continue
+        assert abs(oracles.reliability_without(tree, X, y, w, leaf, deleted) - base) <= tolerance
+        assert set(exact[leaf]) <= set(layered[leaf])
+        if layered[leaf] != exact[leaf]:
+            assert abs(oracles.reliability_without(tree, X, y, w, leaf, layered[leaf]) - base) <= tolerance
+
+
+@thorough
+@given(st.data())
+def test_quinlan_stops_only_when_nothing_is_deletable(data: st.DataObject):
+    tree = data.draw(trees(max_leaves=6))
+    X, y, w = data.draw(labelled_rows(tree, weights=data.draw(st.booleans())))
+    for leaf, deleted in oracles.delete_quinlan(tree, X, y, w, 0.1).items():
+        c = int(tree.leaf_class[leaf])
+        if oracles.support_and_reliability(tree, X, y, w, oracles.path(tree, leaf), c)[0] == 0:
+            assert deleted == []
+            continue
+        kept = oracles.without(oracles.path(tree, leaf), deleted)
+        n, certainty = oracles.support_and_reliability(tree, X, y, w, kept, c)
+        k = round(n * certainty)
+        for link in kept:
+            n_wide, wider = oracles.support_and_reliability(tree, X, y, w, oracles.without(kept, [link]), c)
+            k_wide = round(n_wide * wider)
+            assert wider < certainty
+            # P(at least k of the n drawn are right), drawn from the wider rule's rows.
+            assert hypergeom.sf(k - 1, int(n_wide), k_wide, int(n)) <= 0.1 + 1e-9
+
+
+# --- the strategies themselves ----------------------------------------------------------------------------------------
+
+
+@thorough
+@given(st.data())
+def test_drawn_trees_and_rows_keep_the_contract(data: st.DataObject):
+    tree = data.draw(trees(with_counts=data.draw(st.booleans())))
+    check_tree(tree)
+    assert 1 <= tree.n_leaves <= 12
+    X, y, w = data.draw(labelled_rows(tree, weights=True))
+    assert X.shape == (len(y), tree.n_features)
+    assert len(w) == len(y)
+    assert sum(w) > 0
+    assert not np.isnan(X[:, ~tree.accepts_missing]).any()
+    assert set(y.tolist()) <= set(range(tree.n_classes))
+    if tree.counts is not None:
+        inner = ~tree.is_leaf
+        children = tree.counts[tree.children_left[inner]] + tree.counts[tree.children_right[inner]]
+        np.testing.assert_array_equal(tree.counts[inner], children)
+
+
+def test_a_grid_beyond_its_limit_is_sampled():
+    tree = layered_tree()
+    assert len(oracles.grid_rows(tree)) == 5**3  # -1, 0, 0.5 and its float32 neighbours make five values a feature
+    assert oracles.grid_rows(tree, 20).shape == (20, 3)
+    np.testing.assert_array_equal(oracles.grid_rows(tree, 20), oracles.grid_rows(tree, 20))
