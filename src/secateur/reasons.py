@@ -65,14 +65,19 @@ class Reason:
         return self.text
 
 
-def pick_point(tree: Tree, notes: Annotation, rule_links: list[int], leaf_links: list[int]) -> dict[str, Label | None]:
-    """A row, as far as it matters, that satisfies both sets of links; their regions must meet."""
+def pick_point(
+    tree: Tree, notes: Annotation, rule_links: list[int], leaf_links: list[int], feature: int
+) -> dict[str, Label | None]:
+    """A row, as far as it matters, that satisfies both sets of links; their regions must meet.
+
+    The feature under study is always in it, even where neither set tests it (an impossible rule keeps out everything).
+    """
     rule, leaf = regions_of_links(tree, notes, rule_links), regions_of_links(tree, notes, leaf_links)
     point = {}
-    for feature in dict.fromkeys([*rule, *leaf]):
-        domain = domain_of(tree, feature)
-        region = rule.get(feature, domain).meet(leaf.get(feature, domain))
-        point[tree.feature_name(feature)] = pick_value(tree, feature, region)
+    for tested in dict.fromkeys([*rule, *leaf, feature]):
+        domain = domain_of(tree, tested)
+        region = rule.get(tested, domain).meet(leaf.get(tested, domain))
+        point[tree.feature_name(tested)] = pick_value(tree, tested, region)
     return point
 
 

@@ -414,16 +414,11 @@ class RuleSet(Sequence[Rule]):
             rest = ~self._proved[span]
             links = self.notes.links[span]
             features = self.tree.feature[self.notes.parent[links]]
-            left_out = (
-                features == features[entry - span.start] if self._by_feature else links == self.notes.links[entry]
-            )
+            feature = int(features[entry - span.start])
+            left_out = features == feature if self._by_feature else links == self.notes.links[entry]
             place = int(np.flatnonzero(self.notes.leaf_ids == witness)[0])
-            point = pick_point(
-                self.tree,
-                self.notes,
-                links[rest & ~left_out].tolist(),
-                self.notes.links[self.notes.entries(place)].tolist(),
-            )
+            leaf_links = self.notes.links[self.notes.entries(place)].tolist()
+            point = pick_point(self.tree, self.notes, links[rest & ~left_out].tolist(), leaf_links, feature)
         return make_reason(self.tree, self.notes, self.deletions, entry, self.parameters, witness, point)
 
     def to_text(self, *, reasons: bool = False) -> str:

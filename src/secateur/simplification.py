@@ -221,7 +221,7 @@ def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dic
             raise ParameterError("Expected domain as a pair (rows, labels) that lists every case.")
         rows = check_rows(tree, domain[0], name="domain")
         listed = Evidence(tree, rows, check_labels(tree, domain[1], len(rows), name="domain labels"), None)
-    _check_consistent(listed)
+    _check_consistent(tree, listed)
     return replace(problem, domain=listed), {"certificate": f"the {listed.n_rows} listed rows"}
 
 
@@ -248,15 +248,17 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
     return [sign for sign in signs if sign is not None]
 
 
-def _check_consistent(listed: Evidence) -> None:
+def _check_consistent(tree: Tree, listed: Evidence) -> None:
     """A finite domain gives equal rows equal labels."""
-    _, group = np.unique(np.nan_to_num(listed.matrix, nan=np.inf), axis=0, return_inverse=True)
-    group = group.ravel()
-    order = np.lexsort((listed.class_ids, group))
-    same = (np.diff(group[order]) == 0) & (np.diff(listed.class_ids[order]) != 0)
-    if same.any():
-        place = int(np.flatnonzero(same)[0])
-        one, other = sorted((int(order[place]), int(order[place + 1])))
+    sizes = np.array([np.inf if levels is None else len(levels) for levels in tree.categories])
+    # Unlisted categories share one code but need not be equal, so rows that hold one are not compared.
+    known = np.flatnonzero(~(listed.matrix >= sizes).any(axis=1))
+    _, group = np.unique(np.nan_to_num(listed.matrix[known], nan=np.inf), axis=0, return_inverse=True)
+    labels, group = listed.class_ids[known], group.ravel()
+    order = np.lexsort((labels, group))
+    clash = np.flatnonzero((np.diff(group[order]) == 0) & (np.diff(labels[order]) != 0))
+    if len(clash):
+        one, other = sorted(known[order[clash[0] : clash[0] + 2]].tolist())
         raise InputError(
             f"The domain contradicts itself: rows {one} and {other} are equal but have different labels. "
             "A deterministic table gives equal rows one label."

@@ -220,7 +220,9 @@ class _Checker:
         broken = []
         for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
             gone = [step for step in path if step[0] in set(rule["deleted_ids"])]
-            if gone and _Box(self.tree, path).is_empty():
+            box = _Box(self.tree, path)
+            moved = {int(self.tree.feature[node]) for _, node, _ in gone}
+            if gone and (box.is_empty() or any(not box.has_number(feature) for feature in moved)):
                 broken.append(f"No row reaches leaf {leaf}, so no direction certifies its rule.")
                 continue
             for _, node, to_left in gone:
@@ -284,6 +286,10 @@ class _Box:
                 self.high[feature] = min(self.high[feature], limit)
             else:
                 self.low[feature] = max(self.low[feature], limit)
+
+    def has_number(self, feature: int) -> bool:
+        """Whether the feature is numeric and has a number left."""
+        return feature in self.low and self.low[feature] < self.high[feature]
 
     def is_empty(self) -> bool:
         """Whether some feature has no value left."""

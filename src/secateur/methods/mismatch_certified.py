@@ -82,6 +82,8 @@ def find_refuting_link(problem: Problem, rule: int, chosen: Sequence[int]) -> in
     if any(region.is_empty for region in whole.values()):
         return int(chosen[0])  # no row reaches this leaf, so there is no row to move to
     for feature, region in regions_of_links(tree, notes, chosen).items():
+        if not whole[feature].has_listed_value:
+            return int(chosen[0])  # only NaN reaches this leaf, and NaN is not ordered
         favour = int(problem.parameters["monotone"][feature]) * (1 if notes.leaf_class[rule] == 1 else -1)
         if not _restricts_against(region, favour, domain_of(tree, feature)):
             return next(

@@ -1,0 +1,71 @@
+"""The paper's lemma and theorems as properties of trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracles
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secateur.annotation import annotate
+from secateur.tree import Tree
+
+
+@given(tree=strategies.trees(n_classes=2))
+@settings(max_examples=150, deadline=None)
+def test_class_ratio_complementarity(tree: Tree) -> None:
+    """If the share of class 1 rises into one child, it falls into the other (both non-empty)."""
+    assert tree.counts is not None
+    totals = tree.counts.sum(axis=1)
+    for node in np.flatnonzero(~tree.is_leaf):
+        left, right = tree.children_left[node], tree.children_right[node]
+        if totals[left] == 0 or totals[right] == 0:
+            continue
+        parent, one, other = (tree.counts[n, 1] / totals[n] for n in (node, left, right))
+        if one > parent + 1e-9:
+            assert other < parent
+        if other > parent + 1e-9:
+            assert one < parent
+
+
+@given(data=st.data(), tree=strategies.trees(max_leaves=8))
+@settings(max_examples=100, deadline=None)
+def test_joint_sibling_deletion(data: st.DataObject, tree: Tree) -> None:
+    """Any set of links whose other child is a leaf of the class may go together, internal child or not."""
+    grid = oracles.grid_rows(tree, limit=300)
+    for leaf in oracles.leaves(tree):
+        path = oracles.path(tree, leaf)
+        certified = [
+            link
+            for link in path
+            if tree.is_leaf[oracles.other_child(tree, link)]
+            and tree.leaf_class[oracles.other_child(tree, link)] == tree.leaf_class[leaf]
+        ]
+        chosen = data.draw(st.sets(st.sampled_from(certified))) if certified else set()
+        kept = [link for link in path if link not in chosen]
+        for row in grid:
+            if oracles.satisfies(tree, row, kept):
+                assert oracles.tree_class(tree, row) == tree.leaf_class[leaf]
+
+
+@given(tree=strategies.trees())
+@settings(max_examples=150, deadline=None)
+def test_annotations_equal_their_slow_versions(tree: Tree) -> None:
+    notes = annotate(tree)
+    assert notes.leaf_ids.tolist() == oracles.leaves(tree)
+    for node in range(tree.n_nodes):
+        assert set(np.flatnonzero(notes.labels_below[node])) == oracles.labels_below(tree, node)
+    for rule, leaf in enumerate(notes.leaf_ids.tolist()):
+        span = notes.entries(rule)
+        links = notes.links[span].tolist()
+        assert links == oracles.path(tree, leaf)
+        assert notes.homogeneous_top[leaf] == oracles.homogeneous_top(tree, leaf)
+        assert notes.inside_h[span].tolist() == [oracles.inside_h(tree, leaf, link) for link in links]
+        certified = [link for link, flag in zip(links, notes.sibling_certified[span], strict=True) if flag]
+        assert certified == oracles.sib(tree, leaf)
+        status = [
+            "matched" if matched else "mismatched" if mismatched else "neutral"
+            for matched, mismatched in zip(notes.matched[span], notes.mismatched[span], strict=True)
+        ]
+        assert status == [oracles.orientation(tree, link, tree.leaf_class[leaf]) for link in links]
