@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce oldest clean
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce picture oldest clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench-quick: .venv/.dev  ## The benchmarks on small data, in seconds
 
 reproduce: .venv/.package  ## Recompute the paper's deterministic table and compare every cell
 	$(BIN)/secateur reproduce deterministic
+
+picture: .venv/.package  ## Draw the README's picture anew
+	$(BIN)/python docs/picture.py
 
 oldest: .venv-oldest/.dev  ## The tests with the lowest supported dependencies (Python 3.11 or 3.12)
 	.venv-oldest/bin/pytest -q -n $(PYTEST_WORKERS) -W default::DeprecationWarning  # old releases use what newer ones deprecate

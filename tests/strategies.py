@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import oracles
@@ -15,16 +15,23 @@ from secateur.tree import Tree, make_tree
 
 # Few values, so that paths repeat and contradict themselves. The last row holds float64 numbers that are no float32:
 # 0.1 and 0.1000000001 have no float32 between them, nor have 1.000000001 and 1.000000002; the float32 nearest to 1/3
-# and to 1.1 is above them and below them respectively.
+# is above it, the one nearest to 0.7 below it.
 THRESHOLDS = (
     *(-1.0, 0.0, 1.0, 2.0, 3.0),
     *(-0.5, 0.5, 1.5),
-    *(0.1, 0.1000000001, 1 / 3, 1.1, 1.000000001, 1.000000002),
+    *(0.1, 0.1000000001, 1 / 3, 0.7, 1.000000001, 1.000000002),
 )
 
 LEVELS = ("red", "green", "blue", "other")
 INT_LABELS = (3, 7, 11, 20)
 TEXT_LABELS = ("ant", "bee", "cat", "dog")
+
+T = TypeVar("T")
+
+
+def lists_of(elements: st.SearchStrategy[T], size: int) -> st.SearchStrategy[list[T]]:
+    """Lists of one length."""
+    return st.lists(elements, min_size=size, max_size=size)
 
 
 def label_sets(n_classes: int) -> st.SearchStrategy[list[Any]]:
@@ -55,10 +62,9 @@ def trees(
     n_features = draw(st.integers(1, 4)) if n_features is None else n_features
     missing = draw(st.booleans()) if missing is None else missing
     categorical = draw(st.booleans()) if categorical is None else categorical
-    per_feature = {"min_size": n_features, "max_size": n_features}
-    accepts = draw(st.lists(st.booleans(), **per_feature)) if missing else [False] * n_features
-    kinds = ("number", "number", "binary", "category") if categorical else ("number", "number", "binary")
-    kind = draw(st.lists(st.sampled_from(kinds), **per_feature))
+    accepts = draw(lists_of(st.booleans(), n_features)) if missing else [False] * n_features
+    kinds = ("number", "binary", "category") if categorical else ("number", "number", "binary")
+    kind = draw(lists_of(st.sampled_from(kinds), n_features))
     categories = [LEVELS[: draw(st.integers(1, len(LEVELS)))] if k == "category" else None for k in kind]
 
     n_leaves = draw(st.integers(min_leaves, max_leaves))
@@ -73,14 +79,16 @@ def trees(
         left[node], right[node] = children if draw(st.booleans()) else children[::-1]
         feature[node] = tested = draw(st.integers(0, n_features - 1))
         missing_left[node] = accepts[tested] and draw(st.booleans())
-        if categories[tested] is not None:
-            unlisted = len(categories[tested])
+        levels = categories[tested]
+        if levels is not None:
+            unlisted = len(levels)
             listed = st.sets(st.integers(0, unlisted), min_size=1, max_size=unlisted)  # at most all but one
             codes[node] = sorted(draw(listed))
         elif kind[tested] == "binary":
             threshold[node] = 0.5
         else:
-            threshold[node] = draw(st.sampled_from((*THRESHOLDS, math.inf) if accepts[tested] else THRESHOLDS))
+            infinite = (math.inf,) * 5 if accepts[tested] else ()  # leaves the right side to NaN alone
+            threshold[node] = draw(st.sampled_from((*THRESHOLDS, *infinite)))
         for column, value in ((left, -1), (right, -1), (feature, -1), (threshold, math.nan), (missing_left, False)):
             column += [value, value]
 
@@ -132,7 +140,7 @@ def _draw_counts(
     own_classes = draw(st.sampled_from((False, False, False, True)))
     for node in range(len(left)):
         if left[node] < 0:
-            counts[node] = draw(st.lists(st.integers(0, 4), min_size=n_classes, max_size=n_classes))
+            counts[node] = draw(lists_of(st.integers(0, 4), n_classes))
             leaf_class[node] = draw(st.integers(0, n_classes - 1)) if own_classes else int(np.argmax(counts[node]))
     counts *= weight
     for node in range(len(left) - 1, -1, -1):
@@ -163,8 +171,11 @@ def _cells(tree: Tree, feature: int) -> st.SearchStrategy[float]:
 def rows(tree: Tree, min_rows: int = 1, max_rows: int = 40) -> st.SearchStrategy[NDArray[np.float64]]:
     """Matrices of rows that sit on and beside the tree's thresholds."""
     row = st.tuples(*(_cells(tree, feature) for feature in range(tree.n_features)))
-    return st.lists(row, min_size=min_rows, max_size=max_rows).map(
-        lambda drawn: np.array(drawn, dtype=np.float64).reshape(len(drawn), tree.n_features)
+    # The length is drawn first, because lists() alone prefers a handful of rows, too few for twelve leaves.
+    return (
+        st.integers(min_rows, max_rows)
+        .flatmap(lambda n_rows: lists_of(row, n_rows))
+        .map(lambda drawn: np.array(drawn, dtype=np.float64).reshape(len(drawn), tree.n_features))
     )
 
 
@@ -174,14 +185,13 @@ def labelled_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], list[float] | None]:
     """Rows, class indices that often agree with the tree, and whole weights (or None)."""
     X = draw(rows(tree, min_rows, max_rows))
-    per_row = {"min_size": len(X), "max_size": len(X)}
     # A negative draw stands for the tree's own answer: rules that are never right would exercise little.
-    drawn = draw(st.lists(st.integers(-2, tree.n_classes - 1), **per_row))
+    drawn = draw(lists_of(st.integers(-2, tree.n_classes - 1), len(X)))
     y = [label if label >= 0 else oracles.tree_class(tree, row) for label, row in zip(drawn, X, strict=True)]
     if not weights:
         return X, np.array(y, dtype=np.int64), None
     smallest = draw(st.integers(0, 1))
-    w = draw(st.lists(st.integers(smallest, 3), **per_row))
+    w = draw(lists_of(st.integers(smallest, 3), len(X)))
     if not any(w):
         w[0] = 1
     return X, np.array(y, dtype=np.int64), [float(weight) for weight in w]
@@ -211,17 +221,16 @@ def sklearn_problems(draw: st.DrawFn, *, missing: bool | None = None, weights: b
     for _ in range(n_features):
         values = columns[draw(st.sampled_from(sorted(columns)))]
         cells.append(st.sampled_from((*values, math.nan) if missing and draw(st.booleans()) else values))
-    X = np.array(draw(st.lists(st.tuples(*cells), min_size=4, max_size=40)), dtype=np.float32)
+    n_rows = draw(st.integers(4, 40))
+    X = np.array(draw(lists_of(st.tuples(*cells), n_rows)), dtype=np.float32)
 
     labels = draw(label_sets(draw(st.integers(2, 4))))
-    drawn = draw(st.lists(st.sampled_from(labels), min_size=len(X) - 2, max_size=len(X) - 2))
+    drawn = draw(lists_of(st.sampled_from(labels), n_rows - 2))
     y = np.array([*labels[:2], *drawn])  # at least two classes
     sample_weight = None
     if weights:
         # No zeros: scikit-learn divides by a node's weight.
-        sample_weight = np.array(
-            draw(st.lists(st.sampled_from((0.5, 1.0, 2.0, 3.0)), min_size=len(X), max_size=len(X)))
-        )
+        sample_weight = np.array(draw(lists_of(st.sampled_from((0.5, 1.0, 2.0, 3.0)), n_rows)))
     model = draw(st.sampled_from((DecisionTreeClassifier, ExtraTreeClassifier)))(
         max_depth=draw(st.sampled_from((None, 1, 2, 3, 5))),
         min_samples_leaf=draw(st.integers(1, 4)),

@@ -330,6 +330,25 @@ def test_subtree_reaches_further_than_sibling():
     assert oracles.delete_subtree(tree) == {1: [1], 3: [2, 3], 4: [2, 4]}
 
 
+def test_exact_and_redundancy_go_from_the_root_to_the_leaf():
+    # Class 1 is "x0 or x1". Leaf 6 (both) needs one of its conditions: the one nearer the root goes. The subtree
+    # certificate sees only that leaf 6's sibling, leaf 5, is of class 1 as well.
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0", "x1"])
+    root = builder.split("x0", 0.5)
+    without_x0 = builder.split("x1", 0.5, parent=root, side="left")
+    builder.leaf(prediction=0, parent=without_x0, side="left")
+    builder.leaf(prediction=1, parent=without_x0, side="right")
+    with_x0 = builder.split("x1", 0.5, parent=root, side="right")
+    builder.leaf(prediction=1, parent=with_x0, side="left")
+    builder.leaf(prediction=1, parent=with_x0, side="right")
+    tree = builder.build()
+    assert oracles.delete_exact(tree) == {2: [], 3: [1], 5: [5], 6: [4]}
+    assert oracles.delete_redundancy(tree) == {2: [], 3: [1], 5: [5], 6: [4]}
+    # Leaf 3's link 1 faces node 4, which predicts class 1 only.
+    assert oracles.delete_subtree(tree) == {2: [], 3: [1], 5: [5], 6: [6]}
+    assert oracles.delete_sibling(tree) == {2: [], 3: [], 5: [], 6: []}
+
+
 def test_exact_sees_that_a_leaf_is_out_of_reach():
     # No float32 number reaches leaf 3, so class 0 holds everywhere. Leaf 3 without link 2 reaches leaf 1, and
     # without link 3 leaf 4.
@@ -470,7 +489,7 @@ def test_quinlan_by_hand():
 
 
 def test_quinlan_breaks_ties_by_p_and_then_by_nearness_to_the_root():
-    # Leaf 4 (x0 > 0.5, link 2; x1 > 0.5, link 4), class 0, right in 2 of 2 rows. Link 2 holds off (0, 1), link 4 (1, 0).
+    # Leaf 4 (x0 > 0.5, link 2; x1 > 0.5, link 4) is right in 2 of 2 rows. Link 2 keeps (0, 1) out, link 4 (1, 0).
     tree = two_feature_tree()
     common = [(1, 1, 0)] * 2 + [(0, 1, 1)] * 2 + [(0, 0, 1)] * 4
     # Without 2, 2/4, [[2, 0], [0, 2]]: p = 1/6. Without 4, 3/6, [[2, 0], [1, 3]]: p = C(3,2) / C(6,2) = 0.2, so 4 goes.

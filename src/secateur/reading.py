@@ -17,13 +17,13 @@ import numpy as np
 from secateur.regions import domain_of, regions_of_links
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from secateur.annotation import Annotation
     from secateur.regions import Region
     from secateur.tree import Label, Tree
 
-__all__ = ["Condition", "read_conditions", "read_count", "read_link", "read_share", "read_threshold"]
+__all__ = ["Condition", "join_conditions", "read_conditions", "read_count", "read_link", "read_share", "read_threshold"]
 
 MAX_DIGITS = 17  # enough significant digits for every float64
 
@@ -89,6 +89,14 @@ def read_conditions(tree: Tree, notes: Annotation, links: Iterable[int]) -> tupl
             )
         )
     return tuple(conditions)
+
+
+def join_conditions(conditions: Sequence[Condition]) -> str:
+    """A rule's conditions in a line; "or missing" is bracketed where something follows or precedes it."""
+    if not conditions:
+        return "always"
+    alone = len(conditions) == 1
+    return " and ".join(f"({c.text})" if c.missing and " or " in c.text and not alone else c.text for c in conditions)
 
 
 def read_link(tree: Tree, notes: Annotation, link: int) -> str:

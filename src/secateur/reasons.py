@@ -124,8 +124,8 @@ def make_reason(
         ),
         Why.UNTOUCHED: "the method deletes nothing",
         Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
-        Why.MATCHED: f"matched: along it the share of {name} rises by {number:.3g}",
-        Why.NEUTRAL: f"neutral: along it the share of {name} does not change",
+        Why.MATCHED: f"matched: the share of {name} rises by {number:.3g}",
+        Why.NEUTRAL: f"neutral: the share of {name} does not change",
         Why.INSIDE_H: (
             f"inside H: all leaves below node {node} predict {name}, and it sets apart one of lower "
             f"share ({number:+.3g})"
@@ -163,8 +163,8 @@ def make_reason(
 
 
 def _read_witness(tree: Tree, leaf: int, feature: str, point: Mapping[str, Label | None] | None) -> str:
-    place = f", for example at {feature} = {_read_value(point[feature], tree.dtype)}" if point else ""
-    return f"it keeps out leaf {leaf}, which predicts {tree.class_names[tree.leaf_class[leaf]]}{place}"
+    place = f", e.g. at {feature} = {_read_value(point[feature], tree.dtype)}" if point else ""
+    return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}){place}"
 
 
 def _read_value(value: Label | None, dtype: str) -> str:

@@ -13,7 +13,7 @@ from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.compiled import run_witnesses
 from secateur.coverage import cover_rows, find_winners
 from secateur.methods import METHODS, Deletions, Why
-from secateur.reading import Condition, read_conditions
+from secateur.reading import Condition, join_conditions, read_conditions
 from secateur.reasons import Reason, make_reason, pick_point
 from secateur.routing import apply_tree
 from secateur.rows import check_labels, check_rows, check_weights
@@ -151,8 +151,7 @@ class Rule:
     @property
     def text(self) -> str:
         """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
-        body = " and ".join(condition.text for condition in self.conditions) or "always"
-        return f"{body} => {self.class_name}"
+        return f"{join_conditions(self.conditions)} => {self.class_name}"
 
     def _links(self, *, deleted: bool | None) -> list[int]:
         span = self._rules.notes.entries(self.index)

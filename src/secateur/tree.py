@@ -309,7 +309,7 @@ def make_tree(
         classes=labels,
         n_features=int(n_features),
         accepts_missing=accepts,
-        categories=tuple(None if c is None else tuple(c) for c in categories or (None,) * n_features),
+        categories=tuple(None if c is None else _plain_labels(c) for c in categories or (None,) * n_features),
         feature_names=None if feature_names is None else tuple(str(name) for name in feature_names),
         class_names=tuple(str(name) for name in names),
         dtype=dtype,
@@ -344,7 +344,7 @@ def round_down(values: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
         return np.array(values)
     with np.errstate(over="ignore"):
         nearest = values.astype(np.float32)
-    below = np.nextafter(nearest, np.float32(-np.inf))
+        below = np.nextafter(nearest, np.float32(-np.inf))
     return np.where(nearest.astype(np.float64) > values, below, nearest).astype(np.float64)
 
 
@@ -352,8 +352,7 @@ def _check_labels(tree: Tree) -> None:
     labels = tree.classes
     _require(labels.ndim == 1 and len(labels) > 0, f"classes must be a non-empty list, found shape {labels.shape}")
     plain = labels.tolist()
-    odd = next((label for label in plain if not isinstance(label, (str, int, float, bool))), None)
-    _require(odd is None, f"a class label must be a text, number or bool, found {odd!r}")
+    _check_scalars(plain, "a class label")
     _require(len(set(plain)) == len(plain), f"the classes {plain} are not distinct")
     _require(len(tree.class_names) == len(plain), f"{len(tree.class_names)} class names for {len(plain)} classes")
     names = tree.feature_names
@@ -366,10 +365,10 @@ def _check_labels(tree: Tree) -> None:
     _require(tree.accepts_missing.shape == (tree.n_features,), "accepts_missing must have one entry per feature")
     _require(len(tree.categories) == tree.n_features, "categories must have one entry per feature")
     for feature, levels in enumerate(tree.categories):
-        _require(
-            levels is None or (len(levels) > 0 and len(set(levels)) == len(levels)),
-            f"the categories of feature {feature} are empty or not distinct",
-        )
+        if levels is not None:
+            _check_scalars(levels, f"a category of feature {feature}")
+            distinct = len(levels) > 0 and len(set(levels)) == len(levels)
+            _require(distinct, f"the categories of feature {feature} are empty or not distinct")
     signs = tree.monotone
     _require(
         signs is None or (signs.shape == (tree.n_features,) and bool(np.isin(signs, (-1, 0, 1)).all())),
@@ -379,8 +378,8 @@ def _check_labels(tree: Tree) -> None:
 
 def _check_topology(tree: Tree) -> None:
     left, right = tree.children_left, tree.children_right
+    _require(left.ndim == 1 and len(left) > 0, "children_left must be a list of at least one node")
     n_nodes = len(left)
-    _require(n_nodes > 0, "a tree needs at least one node")
     for name in ("children_right", "feature", "threshold", "missing_left", "leaf_class"):
         shape = getattr(tree, name).shape
         _require(shape == (n_nodes,), f"{name} has shape {shape}, but there are {n_nodes} nodes")
@@ -415,7 +414,7 @@ def _check_splits(tree: Tree) -> None:
 
 def _check_category_sets(tree: Tree) -> None:
     offsets, codes = tree.category_offsets, tree.category_codes
-    sound = offsets.shape == (tree.n_nodes + 1,) and offsets[0] == 0 and offsets[-1] == len(codes)
+    sound = codes.ndim == 1 and offsets.shape == (tree.n_nodes + 1,) and offsets[0] == 0 and offsets[-1] == len(codes)
     _require(bool(sound), "category_offsets must start at 0, have n_nodes + 1 entries and end at len(category_codes)")
     lengths = np.diff(offsets)
     _require_each(lengths >= 0, "has a category offset smaller than the one before it")
@@ -438,6 +437,12 @@ def _check_counts(tree: Tree) -> None:
     _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
 
 
+def _check_scalars(labels: Sequence[object], what: str) -> None:
+    for label in labels:
+        plain = isinstance(label, (str, int, float)) and not isinstance(label, np.generic) and label == label
+        _require(plain, f"{what} must be a text, number or bool, found {label!r}")
+
+
 def _require(holds: bool, sentence: str) -> None:
     if not holds:
         raise InvalidTreeError(f"Not a valid tree: {sentence}.")
@@ -450,12 +455,18 @@ def _require_each(holds: NDArray[np.bool_], sentence: str) -> None:
         raise InvalidTreeError(f"Not a valid tree: node {broken[0]} {sentence}{more}.")
 
 
+def _plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+
+
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
 
 
 def _same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) != isinstance(other, np.ndarray):
+        return False
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.shape == other.shape and bool(
             np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")

@@ -35,7 +35,7 @@ def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
     """Parse JSON and make sure that it is of the wanted format, in a version that we can read."""
     try:
         content = json.loads(text)
-    except (TypeError, json.JSONDecodeError) as error:
+    except (TypeError, ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
         raise FormatError(f"Expected a {wanted} JSON text, but it is not JSON: {error}.") from error
     return check_header(content, wanted, newest)
 
@@ -102,11 +102,11 @@ def tree_from_dict(content: object) -> Tree:
             feature_names=None if fields["feature_names"] is None else tuple(map(str, fields["feature_names"])),
             class_names=tuple(map(str, fields["class_names"])),
             dtype=str(fields["dtype"]),
-            monotone=None if fields["monotone"] is None else np.array(fields["monotone"], dtype=np.int8),
+            monotone=None if fields["monotone"] is None else _signs(fields["monotone"]),
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"A field of the tree JSON has the wrong type: {error}.") from error
     try:
         check_tree(tree)
@@ -129,6 +129,13 @@ def _read_threshold(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"a threshold must be a number, null or 'inf', found {value!r}")
     return float(value)
+
+
+def _signs(values: object) -> np.ndarray[Any, np.dtype[np.int8]]:
+    signs = _integers(values)
+    if not np.isin(signs, (-1, 0, 1)).all():
+        raise TypeError(f"monotone signs are -1, 0 or 1, found {values!r}")
+    return signs.astype(np.int8)
 
 
 def _integers(values: object) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -230,7 +230,8 @@ class _Checker:
                 favour = signs[feature] * (1 if self.tree.leaf_class[leaf] == 1 else -1)
                 takes_missing = bool(self.tree.missing_left[node]) == to_left
                 numeric = self.tree.categories[feature] is None
-                covered = favour != 0 and numeric and to_left == (favour > 0)
+                cuts_nothing = to_left and np.isposinf(self.tree.threshold[node])
+                covered = numeric and (cuts_nothing or (favour != 0 and to_left == (favour > 0)))
                 if not covered or (self.tree.accepts_missing[feature] and not takes_missing):
                     broken.append(f"The rule of leaf {leaf} lost a condition that the stated directions do not cover.")
                     break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.panel import Panel
@@ -15,7 +15,10 @@ from secateur.datasets import load
 from secateur.export.terminal import rules_to_table
 from secateur.simplification import simplify
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["command", "show"]
 
 
 class Table(StrEnum):
@@ -36,19 +39,26 @@ def command(
 
     For example: `secateur simplify --table human-id --method M1-D`
     """
-    data = load(table.value)
+    verified = show(out, table.value, method, tolerance, max_depth, seed)
+    raise typer.Exit(code=0 if verified else 1)
+
+
+def show(console: Console, table: str, method: str, tolerance: float, max_depth: int | None, seed: int) -> bool:
+    """Print the whole story of one simplification; return whether the independent check held."""
+    data = load(table)
     model = DecisionTreeClassifier(max_depth=max_depth, random_state=seed).fit(data.X, data.y)
     before = simplify(model, data.X, data.y, method="none", feature_names=data.feature_names)
     rules = simplify(model, data.X, data.y, method=method, tolerance=tolerance, feature_names=data.feature_names)
     audit, proof = rules.audit(data.X, data.y), rules.verify()
-    out.print(
-        f"A decision tree was fitted to {data.name}: {len(data.y)} rows, does [bold]{data.target_name}[/] "
-        f"hold? It has {len(before)} leaves, so {len(before)} rules with {len(before.deleted)} conditions.\n"
+    left = int((~rules.deleted).sum())
+    console.print(
+        f"A decision tree fitted to the [bold]{data.name}[/] table ({len(data.y)} rows, {data.target_name}?) "
+        f"gives {len(before)} rules with {len(before.deleted)} conditions.\n"
     )
-    out.print(rules_to_table(before, title="Before", caption=" "))
-    out.print(rules_to_table(rules, reasons=True, title=f"After {rules.method}", caption=" "))
-    out.print(Panel(Text(str(audit)), title="Audit", title_align="left"))
-    out.print(Panel(Text(rules.guarantee), title="What is preserved", title_align="left", border_style="green"))
-    out.print(Panel(Text(str(proof)), title="Checked independently", title_align="left"))
-    out.print(f"[bold]{len(before.deleted)} conditions before, {int((~rules.deleted).sum())} after.[/]")
-    raise typer.Exit(code=0 if proof.ok else 1)
+    console.print(rules_to_table(before, title="Before", caption=""))
+    console.print(rules_to_table(rules, reasons=True, title=f"After: {rules.method}", caption=""))
+    console.print(Panel(Text(str(audit)), title="Audit", title_align="left"))
+    console.print(Panel(Text(rules.guarantee), title="What is preserved", title_align="left", border_style="green"))
+    console.print(Panel(Text(str(proof)), title="Checked independently", title_align="left", border_style="green"))
+    console.print(f"✂ [bold]{len(before.deleted)} conditions before, {left} after.[/]")
+    return proof.ok

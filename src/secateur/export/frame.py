@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError
+from secateur.reading import join_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ def rules_to_frame(rules: RuleSet, library: str | None = None) -> Any:
     """A row for each rule."""
     listed = list(rules)
     columns: dict[str, list[Any]] = {
-        "rule": [rule.text.rsplit(" => ", 1)[0] for rule in listed],
+        "rule": [join_conditions(rule.conditions) for rule in listed],
         "prediction": [rule.prediction for rule in listed],
         "support": [rule.support for rule in listed],
         "reliability": [rule.reliability for rule in listed],

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from secateur.export.text import read_evidence
-from secateur.reading import read_link
+from secateur.reading import join_conditions, read_link
 
 if TYPE_CHECKING:
     from secateur.rules import Rule, RuleSet
@@ -33,7 +33,7 @@ def rules_to_html(rules: RuleSet) -> str:
 
 
 def _row(rules: RuleSet, rule: Rule) -> str:
-    kept = " <i>and</i> ".join(escape(condition.text) for condition in rule.conditions) or "<i>always</i>"
+    kept = escape(join_conditions(rule.conditions))
     gone = " ".join(
         f"<del title='{escape(rules_reason.text, quote=True)}'>{escape(read_link(rules.tree, rules.notes, link))}</del>"
         for link, rules_reason in rule.reasons.items()

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from secateur.export.text import read_evidence
-from secateur.reading import read_link
+from secateur.reading import join_conditions, read_link
 
 if TYPE_CHECKING:
     from secateur.rules import Rule, RuleSet
@@ -23,7 +23,7 @@ def rules_to_table(
     deleted, total = int(rules.deleted.sum()), len(rules.deleted)
     table = Table(
         title=title or f"{len(rules)} rules by {rules.method}",
-        caption=caption or f"{deleted} of {total} conditions deleted. {rules.guarantee}",
+        caption=caption if caption is not None else f"{deleted} of {total} conditions deleted. {rules.guarantee}",
         title_justify="left",
         caption_justify="left",
         show_lines=reasons,
@@ -39,7 +39,7 @@ def rules_to_table(
 
 
 def _conditions(rules: RuleSet, rule: Rule) -> Text:
-    text = Text(" and ".join(condition.text for condition in rule.conditions) or "always")
+    text = Text(join_conditions(rule.conditions))
     for link in rule.deleted_ids:
         text.append("\n")
         text.append(read_link(rules.tree, rules.notes, link), style="strike dim")
@@ -47,7 +47,7 @@ def _conditions(rules: RuleSet, rule: Rule) -> Text:
 
 
 def _with_reasons(rules: RuleSet, rule: Rule) -> Text:
-    text = Text(" and ".join(condition.text for condition in rule.conditions) or "always", style="bold")
+    text = Text(join_conditions(rule.conditions), style="bold")
     for link, reason in rule.reasons.items():
         words = read_link(rules.tree, rules.notes, link)
         text.append("\n")

@@ -97,9 +97,10 @@ def find_refuting_link(problem: Problem, rule: int, chosen: Sequence[int]) -> in
 
 def _restricts_against(region: Region, favour: int, domain: Region) -> bool:
     """Whether the region only cuts off values that favour the class."""
-    if region.codes is not None or favour == 0 or (domain.missing and not region.missing):
+    if region.codes is not None or (domain.missing and not region.missing):
         return False
-    return region.low == -math.inf if favour > 0 else region.high == math.inf
+    cuts_low, cuts_high = region.low > -math.inf, region.high < math.inf
+    return not (cuts_low and favour >= 0) and not (cuts_high and favour <= 0)
 
 
 METHOD = Method(

@@ -1,0 +1,137 @@
+"""Text, frame, JSON, HTML and terminal output of rule sets."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.tree import Tree
+
+
+@pytest.fixture
+def rules() -> secateur.RuleSet:
+    data = secateur.datasets.load("human-id")
+    model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
+    return secateur.simplify(model, data.X, data.y, method="sibling", feature_names=data.feature_names)
+
+
+GOLDEN_TEXT = """\
+1. Eyes=brown <= 0.5 and Hair=dark <= 0.5 => +   (3 rows, 100.0% +)
+2. Eyes=brown <= 0.5 and Hair=dark > 0.5 => -   (2 rows, 100.0% -)
+3. Eyes=brown > 0.5 => -   (3 rows, 100.0% -)"""
+
+
+def test_text_is_a_line_a_rule(rules: secateur.RuleSet) -> None:
+    none = secateur.simplify(rules.tree, *_rows(), method="none")
+    assert none.to_text() == GOLDEN_TEXT
+    assert str(none) == GOLDEN_TEXT
+
+
+def test_text_with_reasons_marks_what_went_and_what_stayed(rules: secateur.RuleSet) -> None:
+    lines = rules.to_text(reasons=True).splitlines()
+    assert sum(line.startswith("     - ") for line in lines) == 1
+    assert sum(line.startswith("     + ") for line in lines) == 4
+    assert any("the other branch is leaf" in line for line in lines)
+    assert any("keeps out leaf" in line for line in lines)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_has_a_row_a_rule(rules: secateur.RuleSet, library: str) -> None:
+    pytest.importorskip(library)
+    frame: Any = rules.to_frame(library)
+    assert len(frame) == 3
+    assert list(frame["prediction"]) == [rule.prediction for rule in rules]
+    assert list(frame["n_deleted"]) == [len(rule.deleted_ids) for rule in rules]
+
+
+def test_an_unknown_frame_library_is_refused(rules: secateur.RuleSet) -> None:
+    with pytest.raises(secateur.ParameterError, match="library='pandas' or library='polars', found 'arrow'"):
+        rules.to_frame("arrow")
+
+
+def test_a_frame_without_any_library_says_what_to_install(
+    rules: secateur.RuleSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secateur.export.frame.find_spec", lambda name: None)
+    with pytest.raises(secateur.ParameterError, match=r"pip install secateur\["):
+        rules.to_frame()
+
+
+@given(tree=strategies.trees(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_json_round_trips_every_method(tree: Tree, data: st.DataObject) -> None:
+    X, y, w = data.draw(strategies.labelled_rows(tree))
+    method = data.draw(st.sampled_from(["none", "sibling", "redundancy", "exact", "mismatch", "layered", "quinlan"]))
+    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method)
+    text = rules.to_json()
+    again = secateur.RuleSet.from_json(text)
+    assert again.to_json() == text
+    assert again == rules
+    assert again.predict(X).tolist() == rules.predict(X).tolist()
+    assert again.guarantee == rules.guarantee
+    for one, other in zip(rules, again, strict=True):
+        assert one.reasons == other.reasons
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(version=99), "has version 99, but this secateur reads up to version 1. Upgrade"),
+        (lambda c: c.update(version="1"), "Expected a version number"),
+        (lambda c: c.update(format="other"), "format 'secateur-rules', found 'other'"),
+        (lambda c: c.pop("rules"), "has no field 'rules'"),
+        (lambda c: c.pop("tree"), "has no field 'tree'"),
+        (lambda c: c["rules"].pop(), "reasons|lists|wrong"),
+        (lambda c: c["rules"][0].update(leaf_id=0), "is for leaf 0"),
+        (lambda c: c["rules"][0].update(prediction="?"), r"predicts '\?'"),
+        (lambda c: c["rules"][0]["kept_ids"].append(99), "not the links of its path"),
+        (lambda c: c["rules"][0]["reasons"].pop(), "wrong type or length|one for each link"),
+        (lambda c: c["rules"][0]["reasons"][0].update(kind="whim"), "no reason 'whim'"),
+        (lambda c: c["tree"]["children_left"].__setitem__(0, 0), "breaks an invariant"),
+        (lambda c: c.update(method="magic"), "no method 'magic'"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_a_sentence(rules: secateur.RuleSet, change: Any, message: str) -> None:
+    content = json.loads(rules.to_json())
+    change(content)
+    with pytest.raises(secateur.SecateurError, match=message):
+        secateur.RuleSet.from_json(json.dumps(content))
+
+
+def test_what_is_not_json_is_refused() -> None:
+    with pytest.raises(secateur.FormatError, match="it is not JSON"):
+        secateur.RuleSet.from_json("{")
+    with pytest.raises(secateur.FormatError, match="found 'list'"):
+        secateur.RuleSet.from_json("[]")
+
+
+def test_html_escapes_hostile_names() -> None:
+    data = secateur.datasets.load("human-id")
+    names = [f"</td><script>alert({i})</script>" for i in range(data.X.shape[1])]
+    model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
+    page = secateur.simplify(model, data.X, data.y, feature_names=names, class_names=["<b>", "'\"&"])._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "<b></td>" not in page
+
+
+def test_a_terminal_table_shows_every_rule(rules: secateur.RuleSet) -> None:
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(rules)
+    shown = console.export_text()
+    assert "3 rules by sibling" in shown
+    assert "1 of 5 conditions deleted" in shown
+
+
+def _rows() -> tuple[Any, Any]:
+    data = secateur.datasets.load("human-id")
+    return data.X, data.y

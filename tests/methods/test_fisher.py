@@ -1,0 +1,44 @@
+"""The vectorised Fisher test against scipy's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import fisher_exact, hypergeom
+
+from secateur.methods.fisher import fisher_greater
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int = 60) -> tuple[int, int, int, int]:
+    n, other_n = draw(st.integers(1, most)), draw(st.integers(0, most))
+    return draw(st.integers(0, n)), n, draw(st.integers(0, other_n)), other_n
+
+
+@given(st.lists(tables(), min_size=1, max_size=20))
+@settings(max_examples=150, deadline=None)
+def test_it_equals_scipys_one_sided_test(drawn: list[tuple[int, int, int, int]]) -> None:
+    k, n, other_k, other_n = np.array(drawn).T
+    expected = [fisher_exact([[a, b - a], [c, d - c]], alternative="greater").pvalue for a, b, c, d in drawn]
+    assert fisher_greater(k, n, other_k, other_n) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_large_tables_agree_with_the_hypergeometric_tail() -> None:
+    rng = np.random.default_rng(0)
+    n, other_n = rng.integers(1, 200_000, 300), rng.integers(0, 500_000, 300)
+    k, other_k = rng.binomial(n, 0.6), rng.binomial(other_n, 0.6)
+    expected = hypergeom.sf(k - 1, n + other_n, k + other_k, n)
+    assert fisher_greater(k, n, other_k, other_n) == pytest.approx(expected, rel=1e-7, abs=1e-12)
+
+
+def test_the_whole_tail_is_exactly_one() -> None:
+    assert fisher_greater([0, 3, 5], [4, 9, 5], [7, 4, 0], [9, 4, 0]).tolist()[0] == 1.0
+    assert fisher_greater([5], [5], [0], [0]).tolist() == [1.0]
+
+
+def test_weighted_counts_move_smoothly_between_whole_ones() -> None:
+    k = np.array([6.0, 6.5, 7.0])
+    p = fisher_greater(k, np.full(3, 10.0), np.full(3, 3.0), np.full(3, 10.0))
+    assert p[0] > p[1] > p[2]

@@ -1,0 +1,57 @@
+"""Code in the README and docs runs as it stands."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import secateur
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_python_blocks_run(document: Path) -> None:
+    names: dict[str, object] = {"secateur": secateur}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for block in blocks(document, "python"):
+            exec(compile(block, document.name, "exec"), names)
+
+
+def test_the_readme_has_an_example() -> None:
+    assert len(blocks(ROOT / "README.md", "python")) >= 2
+
+
+def test_the_tree_of_the_format_page_is_a_tree() -> None:
+    (example,) = blocks(ROOT / "docs" / "tree-format.md", "json")
+    tree = secateur.Tree.from_json(example)
+    assert json.loads(tree.to_json()) == json.loads(example)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_files_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (document.parent / target).exists(), target
+
+
+def test_the_readme_lists_every_method() -> None:
+    listed = re.findall(r"^\| `([a-z-]+)`", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert listed == list(secateur.METHODS)
+
+
+def test_the_rules_format_page_lists_every_reason() -> None:
+    from secateur.methods import Why
+
+    text = (ROOT / "docs" / "rules-format.md").read_text(encoding="utf-8")
+    assert [why.kind for why in Why if f"`{why.kind}`" not in text] == []

@@ -1,0 +1,69 @@
+"""One row's explanation, however the row is passed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+
+
+@pytest.fixture(scope="module")
+def rules() -> secateur.RuleSet:
+    data = load_iris()
+    model = DecisionTreeClassifier(random_state=0).fit(data.data, data.target)
+    return secateur.simplify(
+        model,
+        data.data,
+        data.target,
+        method="quinlan",
+        feature_names=data.feature_names,
+        class_names=data.target_names,
+    )
+
+
+def test_it_names_the_winner_and_everyone_else_who_covers_the_row(rules: secateur.RuleSet) -> None:
+    X = load_iris().data
+    for row in X[::10]:
+        found = rules.explain(row)
+        assert found.rule.index == rules.apply(row.reshape(1, -1))[0]
+        assert {rule.index for rule in found.covering} == set(np.flatnonzero(rules.covers(row.reshape(1, -1))[0]))
+        assert found.covering[0].index == found.rule.index
+        assert found.prediction == rules.predict(row.reshape(1, -1))[0]
+        assert f"rule {found.rule.index + 1}" in str(found)
+
+
+def test_it_says_when_rules_disagree_and_what_the_tree_predicts(rules: secateur.RuleSet) -> None:
+    found = rules.explain(load_iris().data[70])
+    assert (found.prediction, found.tree_prediction) == (2, 1)
+    assert "These rules disagree" in str(found)
+    assert str(found).endswith("The tree itself predicts versicolor.")
+
+
+def test_a_row_may_be_a_list_a_mapping_a_series_or_a_frame(rules: secateur.RuleSet) -> None:
+    pd = pytest.importorskip("pandas")
+    names = load_iris().feature_names
+    row = load_iris().data[70]
+    wanted = str(rules.explain(row))
+    for same in (
+        row.tolist(),
+        row.reshape(1, -1),
+        dict(zip(names, row, strict=True)),
+        pd.Series(row, index=names),
+        pd.DataFrame([row], columns=names),
+    ):
+        assert str(rules.explain(same)) == wanted
+
+
+def test_bad_rows_are_refused(rules: secateur.RuleSet) -> None:
+    with pytest.raises(secateur.InputError, match="no value for 'sepal length"):
+        rules.explain({"petal width (cm)": 1.0})
+    with pytest.raises(secateur.InputError, match="one row to explain, found 2"):
+        rules.explain(load_iris().data[:2])
+    with pytest.raises(secateur.InputError, match="row has 3 columns"):
+        rules.explain([1.0, 2.0, 3.0])
+    values = dict.fromkeys(load_iris().feature_names, 1.0)
+    with pytest.raises(secateur.InputError, match="Expected a number for 'petal width"):
+        rules.explain(values | {"petal width (cm)": "wide"})
