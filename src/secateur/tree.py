@@ -378,7 +378,8 @@ def _check_labels(tree: Tree) -> None:
 
 def _check_topology(tree: Tree) -> None:
     left, right = tree.children_left, tree.children_right
-    _require(left.ndim == 1 and len(left) > 0, "children_left must be a list of at least one node")
+    _require(left.ndim == 1, "children_left must be a list with one entry per node")
+    _require(len(left) > 0, "a tree needs at least one node")
     n_nodes = len(left)
     for name in ("children_right", "feature", "threshold", "missing_left", "leaf_class"):
         shape = getattr(tree, name).shape

@@ -102,7 +102,9 @@ def tree_from_dict(content: object) -> Tree:
             feature_names=None if fields["feature_names"] is None else tuple(map(str, fields["feature_names"])),
             class_names=tuple(map(str, fields["class_names"])),
             dtype=str(fields["dtype"]),
-            monotone=None if fields["monotone"] is None else _signs(fields["monotone"]),
+            monotone=None
+            if fields["monotone"] is None
+            else np.array(_integers(fields["monotone"]).tolist(), dtype=np.int8),
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error
@@ -129,13 +131,6 @@ def _read_threshold(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"a threshold must be a number, null or 'inf', found {value!r}")
     return float(value)
-
-
-def _signs(values: object) -> np.ndarray[Any, np.dtype[np.int8]]:
-    signs = _integers(values)
-    if not np.isin(signs, (-1, 0, 1)).all():
-        raise TypeError(f"monotone signs are -1, 0 or 1, found {values!r}")
-    return signs.astype(np.int8)
 
 
 def _integers(values: object) -> np.ndarray[Any, np.dtype[np.int64]]:
