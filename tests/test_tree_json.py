@@ -165,12 +165,20 @@ def test_another_format_is_named(text: str, found: str) -> None:
         Tree.from_json(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "tree", "{", stump().to_json()[:-20], "1" * 5000, "[" * 100_000], ids=lambda t: t[:9]
-)
-def test_what_is_not_json_is_refused(text: str) -> None:
+NOT_JSON = {
+    "nothing": "",
+    "a word": "tree",
+    "an open brace": "{",
+    "a file that was cut": stump().to_json()[:-20],
+    "a number of 5,000 digits": "1" * 5000,
+    "100,000 open brackets": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("case", NOT_JSON)
+def test_what_is_not_json_is_refused(case: str) -> None:
     with pytest.raises(FormatError, match="Expected a secateur-tree JSON text, but it is not JSON"):
-        Tree.from_json(text)
+        Tree.from_json(NOT_JSON[case])
 
 
 @pytest.mark.parametrize("text", [None, 3, b"\xff\xfe\xfa"], ids=repr)

@@ -65,6 +65,32 @@ def test_a_tampered_tree_fails(problem: tuple[Any, Any, Any]) -> None:
     assert any("digest" in failure for failure in tamper(rules, move_threshold).verify().failures)
 
 
+def sign_again(content: dict[str, Any]) -> None:
+    from secateur.export.json import _digest
+
+    content.pop("digest")
+    content["digest"] = _digest(content)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda c: c.update(guarantee="Everything is preserved."),
+        lambda c: c["rules"][0].update(conditions=["always"]),
+        lambda c: c["rules"][0].update(reliability=1.0, support=1e6),
+        lambda c: c["rules"][0]["reasons"][0].update(text="trust me"),
+    ],
+)
+def test_false_words_under_a_new_digest_fail(problem: tuple[Any, Any, Any], lie: Any) -> None:
+    def change(content: dict[str, Any]) -> None:
+        lie(content)
+        sign_again(content)
+
+    rules = secateur.simplify(*problem, method="layered")
+    assert tamper(rules, sign_again).verify(*problem[1:]).ok
+    assert not tamper(rules, change).verify(*problem[1:]).ok
+
+
 def with_deletion(rules: secateur.RuleSet, entry: int) -> secateur.RuleSet:
     """The same rule set with one more condition deleted, as a faulty method would leave it."""
     rules.deletions.deleted[entry] = True

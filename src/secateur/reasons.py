@@ -96,54 +96,7 @@ def make_reason(
     name = tree.class_names[notes.leaf_class[notes.rule[entry]]]
     before, after, number = (float(a[entry]) for a in (deletions.before, deletions.after, deletions.number))
     node = int(deletions.node[entry])
-    words = {
-        Why.SIBLING_LEAF: f"the other branch is leaf {node}, which predicts {name} too",
-        Why.SAME_CLASS_SUBTREE: f"every leaf of the other branch (node {node}) predicts {name} too",
-        Why.NO_FOREIGN_LEAF: f"without it the rule still meets no leaf that predicts anything but {name}",
-        Why.FEATURE_REDUNDANT: (
-            f"without any condition on {tree.feature_name(int(tree.feature[notes.parent[link]]))} the "
-            f"rule still meets no "
-            f"leaf that predicts anything but {name}"
-        ),
-        Why.FINITE_DOMAIN: (
-            f"all {after:.0f} listed rows that the rule covers without its mismatched conditions are {name}"
-        ),
-        Why.MONOTONE: f"it only cuts off values that favour {name} by the stated monotonicity",
-        Why.RELIABILITY_JOINT: (
-            f"without all its mismatched conditions the rule's reliability goes {_from_to(before, after)}, "
-            f"within ±{parameters.get('tolerance', 0):g}"
-        ),
-        Why.RELIABILITY_STEP: (
-            f"without it the rule's reliability goes {_from_to(before, after)}, within "
-            f"±{parameters.get('tolerance', 0):g}"
-        ),
-        Why.CERTAINTY_KEPT: f"certainty does not fall: it goes {_from_to(before, after)}",
-        Why.NOT_SIGNIFICANT: (
-            f"certainty goes {_from_to(before, after)}, not significantly (Fisher p = {number:.3g} > "
-            f"{parameters.get('alpha', 0):g})"
-        ),
-        Why.UNTOUCHED: "the method deletes nothing",
-        Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
-        Why.MATCHED: f"matched: the share of {name} rises by {number:.3g}",
-        Why.NEUTRAL: f"neutral: the share of {name} does not change",
-        Why.INSIDE_H: (
-            f"inside H: all leaves below node {node} predict {name}, and it sets apart one of lower "
-            f"share ({number:+.3g})"
-        ),
-        Why.RELIABILITY_MOVES: (
-            f"without it the rule's reliability would go {_from_to(before, after)}, "
-            f"D = {after - before:+.3g} beyond ±{parameters.get('tolerance', 0):g}"
-        ),
-        Why.DOMAIN_REFUTES: (
-            f"the mismatched conditions cannot go together: listed row {node} would be covered, and it is not {name}"
-        ),
-        Why.DIRECTION_REFUTES: (
-            "the mismatched conditions cannot go together: the stated monotonicity does not cover "
-            + (f"{read_link(tree, notes, node)!r}" if why is Why.DIRECTION_REFUTES else "")
-        ),
-        Why.SIGNIFICANT: f"certainty would go {_from_to(before, after)}, significantly (Fisher p = {number:.3g})",
-        Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
-    }[why]
+    words = _tell(tree, notes, why, link, name, before, after, number, node, parameters)
     if witness_leaf >= 0:
         feature = tree.feature_name(int(tree.feature[notes.parent[link]]))
         seen = _read_witness(tree, witness_leaf, feature, witness_point)
@@ -162,6 +115,79 @@ def make_reason(
     )
 
 
+def _tell(
+    tree: Tree,
+    notes: Annotation,
+    why: Why,
+    link: int,
+    name: str,
+    before: float,
+    after: float,
+    number: float,
+    node: int,
+    parameters: Mapping[str, Any],
+) -> str:
+    """The sentence of a reason; see :class:`Why` for the numbers."""
+    moved = f"from {read_share(before)} to {read_share(after)}"
+    leaf_to = f"from the leaf's own {read_share(before)} to {read_share(after)}"
+    match why:
+        case Why.SIBLING_LEAF:
+            return f"the other branch is leaf {node}, which predicts {name} too"
+        case Why.SAME_CLASS_SUBTREE:
+            return f"every leaf of the other branch (node {node}) predicts {name} too"
+        case Why.NO_FOREIGN_LEAF:
+            return f"without it the rule still meets no leaf that predicts anything but {name}"
+        case Why.FEATURE_REDUNDANT:
+            feature = tree.feature_name(int(tree.feature[notes.parent[link]]))
+            return f"without any condition on {feature} the rule still meets no leaf that predicts anything but {name}"
+        case Why.FINITE_DOMAIN:
+            return f"all {after:.0f} listed rows that the rule covers without its mismatched conditions are {name}"
+        case Why.MONOTONE:
+            return f"it only cuts off values that favour {name} by the stated monotonicity"
+        case Why.RELIABILITY_JOINT:
+            return (
+                f"without all its mismatched conditions the rule's reliability goes {leaf_to}, within "
+                f"±{parameters['tolerance']:g}"
+            )
+        case Why.RELIABILITY_STEP:
+            return f"without it the rule's reliability goes {leaf_to}, within ±{parameters['tolerance']:g}"
+        case Why.CERTAINTY_KEPT:
+            return f"certainty does not fall: it goes {moved}"
+        case Why.NOT_SIGNIFICANT:
+            return f"certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {parameters['alpha']:g})"
+        case Why.UNTOUCHED:
+            return "the method deletes nothing"
+        case Why.NOT_CERTIFIED:
+            return "the method has no certificate for it, though no leaf of another class would be met"
+        case Why.MATCHED:
+            return f"matched: the share of {name} rises by {number:.3g}"
+        case Why.NEUTRAL:
+            return f"neutral: the share of {name} does not change"
+        case Why.INSIDE_H:
+            return (
+                f"inside H: all leaves below node {node} predict {name}, and it sets apart one of lower share "
+                f"({number:+.3g})"
+            )
+        case Why.RELIABILITY_MOVES:
+            return (
+                f"without it the rule's reliability would go {leaf_to}, D = {after - before:+.3g} beyond "
+                f"±{parameters['tolerance']:g}"
+            )
+        case Why.DOMAIN_REFUTES:
+            return (
+                f"the mismatched conditions cannot go together: listed row {node} would be covered, and is not {name}"
+            )
+        case Why.DIRECTION_REFUTES:
+            return (
+                "the mismatched conditions cannot go together: the stated monotonicity does not cover "
+                f"{read_link(tree, notes, node)!r}"
+            )
+        case Why.SIGNIFICANT:
+            return f"certainty would go {moved}, significantly (Fisher p = {number:.3g})"
+        case Why.NO_ROWS:
+            return "no row satisfies this rule, so there is nothing to judge a deletion by"
+
+
 def _read_witness(tree: Tree, leaf: int, feature: str, point: Mapping[str, Label | None] | None) -> str:
     place = f", e.g. at {feature} = {_read_value(point[feature], tree.dtype)}" if point else ""
     return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}){place}"
@@ -171,10 +197,6 @@ def _read_value(value: Label | None, dtype: str) -> str:
     if value is None:
         return "missing"
     return str(np.dtype(dtype).type(value)).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def _from_to(before: float, after: float) -> str:
-    return f"from {read_share(before)} to {read_share(after)}"
 
 
 def _known(value: float) -> float | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from secateur.tree import Label, Tree
 
-__all__ = ["check_labels", "check_rows", "check_weights", "frame_columns", "holds_missing"]
+__all__ = ["check_labels", "check_rows", "check_weights", "frame_columns", "frame_numbers", "holds_missing"]
 
 SHOWN_NAMES = 5
 
@@ -67,7 +67,10 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray
     -------
     ndarray of int64, shape (n_rows,)
     """
-    labels = np.asarray(y)
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"Expected {name} as one column of labels: {error}.") from error
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -120,11 +123,19 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
 
 def frame_columns(X: Any) -> list[str] | None:
     """Column names of a data frame of any library; None for anything else."""
-    for attribute in ("columns", "column_names"):
+    for attribute in ("column_names", "columns"):  # a pyarrow table has both; its columns are arrays
         names = getattr(X, attribute, None)
         if names is not None and not callable(names):
             return [str(column) for column in names]
     return None
+
+
+def frame_numbers(X: Any) -> NDArray[np.float64]:
+    """The columns of a data frame as float64; what is no number raises a TypeError or ValueError."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    return np.column_stack([column.cast(nw.Float64).to_numpy() for column in frame.iter_columns()])
 
 
 def holds_missing(X: Any) -> bool:
@@ -132,16 +143,25 @@ def holds_missing(X: Any) -> bool:
     if frame_columns(X) is not None:
         import narwhals as nw
 
-        frame = nw.from_native(X, eager_only=True)
+        try:
+            frame = nw.from_native(X, eager_only=True)
+        except (TypeError, ValueError):
+            return False
         return any(
             bool(column.is_null().any()) or (column.dtype.is_float() and bool(column.is_nan().any()))
             for column in frame.iter_columns()
         )
-    values = np.asarray(X)
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        return False
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def _check_names(tree: Tree, names: list[str], what: str) -> None:
+    twice = [column for place, column in enumerate(names) if column in names[:place]]
+    if twice:
+        raise InputError(f"{what} has two columns of the name {twice[0]!r}; rename one of them.")
     if tree.feature_names is None:
         _check_width(tree, len(names), what)
         return
@@ -175,8 +195,11 @@ def _from_frame(tree: Tree, X: Any, what: str) -> NDArray[Any]:
     matrix = np.empty((len(frame), tree.n_features), dtype=tree.dtype, order="F")
     for feature, column in enumerate(frame.iter_columns()):
         levels = tree.categories[feature]
-        if levels is not None and not column.dtype.is_numeric():
-            matrix[:, feature] = _label_codes(column.to_list(), levels)
+        holds_labels = levels is not None and (
+            not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)
+        )
+        if levels is not None and holds_labels:
+            matrix[:, feature] = _label_codes(column.name, column.to_list(), levels)
         elif column.dtype.is_numeric() or column.dtype == nw.Boolean:
             values = column.to_numpy()
             if values.dtype.kind not in "fiub":
@@ -231,10 +254,18 @@ def _recode(tree: Tree, matrix: NDArray[Any]) -> NDArray[Any]:
     return recoded
 
 
-def _label_codes(values: Sequence[Any], levels: tuple[Label, ...]) -> list[float]:
+def _label_codes(name: str, values: Sequence[Any], levels: tuple[Label, ...]) -> list[float]:
     codes: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
     unlisted = float(len(levels))
-    return [float("nan") if value is None or value != value else codes.get(value, unlisted) for value in values]
+    try:
+        return [float("nan") if _is_absent(value) else codes.get(value, unlisted) for value in values]
+    except TypeError:
+        raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
+
+
+def _is_absent(value: Any) -> bool:
+    # pandas.NA is neither equal nor unequal to itself, and pandas is not imported here.
+    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def _check_finite(tree: Tree, matrix: NDArray[Any], what: str) -> None:
@@ -267,7 +298,8 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
         codes = order[np.minimum(place, len(classes) - 1)]
         return np.where(classes[codes] == labels, codes, -1).astype(np.int64)
     index: dict[Any, int] = {label: code for code, label in enumerate(classes.tolist())}
-    return np.array([index.get(label, -1) if _is_scalar(label) else -1 for label in labels.tolist()], dtype=np.int64)
+    plain = (label.item() if isinstance(label, np.generic) else label for label in labels.tolist())
+    return np.array([index.get(label, -1) if _is_scalar(label) else -1 for label in plain], dtype=np.int64)
 
 
 def _is_scalar(label: object) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.compiled import run_witnesses
 from secateur.coverage import cover_rows, find_winners
+from secateur.errors import InputError
 from secateur.methods import METHODS, Deletions, Why
 from secateur.reading import Condition, join_conditions, read_conditions
 from secateur.reasons import Reason, make_reason, pick_point
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from secateur.tree import Label, Tree
     from secateur.verify import Verification
 
-__all__ = ["Rule", "RuleSet", "TrainingRows"]
+__all__ = ["Rule", "RuleSet", "StoredContent", "TrainingRows"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,15 @@ class TrainingRows:
     X: Any
     y: Any
     sample_weight: Any
+
+
+@dataclass(frozen=True)
+class StoredContent:
+    """The digest that a file carries, the digest of what it holds, and the version of secateur that wrote it."""
+
+    digest: str | None
+    content_digest: str
+    version: str
 
 
 class Rule:
@@ -149,6 +159,11 @@ class Rule:
         }
 
     @property
+    def is_weighted(self) -> bool:
+        """Whether support is a sum of weights rather than a number of rows."""
+        return self._rules.is_weighted
+
+    @property
     def text(self) -> str:
         """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
         return f"{join_conditions(self.conditions)} => {self.class_name}"
@@ -163,7 +178,7 @@ class Rule:
         return self.text
 
     def __repr__(self) -> str:
-        return f"<Rule {self.index} of leaf {self.leaf_id}: {self.text}>"
+        return f"<rules[{self.index}] of leaf {self.leaf_id}: {self.text}>"
 
 
 @dataclass(eq=False)
@@ -186,10 +201,12 @@ class RuleSet(Sequence[Rule]):
         (Weighted) training rows of each class that satisfy each rule, and each leaf's own rule; NaN where not known.
     is_ranked : bool
         Whether the counts come from rows, so that overlapping rules can be ranked.
+    is_weighted : bool
+        Whether the counts are sums of weights rather than numbers of rows.
     training : TrainingRows, default=None
         The rows that the rules were made from, for :meth:`verify`.
-    stored_digest_ok : bool, default=True
-        Whether a rule set that was read from a file is the one that was written.
+    stored : StoredContent, default=None
+        What the file said of itself, for a rule set that was read from one.
 
     Examples
     --------
@@ -212,8 +229,9 @@ class RuleSet(Sequence[Rule]):
     class_counts: NDArray[np.float64]
     source_class_counts: NDArray[np.float64]
     is_ranked: bool
+    is_weighted: bool
     training: TrainingRows | None = field(default=None, repr=False)
-    stored_digest_ok: bool = field(default=True, repr=False)
+    stored: StoredContent | None = field(default=None, repr=False)
 
     @cached_property
     def notes(self) -> Annotation:
@@ -386,6 +404,8 @@ class RuleSet(Sequence[Rule]):
         record = rules_to_record(self)
         if X is None:
             return verify_rules(self.tree, record)
+        if y is None:
+            raise InputError("X was passed without y: pass both, the rows and their labels.")
         matrix = check_rows(self.tree, X)
         class_ids = check_labels(self.tree, y, len(matrix))
         return verify_rules(self.tree, record, matrix, class_ids, check_weights(sample_weight, len(matrix)))
@@ -415,8 +435,7 @@ class RuleSet(Sequence[Rule]):
             features = self.tree.feature[self.notes.parent[links]]
             feature = int(features[entry - span.start])
             left_out = features == feature if self._by_feature else links == self.notes.links[entry]
-            place = int(np.flatnonzero(self.notes.leaf_ids == witness)[0])
-            leaf_links = self.notes.links[self.notes.entries(place)].tolist()
+            leaf_links = self.notes.links[self.notes.entries(int(self._rule_of_leaf[witness]))].tolist()
             point = pick_point(self.tree, self.notes, links[rest & ~left_out].tolist(), leaf_links, feature)
         return make_reason(self.tree, self.notes, self.deletions, entry, self.parameters, witness, point)
 
@@ -479,6 +498,12 @@ class RuleSet(Sequence[Rule]):
 
         return rules_from_json(text)
 
+    @cached_property
+    def _rule_of_leaf(self) -> NDArray[np.int64]:
+        place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
+        place[self.notes.leaf_ids] = np.arange(len(self))
+        return place
+
     @property
     def _by_feature(self) -> bool:
         return self.method == "redundancy"
@@ -498,9 +523,7 @@ class RuleSet(Sequence[Rule]):
 
     def _winners(self, matrix: NDArray[Any]) -> NDArray[np.int64]:
         if not self.is_ranked:
-            place = np.zeros(self.tree.n_nodes, dtype=np.int64)
-            place[self.notes.leaf_ids] = np.arange(len(self))
-            return place[apply_tree(self.tree, matrix)]
+            return self._rule_of_leaf[apply_tree(self.tree, matrix)]
         return find_winners(self.tree, self.notes, self.deleted, self.ranking, matrix)
 
     def __eq__(self, other: object) -> bool:

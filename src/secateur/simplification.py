@@ -100,6 +100,9 @@ def simplify(
         "alpha": check_share("alpha", alpha),
         "rf_tol": _check_rf_tol(rf_tol),
     }
+    if chosen.name != "mismatch-certified" and (domain is not None or monotone is not None):
+        unread = "domain" if domain is not None else "monotone"
+        raise ParameterError(f"The method {chosen.name!r} does not read {unread}; only 'mismatch-certified' does.")
     problem = open_problem(
         model,
         X,
@@ -135,6 +138,8 @@ def simplify(
         class_counts=counts,
         source_class_counts=source_counts,
         is_ranked=problem.evidence is not None,
+        is_weighted=sample_weight is not None
+        or not np.array_equal(source_counts, np.rint(source_counts), equal_nan=True),
         training=training,
     )
 
@@ -151,6 +156,7 @@ def open_problem(
     rf_tol: float,
 ) -> Problem:
     """Read the model, check the rows against it, and annotate the tree."""
+    tolerated = _check_rf_tol(rf_tol)
     if (X is None) != (y is None):
         given, absent = ("X", "y") if y is None else ("y", "X")
         raise InputError(f"{given} was passed without {absent}: pass both, or neither for a method that needs no rows.")
@@ -167,7 +173,7 @@ def open_problem(
         if tree.counts is None:
             tree = replace(tree, counts=count_classes(tree, matrix, class_ids, weights))
         evidence = Evidence(tree, matrix, class_ids, weights)
-    return Problem(tree, annotate(tree, rf_tol), evidence, None, {})
+    return Problem(tree, annotate(tree, tolerated), evidence, None, {})
 
 
 def check_share(name: str, value: Any) -> float:
@@ -239,11 +245,18 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
         if strange:
             raise ParameterError(f"monotone names {strange[0]!r}, but the columns are {names}.")
         monotone = [monotone.get(name, 0) for name in names]
-    signs = [int(sign) if sign in (-1, 0, 1) else None for sign in monotone]
+    listed = list(monotone) if hasattr(monotone, "__iter__") else monotone
+    signs = [int(sign) if sign in (-1, 0, 1) else None for sign in listed] if isinstance(listed, list) else []
     if len(signs) != tree.n_features or None in signs:
         raise ParameterError(
-            f"Expected monotone as one sign of -1, 0 or +1 for each of the {tree.n_features} columns, "
-            f"found {list(monotone)!r}."
+            f"Expected monotone as one sign of -1, 0 or +1 for each of the {tree.n_features} columns, found {listed!r}."
+        )
+    fitted = [0] * tree.n_features if tree.monotone is None else tree.monotone.tolist()
+    against = next((f for f, sign in enumerate(signs) if sign is not None and sign * fitted[f] < 0), None)
+    if against is not None:
+        raise ParameterError(
+            f"monotone says {signs[against]:+d} for {tree.feature_name(against)!r}, but the tree was fitted with "
+            f"{fitted[against]:+d}."
         )
     return [sign for sign in signs if sign is not None]
 
@@ -261,5 +274,6 @@ def _check_consistent(tree: Tree, listed: Evidence) -> None:
         one, other = sorted(known[order[clash[0] : clash[0] + 2]].tolist())
         raise InputError(
             f"The domain contradicts itself: rows {one} and {other} are equal but have different labels. "
-            "A deterministic table gives equal rows one label."
+            "A deterministic table gives equal rows one label: pass domain=(rows, labels) without such rows, or use "
+            "the method 'mismatch'."
         )

@@ -299,6 +299,8 @@ def make_tree(
     columns["missing_left"] &= np.append(accepts, False)[tested]
     lengths = [len(codes_of.get(node, ())) for node in range(len(left))]
     labels = np.array(classes)
+    plain = _plain_labels(list(classes))  # type: ignore[call-overload]
+    _require(tuple(labels.tolist()) == plain, f"the classes {plain} are not all of one type")
     names = labels.tolist() if class_names is None else class_names
     tree = Tree(
         children_left=left,
@@ -360,7 +362,8 @@ def _check_labels(tree: Tree) -> None:
         names is None or len(names) == tree.n_features,
         f"{0 if names is None else len(names)} feature names for {tree.n_features} features",
     )
-    _require(names is None or len(set(names)) == len(names), "two features have the same name")
+    twice = next((name for place, name in enumerate(names or ()) if name in (names or ())[:place]), None)
+    _require(twice is None, f"two features have the same name, {twice!r}")
     _require(tree.dtype in COMPARISON_DTYPES, f"dtype must be float32 or float64, found {tree.dtype!r}")
     _require(tree.accepts_missing.shape == (tree.n_features,), "accepts_missing must have one entry per feature")
     _require(len(tree.categories) == tree.n_features, "categories must have one entry per feature")
@@ -440,8 +443,9 @@ def _check_counts(tree: Tree) -> None:
 
 def _check_scalars(labels: Sequence[object], what: str) -> None:
     for label in labels:
-        plain = isinstance(label, (str, int, float)) and not isinstance(label, np.generic) and label == label
-        _require(plain, f"{what} must be a text, number or bool, found {label!r}")
+        plain = isinstance(label, (str, int, float)) and not isinstance(label, np.generic)
+        finite = not isinstance(label, float) or np.isfinite(label)
+        _require(bool(plain and finite), f"{what} must be a text, finite number or bool, found {label!r}")
 
 
 def _require(holds: bool, sentence: str) -> None:

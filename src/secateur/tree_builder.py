@@ -148,6 +148,8 @@ class TreeBuilder:
         unknown = [label for label in left if label not in levels]
         if unknown:
             raise InvalidTreeError(f"{feature!r} has no category {unknown[0]!r}; it has {levels}.")
+        if unlisted not in ("left", "right"):
+            raise InvalidTreeError(f"Expected unlisted='left' or unlisted='right', found {unlisted!r}.")
         codes = [levels.index(label) for label in left] + ([len(levels)] if unlisted == "left" else [])
         node = self._add(parent, side, feature=column, missing=missing)
         self._codes[node] = sorted(codes)
@@ -185,7 +187,7 @@ class TreeBuilder:
             raise InvalidTreeError(f"Expected {len(self._classes)} class counts for a leaf, found {len(counts)}.")
         if prediction is not None and prediction not in self._classes:
             raise InvalidTreeError(f"{prediction!r} is none of the classes {self._classes}.")
-        chosen = self._classes.index(prediction) if prediction is not None else int(np.argmax(counts or ()))
+        chosen = self._classes.index(prediction) if prediction is not None else int(np.argmax(np.asarray(counts)))
         node = self._add(parent, side, leaf_class=chosen)
         if counts is not None:
             self._leaf_counts[node] = [float(count) for count in counts]
@@ -248,6 +250,8 @@ class TreeBuilder:
         missing: str = "right",
         leaf_class: int = -1,
     ) -> int:
+        if missing not in ("left", "right"):
+            raise InvalidTreeError(f"Expected missing='left' or missing='right', found {missing!r}.")
         node = len(self._left)
         self._attach(node, parent, side)
         self._left.append(-1)

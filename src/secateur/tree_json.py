@@ -36,7 +36,9 @@ def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
-        raise FormatError(f"Expected a {wanted} JSON text, but it is not JSON: {error}.") from error
+        raise FormatError(
+            f"Expected a {wanted} JSON text, but it is not JSON: {error}. Pass the text, not a path."
+        ) from error
     return check_header(content, wanted, newest)
 
 
@@ -94,7 +96,7 @@ def tree_from_dict(content: object) -> Tree:
             category_offsets=_integers(fields["category_offsets"]),
             category_codes=_integers(fields["category_codes"]),
             leaf_class=_integers(fields["leaf_class"]),
-            counts=None if fields["counts"] is None else np.array(fields["counts"], dtype=np.float64),
+            counts=None if fields["counts"] is None else _numbers(fields["counts"]),
             classes=np.array(fields["classes"]),
             n_features=int(_integers(fields["n_features"])),
             accepts_missing=_bools(fields["accepts_missing"]),
@@ -138,6 +140,13 @@ def _integers(values: object) -> np.ndarray[Any, np.dtype[np.int64]]:
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"expected whole numbers, found {array.dtype}")
     return np.array(array, dtype=np.int64)
+
+
+def _numbers(values: object) -> np.ndarray[Any, np.dtype[np.float64]]:
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iuf":
+        raise TypeError(f"expected numbers, found {array.dtype}")
+    return np.array(array, dtype=np.float64)
 
 
 def _bools(values: object) -> np.ndarray[Any, np.dtype[np.bool_]]:

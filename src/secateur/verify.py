@@ -166,7 +166,7 @@ class _Checker:
                     "The reliabilities were not recounted: pass the training rows, verify(X, y), to prove them."
                 )
             return
-        wrong, outside = [], []
+        wrong, outside, n_judged = [], [], 0
         tolerance = self.record["parameters"].get("tolerance", 0.0)
         for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
             kept = set(rule["kept_ids"])
@@ -183,6 +183,7 @@ class _Checker:
                     rule["deleted_ids"]
                 )
                 class_id = self.tree.leaf_class[leaf]
+                n_judged += bool(judged)
                 moved = _share(now, class_id) - _share(source, class_id)
                 if judged and not abs(moved) <= tolerance + COUNT_TOLERANCE:
                     outside.append(
@@ -190,7 +191,10 @@ class _Checker:
                     )
         self.report("supports and class counts recounted from the rows", wrong)
         if self.method in WITHIN_TOLERANCE:
-            self.report(f"every reliability recounted, within {tolerance:g} of the leaf's own", outside)
+            judged_rules = f"{n_judged} of {len(self.rules)} rules lost a condition by the tolerance"
+            self.report(
+                f"{judged_rules}, and each is within {tolerance:g} of its leaf's reliability (recounted)", outside
+            )
 
     def _check_certificate(self) -> None:
         """M1-D: the listed domain, or the stated directions, certify each shortened rule."""

@@ -25,9 +25,9 @@ def rules() -> secateur.RuleSet:
 
 
 GOLDEN_TEXT = """\
-1. Eyes=brown <= 0.5 and Hair=dark <= 0.5 => +   (3 rows, 100.0% +)
-2. Eyes=brown <= 0.5 and Hair=dark > 0.5 => -   (2 rows, 100.0% -)
-3. Eyes=brown > 0.5 => -   (3 rows, 100.0% -)"""
+1. Eyes=brown <= 0.5 and Hair=dark <= 0.5 => +   (leaf 2: 3 rows, 100.0% +)
+2. Eyes=brown <= 0.5 and Hair=dark > 0.5 => -   (leaf 3: 2 rows, 100.0% -)
+3. Eyes=brown > 0.5 => -   (leaf 4: 3 rows, 100.0% -)"""
 
 
 def test_text_is_a_line_a_rule(rules: secateur.RuleSet) -> None:

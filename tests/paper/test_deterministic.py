@@ -169,7 +169,5 @@ def test_the_columns_are_full_one_hot(name: str) -> None:
 
 
 def test_an_unknown_table_is_refused() -> None:
-    with pytest.raises(
-        secateur.ParameterError, match="There is no data set 'wether'; the data sets are weather, human-id"
-    ):
+    with pytest.raises(secateur.ParameterError, match="no data set 'wether'; the data sets are weather, human-id"):
         datasets.load("wether")

@@ -51,6 +51,8 @@ def from_model(
     >>> from_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
     <Tree: 3 leaves, depth 2, 4 features, classes 0, 1, 2>
     """
+    if isinstance(model, Tree) and accepts_missing is not None:
+        raise ParameterError("A secateur.Tree says itself which columns take NaN: leave accepts_missing out.")
     tree = model if isinstance(model, Tree) else _read(model, X, accepts_missing)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
@@ -60,9 +62,19 @@ def from_model(
             )
         tree = replace(tree, feature_names=names)
     if class_names is not None:
-        tree = replace(tree, class_names=tuple(str(name) for name in class_names))
+        tree = replace(tree, class_names=_check_class_names(tree, class_names))
     check_tree(tree)
     return tree
+
+
+def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...]:
+    labels = tree.classes.tolist()
+    if isinstance(class_names, (str, bytes)) or hasattr(class_names, "keys"):
+        raise ParameterError(f"Expected class_names as a list, one name for each of {labels}, found {class_names!r}.")
+    names = tuple(str(name) for name in class_names)
+    if len(names) != len(labels) or len(set(names)) < len(names):
+        raise ParameterError(f"Expected {len(labels)} different class_names, one for each of {labels}, found {names}.")
+    return names
 
 
 def _read(model: Any, X: Any, accepts_missing: bool | None) -> Tree:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import UnsupportedModelError
-from secateur.rows import frame_columns, holds_missing
+from secateur.rows import frame_columns, frame_numbers, holds_missing
 from secateur.tree import Tree, make_tree
 
 if TYPE_CHECKING:
@@ -57,10 +57,11 @@ def _check_supported(model: Any) -> None:
     }
     if not known & set(SUPPORTED):
         hint = (
-            "Regression trees have no classes."
-            if any("Regressor" in name for name in (*known, found))
-            else ("Pass a single fitted tree, for example one of a forest's estimators_ or a pipeline's last step.")
+            "Pass a single fitted tree: one of a forest's estimators_, a search's best_estimator_, or a pipeline's "
+            "last step together with the rows as that step sees them, pipe[:-1].transform(X)."
         )
+        if any("Regressor" in name for name in (*known, found)):
+            hint = "Regression trees have no classes."
         raise UnsupportedModelError(f"Expected a {' or '.join(SUPPORTED)}, found {found}. {hint}")
     if not hasattr(model, "tree_"):
         raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
@@ -89,8 +90,8 @@ def _was_fitted_with_missing(model: Any, X: Any) -> bool:
         return True
     if X is None or not holds_missing(X):
         return False
-    rows = X.to_numpy() if frame_columns(X) is not None and hasattr(X, "to_numpy") else np.asarray(X)
     try:
+        rows = frame_numbers(X) if frame_columns(X) is not None else np.asarray(X)
         reached = source.apply(np.ascontiguousarray(rows, dtype=np.float32))
     except (TypeError, ValueError):
         return False  # rows that do not fit are refused, with a reason, when they are checked

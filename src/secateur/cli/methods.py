@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+from rich.text import Text
 
 from secateur.cli.console import out
 from secateur.methods import METHODS
@@ -12,18 +12,12 @@ __all__ = ["command"]
 
 def command() -> None:
     """List the methods, from the strictest guarantee to none."""
-    table = Table(title="Methods, from the strictest guarantee to none", title_justify="left")
-    table.add_column("method", style="bold", no_wrap=True)
-    table.add_column("also called", no_wrap=True)
-    table.add_column("what it does", ratio=3)
-    table.add_column("preserves", ratio=2)
-    table.add_column("rows", no_wrap=True)
+    out.print("Methods, from the strictest guarantee to none:\n")
     for method in METHODS.values():
-        table.add_row(
-            method.name,
-            ", ".join(method.aliases),
-            method.summary,
-            method.preserves,
-            "needed" if method.needs_rows else "—",
-        )
-    out.print(table)
+        names = f" (also {', '.join(method.aliases)})" if method.aliases else ""
+        needs = "needs training rows" if method.needs_rows else "needs no rows"
+        if "domain" in method.parameters:
+            needs = "needs a domain or monotone signs"
+        out.print(Text.assemble((method.name, "bold"), names))
+        out.print(Text(f"  {method.summary}"))
+        out.print(Text.assemble("  preserves ", (method.preserves, "green"), f"; {needs}"))

@@ -33,7 +33,7 @@ def command(
     method: Annotated[str, typer.Option(help="How to delete; see `secateur methods`.")] = "layered",
     tolerance: Annotated[float, typer.Option(help="How far a rule's reliability may move, 0 to 1.")] = 0.05,
     max_depth: Annotated[int | None, typer.Option(help="Depth limit of the tree.", min=1)] = None,
-    seed: Annotated[int, typer.Option(help="random_state of the tree.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=2**32 - 1)] = 0,
 ) -> None:
     """Fit a tree to embedded data, delete the conditions that do not matter, and show what happened and why.
 

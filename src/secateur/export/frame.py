@@ -26,6 +26,7 @@ def rules_to_frame(rules: RuleSet, library: str | None = None) -> Any:
     columns: dict[str, list[Any]] = {
         "rule": [join_conditions(rule.conditions) for rule in listed],
         "prediction": [rule.prediction for rule in listed],
+        "class_name": [rule.class_name for rule in listed],
         "support": [rule.support for rule in listed],
         "reliability": [rule.reliability for rule in listed],
         "source_support": [rule.source_support for rule in listed],

@@ -14,7 +14,7 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
 from secateur.methods import Deletions, Why, find_method
-from secateur.rules import RuleSet
+from secateur.rules import RuleSet, StoredContent
 from secateur.tree_json import read_header, tree_from_dict, tree_to_dict
 
 if TYPE_CHECKING:
@@ -28,27 +28,35 @@ VERSION = 1
 
 def rules_to_json(rules: RuleSet) -> str:
     """Write a rule set, with every reason in words."""
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "secateur": __version__,
-        "method": rules.method,
-        "parameters": dict(rules.parameters),
-        "guarantee": rules.guarantee,
-        "is_ranked": rules.is_ranked,
-        "tree": tree_to_dict(rules.tree),
-        "rules": [_write_rule(rules, index, words=True) for index in range(len(rules))],
-    }
+    content = _content(rules, __version__)
     return json.dumps({**content, "digest": _digest(content)}, ensure_ascii=False, allow_nan=False)
 
 
 def rules_to_record(rules: RuleSet) -> dict[str, Any]:
-    """What the verifier reads: the content of the JSON without the words."""
+    """What the verifier reads: the content of the JSON without the words, and whether a file told the truth."""
+    stored = rules.stored
     return {
         "method": rules.method,
         "parameters": dict(rules.parameters),
-        "digest_ok": rules.stored_digest_ok,
+        # What a file says in words must be what its tree and numbers say, under a digest of just that.
+        "digest_ok": stored is None
+        or stored.digest == stored.content_digest == _digest(_content(rules, stored.version)),
         "rules": [_write_rule(rules, index, words=False) for index in range(len(rules))],
+    }
+
+
+def _content(rules: RuleSet, version: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "secateur": version,
+        "method": rules.method,
+        "parameters": dict(rules.parameters),
+        "guarantee": rules.guarantee,
+        "is_ranked": rules.is_ranked,
+        "is_weighted": rules.is_weighted,
+        "tree": tree_to_dict(rules.tree),
+        "rules": [_write_rule(rules, index, words=True) for index in range(len(rules))],
     }
 
 
@@ -69,7 +77,8 @@ def rules_from_json(text: str) -> RuleSet:
             class_counts=empty,
             source_class_counts=empty.copy(),
             is_ranked=bool(content["is_ranked"]),
-            stored_digest_ok=stored == _digest(content),
+            is_weighted=bool(content["is_weighted"]),
+            stored=StoredContent(stored, _digest(content), str(content["secateur"])),
         )
         for index, rule in enumerate(listed):
             _read_rule(rules, index, rule)
@@ -134,16 +143,16 @@ def _read_rule(rules: RuleSet, index: int, content: dict[str, Any]) -> None:
     gone = set(content["deleted_ids"])
     if content["leaf_id"] != rule.leaf_id or content["prediction"] != rule.prediction:
         raise FormatError(
-            f"Rule {index} of the rules JSON is for leaf {content['leaf_id']} and predicts "
+            f"rules[{index}] of the rules JSON is for leaf {content['leaf_id']} and predicts "
             f"{content['prediction']!r}, but in "
             f"its tree it must be for leaf {rule.leaf_id} and predict {rule.prediction!r}."
         )
     if content["kept_ids"] != [link for link in path if link not in gone] or not gone <= set(path):
         raise FormatError(
-            f"The kept and deleted links of rule {index} in the rules JSON are not the links of its path."
+            f"The kept and deleted links of rules[{index}] in the rules JSON are not the links of its path."
         )
     if [reason["link_id"] for reason in content["reasons"]] != path:
-        raise FormatError(f"The reasons of rule {index} in the rules JSON are not one for each link of its path.")
+        raise FormatError(f"The reasons of rules[{index}] in the rules JSON are not one for each link of its path.")
     for entry, reason in zip(range(span.start, span.stop), content["reasons"], strict=True):
         rules.deletions.deleted[entry] = reason["link_id"] in gone
         rules.deletions.why[entry] = Why.from_kind(reason["kind"])

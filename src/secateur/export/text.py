@@ -16,7 +16,7 @@ def rules_to_text(rules: RuleSet, *, reasons: bool) -> str:
     """All rules, a line each; with reasons, the conditions of each rule below it."""
     lines = []
     for rule in rules:
-        lines.append(f"{rule.index + 1}. {rule.text}   ({read_evidence(rule)})")
+        lines.append(f"{rule.index + 1}. {rule.text}   (leaf {rule.leaf_id}: {read_evidence(rule)})")
         if reasons:
             lines.extend(_reason_lines(rules, rule))
     return "\n".join(lines)
@@ -28,7 +28,8 @@ def read_evidence(rule: Rule) -> str:
         return "support unknown"
     if rule.reliability is None:
         return "no row"
-    rows = f"{read_count(rule.support)} row{'' if rule.support == 1 else 's'}"
+    amount = read_count(rule.support)
+    rows = f"weight {amount}" if rule.is_weighted else f"{amount} row{'' if rule.support == 1 else 's'}"
     return f"{rows}, {read_share(rule.reliability)} {rule.class_name}"
 
 
