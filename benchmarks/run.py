@@ -1,6 +1,7 @@
 """Run with ``make bench`` or, on small data, ``make bench-quick``.
 
-Every case checks its answer against the naive version first; only then does the clock run. Times are medians, shown as
+Every case checks its answer first, by the independent checker and, for `mismatch`, against the naive version; only then
+does the clock run. Times are medians, shown as
 ratios to one ``tree.apply(X)`` of the same rows in the same process, so that a noisy machine does not decide.
 """
 

@@ -67,3 +67,15 @@ def test_bad_rows_are_refused(rules: secateur.RuleSet) -> None:
     values = dict.fromkeys(load_iris().feature_names, 1.0)
     with pytest.raises(secateur.InputError, match="Expected a number for 'petal width"):
         rules.explain(values | {"petal width (cm)": "wide"})
+
+
+def test_numbers_that_are_categories_are_labels_in_a_mapping_as_in_a_frame() -> None:
+    pd = pytest.importorskip("pandas")
+    builder = secateur.TreeBuilder(["a", "b"], ["c"], categories={"c": [10, 20, 30]})
+    root = builder.split_categories("c", [20])
+    builder.leaf([3, 0], parent=root, side="left")
+    builder.leaf([0, 3], parent=root, side="right")
+    rules = secateur.simplify(builder.build(), method="exact")
+    for value in (10, 20, 30, 40):
+        predicted = rules.predict(pd.DataFrame({"c": [value]}))[0]
+        assert rules.explain({"c": value}).prediction == predicted

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.tree import Tree
 
-METHODS = st.sampled_from(["none", "sibling", "redundancy", "exact", "mismatch", "layered", "quinlan"])
+METHODS = st.sampled_from(["none", "sibling", "subtree", "redundancy", "exact", "mismatch", "layered", "quinlan"])
 
 
 @st.composite
@@ -163,6 +163,16 @@ def test_a_pickled_rule_set_is_equal_but_leaves_the_rows_behind() -> None:
     assert loaded == rules
     assert loaded.training is None
     assert (loaded.predict(X) == rules.predict(X)).all()
+
+
+def test_a_rule_set_cannot_be_changed() -> None:
+    X, y = load_iris(return_X_y=True)
+    rules = secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y), X, y)
+    with pytest.raises(AttributeError, match="cannot assign"):
+        rules.method = "exact"  # type: ignore[misc]
+    for array in (rules.deleted, rules.class_counts, rules.tree.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
 
 
 def test_labels_come_back_as_the_model_knows_them() -> None:

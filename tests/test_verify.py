@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.export.json import rules_to_record
 from secateur.tree import Tree
 
 
@@ -91,28 +93,31 @@ def test_false_words_under_a_new_digest_fail(problem: tuple[Any, Any, Any], lie:
     assert not tamper(rules, change).verify(*problem[1:]).ok
 
 
-def with_deletion(rules: secateur.RuleSet, entry: int) -> secateur.RuleSet:
-    """The same rule set with one more condition deleted, as a faulty method would leave it."""
-    rules.deletions.deleted[entry] = True
-    return rules
+def with_deletions(rules: secateur.RuleSet, flags: Any) -> secateur.RuleSet:
+    """The same rule set with other conditions deleted, as a faulty method would leave it."""
+    return replace(rules, deletions=replace(rules.deletions, deleted=np.array(flags)))
 
 
 def test_an_unsound_exact_deletion_is_found_without_the_digest(problem: tuple[Any, Any, Any]) -> None:
     model, *_ = problem
-    for method in ("sibling", "redundancy", "exact"):
-        kept = np.flatnonzero(~secateur.simplify(model, method="exact").deleted)
-        for entry in kept:  # exact is subset-minimal, so any further deletion is unsound
-            rules = with_deletion(secateur.simplify(model, method="exact"), int(entry))
-            found = rules.verify()
+    minimal = secateur.simplify(model, method="exact").deleted
+    for method in ("none", "sibling", "subtree", "redundancy", "exact"):
+        rules = secateur.simplify(model, method=method)
+        assert rules.verify().ok
+        for entry in np.flatnonzero(~minimal):  # exact is subset-minimal, so any further deletion is unsound
+            flags = minimal.copy()
+            flags[entry] = True
+            found = with_deletions(rules, flags).verify()
             assert not found.ok
             assert "predicts another class" in found.failures[0]
-        assert secateur.simplify(model, method=method).verify().ok
 
 
-def test_a_wrong_reliability_is_found_without_the_digest(problem: tuple[Any, Any, Any]) -> None:
-    rules = secateur.simplify(*problem, method="mismatch", tolerance=0.0)
-    rules.class_counts[0, 0] += 1
-    found = rules.verify()
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_a_wrong_count_is_found_without_the_digest(problem: tuple[Any, Any, Any], method: str) -> None:
+    rules = secateur.simplify(*problem, method=method)
+    counts = rules.class_counts.copy()
+    counts[0, 0] += 1
+    found = replace(rules, class_counts=counts).verify()
     assert not found.ok
     assert "class_counts of the rule of leaf" in found.failures[0]
 
@@ -121,8 +126,7 @@ def test_a_deletion_beyond_the_tolerance_is_found(problem: tuple[Any, Any, Any])
     loose = secateur.simplify(*problem, method="mismatch", tolerance=1.0)
     strict = secateur.simplify(*problem, method="mismatch", tolerance=0.0)
     assert loose.deleted.sum() > strict.deleted.sum()
-    loose.parameters["tolerance"] = 0.0  # type: ignore[index]
-    found = loose.verify()
+    found = replace(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
     assert not found.ok
     assert "moved its reliability by" in found.failures[0]
 
@@ -142,11 +146,49 @@ def test_a_false_direction_is_found(problem: tuple[Any, Any, Any]) -> None:
     model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
     rules = secateur.simplify(model, data.X, data.y, method="M1-D")
     assert rules.deleted.any()
-    signs = [0] * data.X.shape[1]
-    rules.parameters["monotone"] = signs  # type: ignore[index]
-    found = rules.verify()
+    found = replace(rules, parameters={**rules.parameters, "monotone": [0] * data.X.shape[1]}).verify()
     assert not found.ok
     assert "stated directions do not cover" in found.failures[0]
+
+
+def test_every_method_has_a_check(problem: tuple[Any, Any, Any]) -> None:
+    from secateur import verify
+
+    exact = {name for name, method in secateur.METHODS.items() if method.is_exact}
+    assert set(verify.EXACT) == exact
+    assert exact | {*verify.WITHIN_TOLERANCE, *verify.CERTIFIED, *verify.UNPROMISED} == set(secateur.METHODS)
+    rules = secateur.simplify(*problem, method="exact")
+    record = {"method": "whim", "parameters": {}, "rules": rules_to_record(rules)["rules"]}
+    found = verify.verify_rules(rules.tree, record)
+    assert not found.ok
+    assert "no check for the method 'whim'" in found.failures[0]
+
+
+def test_an_explicit_domain_and_the_training_rows_are_both_checked(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    rules = secateur.simplify(model, X, y, method="M1-D", domain=(X[:50], y[:50]))
+    assert rules.verify().ok
+    assert any("recounted" in check for check in rules.verify().checks)
+    assert any("listed domain" in check for check in rules.verify().checks)
+    assert rules.verify(X[:50], y[:50]).ok
+    counts = rules.class_counts.copy()
+    counts[:] = 12345
+    assert not replace(rules, class_counts=counts).verify().ok
+
+
+def test_numbers_that_were_not_recounted_are_said_to_be_so(problem: tuple[Any, Any, Any]) -> None:
+    reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method="quinlan").to_json())
+    assert reread.verify().ok
+    assert "not recounted" in str(reread.verify())
+
+
+def test_another_versions_wording_is_not_called_tampering(
+    problem: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = secateur.simplify(*problem, method="exact").to_json()
+    monkeypatch.setattr("secateur.export.json.__version__", "99")
+    monkeypatch.setattr("secateur.reasons._tell", lambda *_: "worded otherwise")
+    assert secateur.RuleSet.from_json(text).verify().ok
 
 
 def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[Any, Any, Any]) -> None:
@@ -164,6 +206,6 @@ def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, dat
     rules = secateur.simplify(tree, method="none")
     assume(len(rules.deleted))
     flags = data.draw(st.lists(st.booleans(), min_size=len(rules.deleted), max_size=len(rules.deleted)))
-    rules.deletions.deleted[:] = flags
+    rules = with_deletions(rules, flags)
     expected = all(oracles.implies_class(tree, rule.kept_ids, tree.leaf_class[rule.leaf_id]) for rule in rules)
     assert rules.verify().ok == expected

@@ -75,7 +75,6 @@ def make_walkable(tree: Tree, notes: Annotation) -> Walkable:
         feature=tree.feature,
         upper=tree.upper,
         missing_left=tree.missing_left,
-        leaf_class=tree.leaf_class,
         homogeneous=notes.homogeneous,
         parent=notes.parent,
         is_left=notes.is_left,
@@ -103,6 +102,12 @@ def make_box(tree: Tree) -> Box:
         saved_high=np.zeros(levels),
         saved_missing=np.zeros(levels, dtype=bool),
         saved_words=np.zeros((levels, max(sizes, default=0)), dtype=np.uint64),
+        later_low=np.zeros(levels),
+        later_high=np.zeros(levels),
+        later_missing=np.zeros(levels, dtype=bool),
+        kept_low=np.full(tree.n_features, -np.inf),
+        kept_high=np.full(tree.n_features, np.inf),
+        kept_missing=tree.accepts_missing.copy(),
     )
 
 
@@ -119,7 +124,9 @@ def compiled_kernels() -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     for function in module.KERNELS:  # callees first, so that callers find them compiled
-        setattr(module, function.__name__, numba.njit(cache=True)(function))
+        inlined = function.__name__ in module.INLINED
+        compile_one = numba.njit(cache=True, inline="always" if inlined else "never")
+        setattr(module, function.__name__, compile_one(function))
     return module
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.masks import Masks, pack_links, rows_in, unpack_bits
+from secateur.masks import Masks, pack_bits, pack_links, rows_in, unpack_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.tree import Tree
 
-__all__ = ["cover_rows", "find_overlap", "find_winners"]
+__all__ = ["count_rules", "cover_rows", "find_overlap", "find_winners"]
 
 # Masks of new rows are made for this many bytes at a time, whatever the size of the tree.
 MASK_BYTES = 1 << 26
@@ -69,6 +69,30 @@ def find_overlap(
         conflict[rows] = unpack_bits(twice, rows.stop - rows.start)
         covered[rows] = unpack_bits(once, rows.stop - rows.start)
     return conflict, covered
+
+
+def count_rules(
+    tree: Tree,
+    notes: Annotation,
+    deleted: NDArray[np.bool_],
+    matrix: NDArray[Any],
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """(Weighted) rows of each class that each widened rule covers, shape (n_rules, n_classes); others stay 0."""
+    counts = np.zeros((notes.n_rules, tree.n_classes))
+    widened = np.unique(notes.rule[deleted]).tolist()
+    for rows, masks in _blocks(tree, matrix) if widened else ():
+        ids = class_ids[rows]
+        members = pack_bits(ids == np.arange(tree.n_classes)[:, None])
+        for rule in widened:
+            mask = _rows_of(notes, deleted, rule, masks)
+            if weights is None:
+                counts[rule] += np.bitwise_count(members & mask).sum(axis=1)
+            elif mask.any():
+                inside = unpack_bits(mask, len(ids))
+                counts[rule] += np.bincount(ids[inside], weights=weights[rows][inside], minlength=tree.n_classes)
+    return counts
 
 
 def _rows_of(notes: Annotation, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:

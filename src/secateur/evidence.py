@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +27,6 @@ class Evidence:
         Checked rows.
     class_ids : ndarray of int64, shape (n_rows,)
     weights : ndarray of float64, shape (n_rows,), or None
-
-    Attributes
-    ----------
-    links : ndarray of uint64, shape (n_nodes, n_words)
-        One mask a link, see :func:`secateur.masks.pack_links`.
     """
 
     def __init__(
@@ -41,8 +37,16 @@ class Evidence:
         self.n_classes = tree.n_classes
         self.class_ids = class_ids
         self.weights = weights
-        self.links = pack_links(tree, matrix)
-        self._members = pack_bits(class_ids == np.arange(tree.n_classes)[:, None])
+        self._tree = tree
+
+    @cached_property
+    def links(self) -> Masks:
+        """One mask a link, packed when a method first asks for it."""
+        return pack_links(self._tree, self.matrix)
+
+    @cached_property
+    def _members(self) -> Masks:
+        return pack_bits(self.class_ids == np.arange(self.n_classes)[:, None])
 
     def rows(self, links: NDArray[np.int64]) -> Masks:
         """Mask of the rows that satisfy all the links."""

@@ -10,7 +10,7 @@ import numpy as np
 from secateur.errors import InputError
 from secateur.reading import read_link
 from secateur.routing import apply_tree
-from secateur.rows import check_rows, frame_columns
+from secateur.rows import category_code, check_rows, frame_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,8 +95,8 @@ def _as_number(rules: RuleSet, feature: int, value: Any) -> float:
     if value is None:
         return float("nan")
     levels = rules.tree.categories[feature]
-    if levels is not None and isinstance(value, str):
-        return float(levels.index(value)) if value in levels else float(len(levels))
+    if levels is not None:
+        return category_code(value, levels)
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -113,7 +113,7 @@ def _tell(rules: RuleSet, covering: list[Rule], tree_class: str) -> str:
     others = covering[1:]
     if others:
         lines.append("Also covered by " + "; ".join(f"rule {rule.index + 1} ({rule.class_name})" for rule in others))
-    if any(rule.class_name != winner.class_name for rule in others):
+    if any(rule.prediction != winner.prediction for rule in others):
         lines.append(
             "These rules disagree; the first by training reliability, support, fewer conditions and "
             "source order decides."

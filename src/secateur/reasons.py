@@ -150,7 +150,10 @@ def _tell(
                 f"±{parameters['tolerance']:g}"
             )
         case Why.RELIABILITY_STEP:
-            return f"without it the rule's reliability goes {leaf_to}, within ±{parameters['tolerance']:g}"
+            return (
+                f"without it, and without what was deleted before it, the rule's reliability goes {leaf_to}, within "
+                f"±{parameters['tolerance']:g}"
+            )
         case Why.CERTAINTY_KEPT:
             return f"certainty does not fall: it goes {moved}"
         case Why.NOT_SIGNIFICANT:
@@ -170,7 +173,8 @@ def _tell(
             )
         case Why.RELIABILITY_MOVES:
             return (
-                f"without it the rule's reliability would go {leaf_to}, D = {after - before:+.3g} beyond "
+                f"without it, and without what was deleted before it, the rule's reliability would go {leaf_to}, "
+                f"D = {after - before:+.3g} beyond "
                 f"±{parameters['tolerance']:g}"
             )
         case Why.DOMAIN_REFUTES:

@@ -123,4 +123,6 @@ def _plain_number(low: float, high: float, dtype: np.dtype[Any]) -> float:
             value = float(dtype.type(f"{start:.{digits}g}"))
             if low < value <= high:
                 return value
-    return float(np.nextafter(dtype.type(low), dtype.type(np.inf)))
+    with np.errstate(over="ignore"):
+        above = float(np.nextafter(dtype.type(low), dtype.type(np.inf)))
+    return above if math.isfinite(above) else high

@@ -6,6 +6,7 @@ class indices. What does not fit is refused with one sentence.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 
     from secateur.tree import Label, Tree
 
-__all__ = ["check_labels", "check_rows", "check_weights", "frame_columns", "frame_numbers", "holds_missing"]
+__all__ = [
+    "category_code",
+    "check_labels",
+    "check_rows",
+    "check_weights",
+    "frame_columns",
+    "frame_numbers",
+    "holds_missing",
+]
 
 SHOWN_NAMES = 5
 
@@ -159,22 +168,25 @@ def holds_missing(X: Any) -> bool:
 
 
 def _check_names(tree: Tree, names: list[str], what: str) -> None:
-    twice = [column for place, column in enumerate(names) if column in names[:place]]
-    if twice:
-        raise InputError(f"{what} has two columns of the name {twice[0]!r}; rename one of them.")
+    twice = next((column for column, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise InputError(f"{what} has two columns of the name {twice!r}; rename one of them.")
     if tree.feature_names is None:
         _check_width(tree, len(names), what)
         return
     expected = list(tree.feature_names)
-    missing = [column for column in expected if column not in names]
-    unexpected = [column for column in names if column not in expected]
+    if names == expected:
+        return
+    found, wanted = set(names), set(expected)
+    missing = [column for column in expected if column not in found]
+    unexpected = [column for column in names if column not in wanted]
     complaints = []
     if missing:
         complaints.append(f"missing {_shorten(missing)}")
     if unexpected:
         complaints.append(f"unexpected {_shorten(unexpected)}")
-    if not complaints and names != expected:
-        moved = next(i for i, (found, wanted) in enumerate(zip(names, expected, strict=False)) if found != wanted)
+    if not complaints:
+        moved = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
         complaints.append(
             f"out of order from column {moved} on, where {expected[moved]!r} should be, not {names[moved]!r}"
         )
@@ -252,6 +264,14 @@ def _recode(tree: Tree, matrix: NDArray[Any]) -> NDArray[Any]:
         listed = (column >= 0) & (column < size) & (column == np.floor(column))
         column[~listed & ~np.isnan(column)] = size
     return recoded
+
+
+def category_code(value: Any, levels: tuple[Label, ...]) -> float:
+    """Code of a category: NaN for a missing value, the code after the last for one that is not listed."""
+    if _is_absent(value):
+        return float("nan")
+    plain = value.item() if isinstance(value, np.generic) else value
+    return float(levels.index(plain)) if plain in levels else float(len(levels))
 
 
 def _label_codes(name: str, values: Sequence[Any], levels: tuple[Label, ...]) -> list[float]:

@@ -181,7 +181,7 @@ class Rule:
         return f"<rules[{self.index}] of leaf {self.leaf_id}: {self.text}>"
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class RuleSet(Sequence[Rule]):
     """The rules of a tree after deletion, one for each leaf, in source order.
 
@@ -205,6 +205,8 @@ class RuleSet(Sequence[Rule]):
         Whether the counts are sums of weights rather than numbers of rows.
     training : TrainingRows, default=None
         The rows that the rules were made from, for :meth:`verify`.
+    domain : TrainingRows, default=None
+        The listed cases of ``mismatch-certified``, where they are not the training rows.
     stored : StoredContent, default=None
         What the file said of itself, for a rule set that was read from one.
 
@@ -231,7 +233,13 @@ class RuleSet(Sequence[Rule]):
     is_ranked: bool
     is_weighted: bool
     training: TrainingRows | None = field(default=None, repr=False)
+    domain: TrainingRows | None = field(default=None, repr=False)
     stored: StoredContent | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        arrays = (*vars(self.deletions).values(), self.class_counts, self.source_class_counts)
+        for array in arrays:
+            array.flags.writeable = False
 
     @cached_property
     def notes(self) -> Annotation:
@@ -399,16 +407,27 @@ class RuleSet(Sequence[Rule]):
         from secateur.export.json import rules_to_record
         from secateur.verify import verify_rules
 
+        listed = self.domain
         if X is None and self.training is not None:
             X, y, sample_weight = self.training.X, self.training.y, self.training.sample_weight
+        elif X is not None and "domain" in self.parameters:
+            listed = TrainingRows(X, y, None)
+            if self.parameters["domain"] != "training rows":
+                X = y = None  # these are the listed cases, not the rows that were counted
         record = rules_to_record(self)
+        if "domain" in self.parameters and listed is None and X is not None:
+            listed = TrainingRows(X, y, None)
+        domain = None if listed is None else self._check(listed)[:2]
         if X is None:
-            return verify_rules(self.tree, record)
-        if y is None:
+            return verify_rules(self.tree, record, domain=domain)
+        return verify_rules(self.tree, record, *self._check(TrainingRows(X, y, sample_weight)), domain)
+
+    def _check(self, rows: TrainingRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
+        if rows.y is None:
             raise InputError("X was passed without y: pass both, the rows and their labels.")
-        matrix = check_rows(self.tree, X)
-        class_ids = check_labels(self.tree, y, len(matrix))
-        return verify_rules(self.tree, record, matrix, class_ids, check_weights(sample_weight, len(matrix)))
+        matrix = check_rows(self.tree, rows.X)
+        class_ids = check_labels(self.tree, rows.y, len(matrix))
+        return matrix, class_ids, check_weights(rows.sample_weight, len(matrix))
 
     def explain(self, row: Any) -> Explanation:
         """Say which rule decides a row, what it asks, and which other rules cover the row.
@@ -532,7 +551,7 @@ class RuleSet(Sequence[Rule]):
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "training": None}  # the caller's rows stay with the caller
+        return {**self.__dict__, "training": None, "domain": None}  # the caller's rows stay with the caller
 
     def __str__(self) -> str:
         return self.to_text()

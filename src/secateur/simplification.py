@@ -10,12 +10,14 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.annotation import DEFAULT_RF_TOL, annotate
+from secateur.coverage import count_rules
 from secateur.errors import InputError, ParameterError
 from secateur.evidence import Evidence
 from secateur.methods import METHODS, Problem, find_method
 from secateur.routing import count_classes
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns
 from secateur.rules import RuleSet, TrainingRows
+from secateur.tree import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,9 +129,6 @@ def simplify(
     problem = replace(problem, parameters=parameters)
     deletions = chosen.delete(problem)
     counts, source_counts = _count_rules(problem, deletions.deleted)
-    training = None if X is None else TrainingRows(X, y, sample_weight)
-    if chosen.name == "mismatch-certified" and domain is not None:
-        training = TrainingRows(domain[0], domain[1], None)
     return RuleSet(
         tree=problem.tree,
         method=chosen.name,
@@ -140,7 +139,8 @@ def simplify(
         is_ranked=problem.evidence is not None,
         is_weighted=sample_weight is not None
         or not np.array_equal(source_counts, np.rint(source_counts), equal_nan=True),
-        training=training,
+        training=None if X is None else TrainingRows(X, y, sample_weight),
+        domain=None if domain is None else TrainingRows(domain[0], domain[1], None),
     )
 
 
@@ -162,7 +162,14 @@ def open_problem(
         raise InputError(f"{given} was passed without {absent}: pass both, or neither for a method that needs no rows.")
     if X is None and sample_weight is not None:
         raise InputError("sample_weight was passed without X and y.")
-    tree = from_model(model, X, feature_names=feature_names, class_names=class_names, accepts_missing=accepts_missing)
+    tree = from_model(
+        model,
+        X,
+        sample_weight=sample_weight,
+        feature_names=feature_names,
+        class_names=class_names,
+        accepts_missing=accepts_missing,
+    )
     evidence = None
     if X is not None:
         matrix = check_rows(tree, X)
@@ -172,6 +179,7 @@ def open_problem(
             tree = replace(tree, feature_names=tuple(columns))
         if tree.counts is None:
             tree = replace(tree, counts=count_classes(tree, matrix, class_ids, weights))
+            check_tree(tree)  # also makes the new array read-only
         evidence = Evidence(tree, matrix, class_ids, weights)
     return Problem(tree, annotate(tree, tolerated), evidence, None, {})
 
@@ -198,12 +206,10 @@ def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[
         source = unknown.copy() if tree.counts is None else tree.counts[notes.leaf_ids].copy()
         widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
         return np.where(widened[:, None], np.nan, source), source
-    counts, source = unknown.copy(), unknown
-    for rule in range(notes.n_rules):
-        span = notes.entries(rule)
-        links, gone = notes.links[span], deleted[span]
-        source[rule] = evidence.class_counts(evidence.rows(links))
-        counts[rule] = evidence.class_counts(evidence.rows(links[~gone])) if gone.any() else source[rule]
+    source = count_classes(tree, evidence.matrix, evidence.class_ids, evidence.weights)[notes.leaf_ids]
+    counts = count_rules(tree, notes, deleted, evidence.matrix, evidence.class_ids, evidence.weights)
+    untouched = np.bincount(notes.rule[deleted], minlength=notes.n_rules) == 0
+    counts[untouched] = source[untouched]
     return counts, source
 
 
@@ -228,7 +234,11 @@ def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dic
         rows = check_rows(tree, domain[0], name="domain")
         listed = Evidence(tree, rows, check_labels(tree, domain[1], len(rows), name="domain labels"), None)
     _check_consistent(tree, listed)
-    return replace(problem, domain=listed), {"certificate": f"the {listed.n_rows} listed rows"}
+    certificate = {
+        "domain": "training rows" if domain is None else "listed cases",
+        "certificate": f"the {listed.n_rows} listed rows",
+    }
+    return replace(problem, domain=listed), certificate
 
 
 def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
@@ -246,7 +256,8 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
             raise ParameterError(f"monotone names {strange[0]!r}, but the columns are {names}.")
         monotone = [monotone.get(name, 0) for name in names]
     listed = list(monotone) if hasattr(monotone, "__iter__") else monotone
-    signs = [int(sign) if sign in (-1, 0, 1) else None for sign in listed] if isinstance(listed, list) else []
+    known: dict[Any, int] = {-1: -1, 0: 0, 1: 1}
+    signs = [known.get(s) if np.isscalar(s) else None for s in listed] if isinstance(listed, list) else []
     if len(signs) != tree.n_features or None in signs:
         raise ParameterError(
             f"Expected monotone as one sign of -1, 0 or +1 for each of the {tree.n_features} columns, found {listed!r}."

@@ -6,6 +6,7 @@ Every adapter ends here and everything else starts here. The contract is specifi
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -362,7 +363,7 @@ def _check_labels(tree: Tree) -> None:
         names is None or len(names) == tree.n_features,
         f"{0 if names is None else len(names)} feature names for {tree.n_features} features",
     )
-    twice = next((name for place, name in enumerate(names or ()) if name in (names or ())[:place]), None)
+    twice = next((name for name, times in Counter(names or ()).items() if times > 1), None)
     _require(twice is None, f"two features have the same name, {twice!r}")
     _require(tree.dtype in COMPARISON_DTYPES, f"dtype must be float32 or float64, found {tree.dtype!r}")
     _require(tree.accepts_missing.shape == (tree.n_features,), "accepts_missing must have one entry per feature")

@@ -109,7 +109,11 @@ class TreeBuilder:
         column = self._feature(feature)
         if column in self._categories:
             raise InvalidTreeError(f"{feature!r} is categorical: use split_categories for it.")
-        return self._add(parent, side, feature=column, threshold=float(threshold), missing=missing)
+        try:
+            limit = float(threshold)
+        except (TypeError, ValueError):
+            raise InvalidTreeError(f"Expected a number as threshold of {feature!r}, found {threshold!r}.") from None
+        return self._add(parent, side, feature=column, threshold=limit, missing=missing)
 
     def split_categories(
         self,

@@ -23,6 +23,8 @@ __all__ = ["Verification", "verify_rules"]
 
 EXACT = ("none", "sibling", "subtree", "redundancy", "exact")
 WITHIN_TOLERANCE = ("mismatch", "layered")
+CERTIFIED = ("mismatch-certified",)
+UNPROMISED = ("quinlan",)
 EXACT_KINDS = ("no-foreign-leaf",)
 SHOWN_FAILURES = 5
 # Sums of weights may be taken in another order here than where they were counted.
@@ -41,17 +43,21 @@ class Verification:
         What is wrong, or could not be proved, a sentence each.
     checks : tuple of str
         What was checked and holds.
+    unchecked : tuple of str
+        What no promise rests on, but was not looked at.
     """
 
     ok: bool
     failures: tuple[str, ...]
     checks: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
-        lines = [f"✓ {check}" for check in self.checks] + [f"✗ {failure}" for failure in self.failures]
+        lines = [f"✓ {check}" for check in self.checks]
+        lines += [f"– {item}" for item in self.unchecked] + [f"✗ {failure}" for failure in self.failures]
         return "\n".join([*lines, "Verified." if self.ok else "NOT verified."])
 
 
@@ -61,6 +67,7 @@ def verify_rules(
     matrix: NDArray[Any] | None = None,
     class_ids: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
+    domain: tuple[NDArray[Any], NDArray[np.int64]] | None = None,
 ) -> Verification:
     """Check a rule set's record against its tree, and against rows if there are any.
 
@@ -68,19 +75,21 @@ def verify_rules(
     ----------
     tree : Tree
     record : mapping
-        The rule set as :meth:`secateur.RuleSet.to_dict` gives it: ``method``, ``parameters``, ``rules``.
+        The rule set without its words: ``method``, ``parameters``, ``digest_ok`` and ``rules``.
     matrix : ndarray of shape (n_rows, n_features), default=None
-        Training rows (``mismatch-certified``: the listed domain) in the tree's dtype and codes.
+        Training rows in the tree's dtype and codes.
     class_ids : ndarray of int64, shape (n_rows,), default=None
     weights : ndarray of float64, shape (n_rows,), default=None
+    domain : tuple of (matrix, class_ids), default=None
+        The listed cases of ``mismatch-certified``.
 
     Returns
     -------
     Verification
     """
-    checker = _Checker(tree, record, matrix, class_ids, weights)
+    checker = _Checker(tree, record, matrix, class_ids, weights, domain)
     checker.run()
-    return Verification(not checker.failures, tuple(checker.failures), tuple(checker.checks))
+    return Verification(not checker.failures, tuple(checker.failures), tuple(checker.checks), tuple(checker.unchecked))
 
 
 class _Checker:
@@ -91,25 +100,28 @@ class _Checker:
         matrix: NDArray[Any] | None,
         class_ids: NDArray[np.int64] | None,
         weights: NDArray[np.float64] | None,
+        domain: tuple[NDArray[Any], NDArray[np.int64]] | None,
     ) -> None:
         self.tree, self.record, self.matrix, self.class_ids = tree, record, matrix, class_ids
+        self.domain = domain
         self.weights = np.ones(0 if matrix is None else len(matrix)) if weights is None else weights
         self.paths = _walk_paths(tree)
         self.rules = record["rules"]
         self.method: str = record["method"]
         self.failures: list[str] = []
         self.checks: list[str] = []
-        self._satisfied: dict[int, NDArray[np.bool_]] = {}
+        self.unchecked: list[str] = []
 
     def run(self) -> None:
         if not self._structure_holds():
             return
+        if self.method not in (*EXACT, *WITHIN_TOLERANCE, *CERTIFIED, *UNPROMISED):
+            self.failures.append(f"There is no check for the method {self.method!r}, so nothing of it is proved.")
         if self.method in EXACT or self.method == "layered":
             self._check_boxes()
-        if self.method == "mismatch-certified":
+        if self.method in CERTIFIED:
             self._check_certificate()
-        else:
-            self._check_rows()
+        self._check_rows()
 
     def report(self, what: str, broken: list[str]) -> None:
         if not broken:
@@ -150,8 +162,13 @@ class _Checker:
 
     def _foreign_leaf(self, leaf: int, steps: list[tuple[int, int, bool]]) -> int | None:
         met = self._leaf_boxes.meet(_Box(self.tree, steps))
-        met &= self.tree.leaf_class[[other for other, _ in self.paths]] != self.tree.leaf_class[leaf]
+        met &= self._leaf_classes != self.tree.leaf_class[leaf]
         return self.paths[int(np.flatnonzero(met)[0])][0] if met.any() else None
+
+    @cached_property
+    def _leaf_classes(self) -> NDArray[np.int64]:
+        classes: NDArray[np.int64] = self.tree.leaf_class[[leaf for leaf, _ in self.paths]]
+        return classes
 
     @cached_property
     def _leaf_boxes(self) -> _StackedBoxes:
@@ -165,6 +182,8 @@ class _Checker:
                 self.failures.append(
                     "The reliabilities were not recounted: pass the training rows, verify(X, y), to prove them."
                 )
+            else:
+                self.unchecked.append("supports and class counts were not recounted: no training rows were passed")
             return
         wrong, outside, n_judged = [], [], 0
         tolerance = self.record["parameters"].get("tolerance", 0.0)
@@ -204,18 +223,19 @@ class _Checker:
                 "every shortened rule is certified by the stated monotonicity", self._refuted_by_direction(signs)
             )
             return
-        if self.matrix is None or self.class_ids is None:
+        if self.domain is None:
             self.failures.append(
                 "The domain was not re-checked: pass its rows, verify(X, y), to prove the certificate."
             )
             return
         broken = []
+        listed = _Rows(self.tree, self.domain[0])
         for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
             if not rule["deleted_ids"]:
                 continue
             kept = set(rule["kept_ids"])
-            covered = self._rows([step for step in path if step[0] in kept])
-            foreign = np.flatnonzero(covered & (self.class_ids != self.tree.leaf_class[leaf]))
+            covered = listed.satisfying([step for step in path if step[0] in kept])
+            foreign = np.flatnonzero(covered & (self.domain[1] != self.tree.leaf_class[leaf]))
             if len(foreign):
                 broken.append(f"The rule of leaf {leaf} covers listed row {foreign[0]}, which has another class.")
         self.report("every shortened rule implies its class on the listed domain", broken)
@@ -241,17 +261,32 @@ class _Checker:
                     break
         return broken
 
-    def _rows(self, path: list[tuple[int, int, bool]]) -> NDArray[np.bool_]:
-        inside = np.ones(len(self.weights), dtype=bool)
+    def _count(self, path: list[tuple[int, int, bool]]) -> NDArray[np.float64]:
+        inside = self._training.satisfying(path)
+        ids = np.zeros(0, dtype=np.int64) if self.class_ids is None else self.class_ids[inside]
+        return np.bincount(ids, weights=self.weights[inside], minlength=self.tree.n_classes).astype(np.float64)
+
+    @cached_property
+    def _training(self) -> _Rows:
+        return _Rows(self.tree, np.zeros((0, self.tree.n_features)) if self.matrix is None else self.matrix)
+
+
+class _Rows:
+    """Rows that satisfy steps of a path; what each split does to each row is kept, packed to bits."""
+
+    def __init__(self, tree: Tree, matrix: NDArray[Any]) -> None:
+        self.tree, self.matrix = tree, matrix
+        self._lefts: dict[int, NDArray[np.uint8]] = {}
+
+    def satisfying(self, path: list[tuple[int, int, bool]]) -> NDArray[np.bool_]:
+        inside = np.packbits(np.ones(len(self.matrix), dtype=bool))
         for _, node, to_left in path:
-            if node not in self._satisfied:
-                self._satisfied[node] = self._goes_left(node)
-            inside &= self._satisfied[node] == to_left
-        return inside
+            if node not in self._lefts:
+                self._lefts[node] = np.packbits(self._goes_left(node))
+            inside = inside & (self._lefts[node] if to_left else ~self._lefts[node])
+        return np.unpackbits(inside, count=len(self.matrix)).astype(bool)
 
     def _goes_left(self, node: int) -> NDArray[np.bool_]:
-        if self.matrix is None:
-            raise RuntimeError("rows were asked for, but there are none")
         values = self.matrix[:, self.tree.feature[node]].astype(np.float64)
         if self.tree.categories[self.tree.feature[node]] is None:
             left = values <= self.tree.threshold[node]
@@ -259,11 +294,6 @@ class _Checker:
             left = np.isin(values, self.tree.left_codes(node))
         goes_left: NDArray[np.bool_] = np.where(np.isnan(values), self.tree.missing_left[node], left)
         return goes_left
-
-    def _count(self, path: list[tuple[int, int, bool]]) -> NDArray[np.float64]:
-        inside = self._rows(path)
-        ids = np.zeros(0, dtype=np.int64) if self.class_ids is None else self.class_ids[inside]
-        return np.bincount(ids, weights=self.weights[inside], minlength=self.tree.n_classes).astype(np.float64)
 
 
 class _Box:

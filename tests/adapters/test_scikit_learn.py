@@ -490,3 +490,24 @@ def test_one_tree_of_a_forest_is_read() -> None:
     forest = RandomForestClassifier(n_estimators=2, random_state=0).fit(X, y)
     model = forest.estimators_[0]
     assert_tree_equals_model(from_model(model), model, rows_near(model, X))
+
+
+def test_rows_without_weight_do_not_hide_that_a_tree_was_fitted_with_nan() -> None:
+    rng = np.random.default_rng(0)
+    refused = 0
+    for seed in range(60):
+        X = rng.normal(size=(40, 3)).round(1)
+        X[rng.random(X.shape) < 0.3] = np.nan
+        y = rng.integers(0, 2, 40)
+        weights = rng.integers(0, 3, 40)
+        model = DecisionTreeClassifier(max_depth=2, random_state=seed).fit(X, y, sample_weight=weights)
+        refused += not secateur.from_model(model, X, sample_weight=weights).accepts_missing.all()
+    assert refused == 0
+
+
+def test_nan_rows_of_another_width_are_refused_before_they_are_routed() -> None:
+    X = np.zeros((10, 400))
+    X[5:, 399] = 1
+    model = DecisionTreeClassifier().fit(X, X[:, 399] > 0)
+    with pytest.raises(secateur.InputError, match="has 1 columns, but the tree was fitted on 400"):
+        secateur.simplify(model, np.full((3, 1), np.nan), [True, False, True])

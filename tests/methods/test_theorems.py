@@ -18,15 +18,15 @@ def test_class_ratio_complementarity(tree: Tree) -> None:
     """If the share of class 1 rises into one child, it falls into the other (both non-empty)."""
     assert tree.counts is not None
     totals = tree.counts.sum(axis=1)
-    for node in np.flatnonzero(~tree.is_leaf):
-        left, right = tree.children_left[node], tree.children_right[node]
-        if totals[left] == 0 or totals[right] == 0:
+    notes = annotate(tree)
+    assert notes.share is not None
+    for link in range(1, tree.n_nodes):
+        other, parent = notes.sibling[link], notes.parent[link]
+        if totals[link] == 0 or totals[other] == 0:
             continue
-        parent, one, other = (tree.counts[n, 1] / totals[n] for n in (node, left, right))
-        if one > parent + 1e-9:
-            assert other < parent
-        if other > parent + 1e-9:
-            assert one < parent
+        if notes.share[link, 1] > notes.share[parent, 1] + 1e-9:
+            assert notes.share[other, 1] < notes.share[parent, 1]
+            assert notes.share[other, 0] > notes.share[parent, 0]
 
 
 @given(data=st.data(), tree=strategies.trees(max_leaves=8))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_model"]
 
-# Top-level package of the model's class -> module with a `read_model(model, X, accepts_missing)`.
+# Top-level package of the model's class -> module with a `read_model(model, X, sample_weight, accepts_missing)`.
 ADAPTERS = {"sklearn": "secateur.adapters.scikit_learn"}
 
 
@@ -22,6 +22,7 @@ def from_model(
     model: Any,
     X: Any = None,
     *,
+    sample_weight: Any = None,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     accepts_missing: bool | None = None,
@@ -34,6 +35,8 @@ def from_model(
         A :class:`Tree` is returned as it is, but for the names.
     X : array-like or data frame of shape (n_rows, n_features), default=None
         Training rows; only used to tell whether the tree was fitted with missing values.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Their weights, for the same purpose: rows without weight were not fitted.
     feature_names, class_names : sequence of str, default=None
         How columns and classes read, where the model does not say.
     accepts_missing : bool, default=None
@@ -53,7 +56,7 @@ def from_model(
     """
     if isinstance(model, Tree) and accepts_missing is not None:
         raise ParameterError("A secateur.Tree says itself which columns take NaN: leave accepts_missing out.")
-    tree = model if isinstance(model, Tree) else _read(model, X, accepts_missing)
+    tree = model if isinstance(model, Tree) else _read(model, X, sample_weight, accepts_missing)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
         if tree.feature_names is not None and names != tree.feature_names:
@@ -77,11 +80,11 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
     return names
 
 
-def _read(model: Any, X: Any, accepts_missing: bool | None) -> Tree:
+def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     for ancestor in type(model).__mro__:
         adapter = ADAPTERS.get(ancestor.__module__.split(".")[0])
         if adapter is not None:
-            tree: Tree = import_module(adapter).read_model(model, X, accepts_missing)
+            tree: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing)
             return tree
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "

@@ -24,13 +24,13 @@ __all__ = ["read_model"]
 SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 
 
-def read_model(model: Any, X: Any, accepts_missing: bool | None) -> Tree:
+def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted classification tree, or say why it cannot be read."""
     _check_supported(model)
     source = model.tree_
     leaf = source.children_left < 0
     fractions = source.value[:, 0, :]
-    takes_missing = _was_fitted_with_missing(model, X) if accepts_missing is None else accepts_missing
+    takes_missing = _was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing
     names = getattr(model, "feature_names_in_", None)
     signs = model.monotonic_cst
     return make_tree(
@@ -81,7 +81,7 @@ def _class_counts(source: Any, fractions: NDArray[np.float64]) -> NDArray[np.flo
     return counts
 
 
-def _was_fitted_with_missing(model: Any, X: Any) -> bool:
+def _was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
     source = model.tree_
     inner = np.flatnonzero(source.children_left >= 0)
     sizes = source.n_node_samples
@@ -92,8 +92,13 @@ def _was_fitted_with_missing(model: Any, X: Any) -> bool:
         return False
     try:
         rows = frame_numbers(X) if frame_columns(X) is not None else np.asarray(X)
-        reached = source.apply(np.ascontiguousarray(rows, dtype=np.float32))
-    except (TypeError, ValueError):
+        rows = np.ascontiguousarray(rows, dtype=np.float32)
+        fitted = slice(None) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) > 0
+        rows = rows[fitted]
+    except (TypeError, ValueError, IndexError):
         return False  # rows that do not fit are refused, with a reason, when they are checked
+    if rows.ndim != 2 or rows.shape[1] != model.n_features_in_:  # scikit-learn's tree itself does not check
+        return False
     leaves = source.children_left < 0
+    reached = source.apply(rows)
     return np.array_equal(np.bincount(reached, minlength=len(sizes))[leaves], sizes[leaves])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur import __version__
+from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.errors import FormatError, ParameterError
 from secateur.methods import Deletions, Why, find_method
 from secateur.rules import RuleSet, StoredContent
@@ -19,6 +20,9 @@ from secateur.tree_json import read_header, tree_from_dict, tree_to_dict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.tree import Tree
 
 __all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
 
@@ -38,11 +42,14 @@ def rules_to_record(rules: RuleSet) -> dict[str, Any]:
     return {
         "method": rules.method,
         "parameters": dict(rules.parameters),
-        # What a file says in words must be what its tree and numbers say, under a digest of just that.
-        "digest_ok": stored is None
-        or stored.digest == stored.content_digest == _digest(_content(rules, stored.version)),
+        "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
         "rules": [_write_rule(rules, index, words=False) for index in range(len(rules))],
     }
+
+
+def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:
+    """Whether a file's sentences are those that its tree and numbers give; another version may word them otherwise."""
+    return stored.version != __version__ or stored.content_digest == _digest(_content(rules, stored.version))
 
 
 def _content(rules: RuleSet, version: str) -> dict[str, Any]:
@@ -68,29 +75,35 @@ def rules_from_json(text: str) -> RuleSet:
         tree = tree_from_dict(content["tree"])
         method = find_method(content["method"]).name
         listed = content["rules"]
-        empty = np.full((len(listed), tree.n_classes), np.nan)
+        parameters = dict(content["parameters"])
+        notes = annotate(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
+        if len(listed) != notes.n_rules:
+            raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {notes.n_rules} leaves.")
+        deletions = Deletions.keep_all(notes, Why.UNTOUCHED)
+        counts, source_counts = np.full((2, len(listed), tree.n_classes), np.nan)
+        for index, rule in enumerate(listed):
+            _read_rule(tree, notes, deletions, index, rule)
+            for array, name in ((counts, "class_counts"), (source_counts, "source_class_counts")):
+                if rule[name] is not None:
+                    array[index] = rule[name]
         rules = RuleSet(
             tree=tree,
             method=method,
-            parameters=dict(content["parameters"]),
-            deletions=Deletions.keep_all_entries(sum(len(rule["reasons"]) for rule in listed), Why.UNTOUCHED),
-            class_counts=empty,
-            source_class_counts=empty.copy(),
+            parameters=parameters,
+            deletions=deletions,
+            class_counts=counts,
+            source_class_counts=source_counts,
             is_ranked=bool(content["is_ranked"]),
             is_weighted=bool(content["is_weighted"]),
             stored=StoredContent(stored, _digest(content), str(content["secateur"])),
         )
-        for index, rule in enumerate(listed):
-            _read_rule(rules, index, rule)
         rules.guarantee  # noqa: B018  # a parameter that the sentence needs may be gone
     except KeyError as error:
         raise FormatError(f"The rules JSON has no field {error.args[0]!r}; it was cut or edited.") from error
     except (FormatError, ParameterError):
         raise
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise FormatError(f"A field of the rules JSON has the wrong type or length: {error}.") from error
-    if len(listed) != len(rules):
-        raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {len(rules)} leaves.")
     return rules
 
 
@@ -136,16 +149,16 @@ def _write_rule(rules: RuleSet, index: int, *, words: bool) -> dict[str, Any]:
     return content
 
 
-def _read_rule(rules: RuleSet, index: int, content: dict[str, Any]) -> None:
-    rule = rules[index]
-    span = rules.notes.entries(index)
-    path = rules.notes.links[span].tolist()
+def _read_rule(tree: Tree, notes: Annotation, deletions: Deletions, index: int, content: dict[str, Any]) -> None:
+    span = notes.entries(index)
+    path = notes.links[span].tolist()
     gone = set(content["deleted_ids"])
-    if content["leaf_id"] != rule.leaf_id or content["prediction"] != rule.prediction:
+    leaf = int(notes.leaf_ids[index])
+    label = tree.classes[notes.leaf_class[index]].item()
+    if content["leaf_id"] != leaf or content["prediction"] != label:
         raise FormatError(
-            f"rules[{index}] of the rules JSON is for leaf {content['leaf_id']} and predicts "
-            f"{content['prediction']!r}, but in "
-            f"its tree it must be for leaf {rule.leaf_id} and predict {rule.prediction!r}."
+            f"rules[{index}] of the rules JSON is for leaf {content['leaf_id']} and predicts {content['prediction']!r}, "
+            f"but in its tree it must be for leaf {leaf} and predict {label!r}."
         )
     if content["kept_ids"] != [link for link in path if link not in gone] or not gone <= set(path):
         raise FormatError(
@@ -154,14 +167,14 @@ def _read_rule(rules: RuleSet, index: int, content: dict[str, Any]) -> None:
     if [reason["link_id"] for reason in content["reasons"]] != path:
         raise FormatError(f"The reasons of rules[{index}] in the rules JSON are not one for each link of its path.")
     for entry, reason in zip(range(span.start, span.stop), content["reasons"], strict=True):
-        rules.deletions.deleted[entry] = reason["link_id"] in gone
-        rules.deletions.why[entry] = Why.from_kind(reason["kind"])
+        why = Why.from_kind(reason["kind"])
+        if why is Why.DIRECTION_REFUTES and reason["node_id"] not in path:
+            raise FormatError(f"rules[{index}] of the rules JSON has a reason that points outside its path.")
+        deletions.deleted[entry] = reason["link_id"] in gone
+        deletions.why[entry] = why
         for name in ("before", "after", "number"):
-            getattr(rules.deletions, name)[entry] = np.nan if reason[name] is None else reason[name]
-        rules.deletions.node[entry] = -1 if reason["node_id"] is None else reason["node_id"]
-    for name in ("class_counts", "source_class_counts"):
-        if content[name] is not None:
-            getattr(rules, name)[index] = content[name]
+            getattr(deletions, name)[entry] = np.nan if reason[name] is None else reason[name]
+        deletions.node[entry] = -1 if reason["node_id"] is None else reason["node_id"]
 
 
 def _known_list(counts: NDArray[np.float64]) -> list[float] | None:

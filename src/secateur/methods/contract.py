@@ -118,11 +118,7 @@ class Deletions:
     @classmethod
     def keep_all(cls, notes: Annotation, why: Why) -> Deletions:
         """Start from untouched rules, every condition kept for the same reason; fill in what differs."""
-        return cls.keep_all_entries(len(notes.links), why)
-
-    @classmethod
-    def keep_all_entries(cls, size: int, why: Why) -> Deletions:
-        """As :meth:`keep_all`, for a known number of entries."""
+        size = len(notes.links)
         return cls(
             deleted=np.zeros(size, dtype=bool),
             why=np.full(size, why, dtype=np.uint8),
