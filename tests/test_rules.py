@@ -165,6 +165,19 @@ def test_a_pickled_rule_set_is_equal_but_leaves_the_rows_behind() -> None:
     assert (loaded.predict(X) == rules.predict(X)).all()
 
 
+@given(problem=problems())
+@settings(max_examples=40, deadline=None)
+def test_counting_a_block_of_rows_at_a_time_changes_nothing(problem: tuple[Any, ...]) -> None:
+    rules = simplify(problem)
+    X_test = problem[4]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("secateur.evidence.MASK_BYTES", 0)
+        patch.setattr("secateur.coverage.MASK_BYTES", 0)
+        again = simplify(problem)
+        assert again == rules
+        assert again.apply(X_test).tolist() == rules.apply(X_test).tolist()
+
+
 def test_a_rule_set_cannot_be_changed() -> None:
     X, y = load_iris(return_X_y=True)
     rules = secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y), X, y)

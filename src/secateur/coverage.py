@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.masks import Masks, pack_bits, pack_links, rows_in, unpack_bits
+from secateur.masks import MASK_BYTES, Masks, pack_bits, pack_links, rows_in, unpack_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from secateur.tree import Tree
 
 __all__ = ["count_rules", "cover_rows", "find_overlap", "find_winners"]
-
-# Masks of new rows are made for this many bytes at a time, whatever the size of the tree.
-MASK_BYTES = 1 << 26
 
 
 def cover_rows(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], matrix: NDArray[Any]) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.masks import Masks, count_bits, pack_bits, pack_links, rows_in, unpack_bits
+from secateur.masks import MASK_BYTES, Masks, count_bits, pack_bits, pack_links, rows_in, unpack_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,11 @@ class Evidence:
     def links(self) -> Masks:
         """One mask a link, packed when a method first asks for it."""
         return pack_links(self._tree, self.matrix)
+
+    @property
+    def masks_are_small(self) -> bool:
+        """Whether the masks of all links are packed already, or would fit into one block."""
+        return "links" in self.__dict__ or self._tree.n_nodes * self.n_rows <= MASK_BYTES * 8
 
     @cached_property
     def _members(self) -> Masks:

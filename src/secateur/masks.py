@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 
     from secateur.tree import Tree
 
-__all__ = ["Masks", "count_bits", "pack_bits", "pack_links", "rows_in", "unpack_bits"]
+__all__ = ["MASK_BYTES", "Masks", "count_bits", "pack_bits", "pack_links", "rows_in", "unpack_bits"]
 
 Masks = np.ndarray[Any, np.dtype[np.uint64]]
 
 # Rows are compared a block at a time, so that a block of the used columns stays in the processor's cache while
 # every split looks at it. A multiple of 64 keeps blocks on word boundaries.
 BLOCK_ROWS = 1 << 14
+
+# Masks of all links are made for this many bytes at a time where rows can be looked at in blocks.
+MASK_BYTES = 1 << 26
 
 
 def pack_links(tree: Tree, matrix: NDArray[Any]) -> Masks:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.annotation import Annotation
     from secateur.tree import Tree
 
 __all__ = ["check_share", "open_problem", "simplify"]
@@ -201,16 +202,31 @@ def _check_rf_tol(value: Any) -> float:
 def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Class counts of each rule and of each leaf's own rule: from the rows, else from the tree where it can know."""
     tree, notes, evidence = problem.tree, problem.notes, problem.evidence
-    unknown = np.full((notes.n_rules, tree.n_classes), np.nan)
     if evidence is None:
-        source = unknown.copy() if tree.counts is None else tree.counts[notes.leaf_ids].copy()
+        unknown = np.full((notes.n_rules, tree.n_classes), np.nan)
+        source = unknown if tree.counts is None else tree.counts[notes.leaf_ids].copy()
         widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
         return np.where(widened[:, None], np.nan, source), source
-    source = count_classes(tree, evidence.matrix, evidence.class_ids, evidence.weights)[notes.leaf_ids]
-    counts = count_rules(tree, notes, deleted, evidence.matrix, evidence.class_ids, evidence.weights)
-    untouched = np.bincount(notes.rule[deleted], minlength=notes.n_rules) == 0
-    counts[untouched] = source[untouched]
+    widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
+    if evidence.masks_are_small:  # a few masks of all rows: intersect them
+        source = _count_by_masks(notes, evidence, np.zeros_like(deleted), np.arange(notes.n_rules))
+        counts = source.copy()
+        counts[widened] = _count_by_masks(notes, evidence, deleted, np.flatnonzero(widened))
+    else:  # many leaves: route the rows once, and look at widened rules a block of rows at a time
+        rows = evidence.matrix, evidence.class_ids, evidence.weights
+        source = count_classes(tree, *rows)[notes.leaf_ids]
+        counts = np.where(widened[:, None], count_rules(tree, notes, deleted, *rows), source)
     return counts, source
+
+
+def _count_by_masks(
+    notes: Annotation, evidence: Evidence, deleted: NDArray[np.bool_], rules: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    counts = np.zeros((len(rules), evidence.n_classes))
+    for place, rule in enumerate(rules.tolist()):
+        span = notes.entries(rule)
+        counts[place] = evidence.class_counts(evidence.rows(notes.links[span][~deleted[span]]))
+    return counts
 
 
 def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dict[str, Any]]:

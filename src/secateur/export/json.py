@@ -157,8 +157,8 @@ def _read_rule(tree: Tree, notes: Annotation, deletions: Deletions, index: int, 
     label = tree.classes[notes.leaf_class[index]].item()
     if content["leaf_id"] != leaf or content["prediction"] != label:
         raise FormatError(
-            f"rules[{index}] of the rules JSON is for leaf {content['leaf_id']} and predicts {content['prediction']!r}, "
-            f"but in its tree it must be for leaf {leaf} and predict {label!r}."
+            f"rules[{index}] of the rules JSON is for leaf {content['leaf_id']} and predicts "
+            f"{content['prediction']!r}, but in its tree it must be for leaf {leaf} and predict {label!r}."
         )
     if content["kept_ids"] != [link for link in path if link not in gone] or not gone <= set(path):
         raise FormatError(
