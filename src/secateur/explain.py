@@ -15,7 +15,8 @@ from secateur.rows import category_code, check_rows, frame_columns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secateur.rules import Rule, RuleSet
+    from secateur.rule import Rule
+    from secateur.rules import RuleSet
     from secateur.tree import Label
 
 __all__ = ["Explanation", "explain_row"]

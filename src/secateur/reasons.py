@@ -12,7 +12,6 @@ import numpy as np
 
 from secateur.methods import Why
 from secateur.reading import read_link, read_share
-from secateur.regions import domain_of, pick_value, regions_of_links
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.methods import Deletions
     from secateur.tree import Label, Tree
+    from secateur.witnesses import Witnesses
 
-__all__ = ["Reason", "make_reason", "pick_point"]
+__all__ = ["Reason", "make_reason"]
 
 
 @dataclass(frozen=True)
@@ -65,32 +65,17 @@ class Reason:
         return self.text
 
 
-def pick_point(
-    tree: Tree, notes: Annotation, rule_links: list[int], leaf_links: list[int], feature: int
-) -> dict[str, Label | None]:
-    """A row, as far as it matters, that satisfies both sets of links; their regions must meet.
-
-    The feature under study is always in it, even where neither set tests it (an impossible rule keeps out everything).
-    """
-    rule, leaf = regions_of_links(tree, notes, rule_links), regions_of_links(tree, notes, leaf_links)
-    point = {}
-    for tested in dict.fromkeys([*rule, *leaf, feature]):
-        domain = domain_of(tree, tested)
-        region = rule.get(tested, domain).meet(leaf.get(tested, domain))
-        point[tree.feature_name(tested)] = pick_value(tree, tested, region)
-    return point
-
-
 def make_reason(
     tree: Tree,
     notes: Annotation,
     deletions: Deletions,
     entry: int,
     parameters: Mapping[str, Any],
-    witness_leaf: int,
-    witness_point: Mapping[str, Label | None] | None,
+    witnesses: Witnesses,
 ) -> Reason:
     """Put the codes and numbers of one entry into words."""
+    witness_leaf = witnesses.leaf(entry)
+    witness_point = witnesses.point(entry) if witness_leaf >= 0 else None
     why = Why(int(deletions.why[entry]))
     link = int(notes.links[entry])
     name = tree.class_names[notes.leaf_class[notes.rule[entry]]]

@@ -1,4 +1,4 @@
-"""RuleSet and Rule: arrays inside, objects on demand."""
+"""RuleSet: the rules of a tree after deletion; arrays inside, objects on demand."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from secateur.annotation import DEFAULT_RF_TOL, annotate
-from secateur.compiled import run_witnesses
 from secateur.coverage import cover_rows, find_winners
 from secateur.errors import InputError
-from secateur.methods import METHODS, Deletions, Why
-from secateur.reading import Condition, join_conditions, read_conditions
-from secateur.reasons import Reason, make_reason, pick_point
+from secateur.methods import METHODS, Deletions
+from secateur.reasons import Reason, make_reason
 from secateur.routing import apply_tree
 from secateur.rows import check_labels, check_rows, check_weights
+from secateur.rule import Rule
+from secateur.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.audit import Audit
     from secateur.explain import Explanation
-    from secateur.tree import Label, Tree
+    from secateur.tree import Tree
     from secateur.verify import Verification
 
-__all__ = ["Rule", "RuleSet", "StoredContent", "TrainingRows"]
+__all__ = ["RuleSet", "StoredContent", "TrainingRows"]
 
 
 @dataclass(frozen=True)
@@ -49,136 +49,6 @@ class StoredContent:
     digest: str | None
     content_digest: str
     version: str
-
-
-class Rule:
-    """One rule of a :class:`RuleSet`: a view, made when it is looked at.
-
-    Parameters
-    ----------
-    rules : RuleSet
-    index : int
-        Place in the rule set (source order).
-
-    Attributes
-    ----------
-    leaf_id : int
-        Node id of the leaf that the rule comes from.
-    prediction : label
-        The class that the rule predicts, as the model labels it.
-    class_name : str
-        How that class reads.
-    kept_ids, deleted_ids : tuple of int
-        Links, by child node id, root to leaf.
-    conditions : tuple of Condition
-        What a person reads: the kept links with the bounds of one feature merged.
-    support, reliability : float or None
-        (Weighted) training rows that satisfy the rule, and the share of them in its class. None when it is not known.
-    source_support, source_reliability : float or None
-        The same for the leaf's own rule.
-    class_counts : tuple of float, or None
-        (Weighted) training rows of each class that satisfy the rule.
-    reasons : mapping of int to Reason
-        Why each link was deleted or kept.
-    """
-
-    __slots__ = ("_rules", "index")
-
-    def __init__(self, rules: RuleSet, index: int) -> None:
-        self._rules = rules
-        self.index = index
-
-    @property
-    def leaf_id(self) -> int:
-        """Node id of the leaf."""
-        return int(self._rules.notes.leaf_ids[self.index])
-
-    @property
-    def prediction(self) -> Label:
-        """The class label."""
-        label: Label = self._rules.tree.classes[self._rules.notes.leaf_class[self.index]].item()
-        return label
-
-    @property
-    def class_name(self) -> str:
-        """How the class reads."""
-        return self._rules.tree.class_names[int(self._rules.notes.leaf_class[self.index])]
-
-    @property
-    def kept_ids(self) -> tuple[int, ...]:
-        """Links that were kept, root to leaf."""
-        return tuple(self._links(deleted=False))
-
-    @property
-    def deleted_ids(self) -> tuple[int, ...]:
-        """Links that were deleted, root to leaf."""
-        return tuple(self._links(deleted=True))
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What is kept, the bounds of one feature merged."""
-        return read_conditions(self._rules.tree, self._rules.notes, self.kept_ids)
-
-    @property
-    def source_conditions(self) -> tuple[Condition, ...]:
-        """The conditions of the leaf's own rule, before anything was deleted."""
-        return read_conditions(self._rules.tree, self._rules.notes, self._links(deleted=None))
-
-    @property
-    def support(self) -> float | None:
-        """(Weighted) training rows that satisfy the rule."""
-        return _number(self._rules.support[self.index])
-
-    @property
-    def reliability(self) -> float | None:
-        """Share of those rows in the rule's class."""
-        return _number(self._rules.reliability[self.index])
-
-    @property
-    def source_support(self) -> float | None:
-        """(Weighted) training rows of the leaf's own rule."""
-        return _number(self._rules.source_support[self.index])
-
-    @property
-    def source_reliability(self) -> float | None:
-        """Share of the leaf's rows in its class."""
-        return _number(self._rules.source_reliability[self.index])
-
-    @property
-    def class_counts(self) -> tuple[float, ...] | None:
-        """(Weighted) training rows of each class that satisfy the rule."""
-        counts = self._rules.class_counts[self.index]
-        return None if np.isnan(counts).any() else tuple(counts.tolist())
-
-    @property
-    def reasons(self) -> dict[int, Reason]:
-        """Why each link was deleted or kept, by link id."""
-        span = self._rules.notes.entries(self.index)
-        return {
-            reason.link_id: reason for reason in (self._rules._reason(entry) for entry in range(span.start, span.stop))
-        }
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether support is a sum of weights rather than a number of rows."""
-        return self._rules.is_weighted
-
-    @property
-    def text(self) -> str:
-        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
-        return f"{join_conditions(self.conditions)} => {self.class_name}"
-
-    def _links(self, *, deleted: bool | None) -> list[int]:
-        span = self._rules.notes.entries(self.index)
-        links = self._rules.notes.links[span]
-        chosen: list[int] = links.tolist() if deleted is None else links[self._rules.deleted[span] == deleted].tolist()
-        return chosen
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"<rules[{self.index}] of leaf {self.leaf_id}: {self.text}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,17 +316,7 @@ class RuleSet(Sequence[Rule]):
 
     def _reason(self, entry: int) -> Reason:
         """Why one entry (rule, link on its path) was deleted or kept."""
-        witness, point = -1 if self.deleted[entry] else int(self._witnesses[entry]), None
-        if witness >= 0:
-            span = self.notes.entries(int(self.notes.rule[entry]))
-            rest = ~self._proved[span]
-            links = self.notes.links[span]
-            features = self.tree.feature[self.notes.parent[links]]
-            feature = int(features[entry - span.start])
-            left_out = features == feature if self._by_feature else links == self.notes.links[entry]
-            leaf_links = self.notes.links[self.notes.entries(int(self._rule_of_leaf[witness]))].tolist()
-            point = pick_point(self.tree, self.notes, links[rest & ~left_out].tolist(), leaf_links, feature)
-        return make_reason(self.tree, self.notes, self.deletions, entry, self.parameters, witness, point)
+        return make_reason(self.tree, self.notes, self.deletions, entry, self.parameters, self._witnesses)
 
     def to_text(self, *, reasons: bool = False) -> str:
         """Write the rules as plain text, a line a rule.
@@ -523,22 +383,9 @@ class RuleSet(Sequence[Rule]):
         place[self.notes.leaf_ids] = np.arange(len(self))
         return place
 
-    @property
-    def _by_feature(self) -> bool:
-        return self.method == "redundancy"
-
     @cached_property
-    def _proved(self) -> NDArray[np.bool_]:
-        """Entries whose deletion is exact; `layered` judges its further deletions by rows."""
-        judged = np.isin(self.deletions.why, (Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP))
-        return np.logical_and(self.deleted, ~judged)
-
-    @cached_property
-    def _witnesses(self) -> NDArray[np.int64]:
-        """The leaf of another class that each entry keeps out of the exactly shortened rule, else -1."""
-        if METHODS[self.method].is_exact or self.method == "layered":
-            return run_witnesses(self.tree, self.notes, self._proved, by_feature=self._by_feature)
-        return np.full(len(self.notes.links), -1, dtype=np.int64)
+    def _witnesses(self) -> Witnesses:
+        return Witnesses(self.tree, self.notes, self.deletions, METHODS[self.method].witness)
 
     def _winners(self, matrix: NDArray[Any]) -> NDArray[np.int64]:
         if not self.is_ranked:
@@ -583,8 +430,3 @@ def _share(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray
     share = np.full(len(counts), np.nan)
     np.divide(counts[np.arange(len(counts)), class_ids], total, out=share, where=total > 0)
     return share
-
-
-def _number(value: float) -> float | None:
-    """A stored count or share; None where it is not known."""
-    return None if np.isnan(value) else float(value)

@@ -9,7 +9,8 @@ from secateur.export.text import read_evidence
 from secateur.reading import join_conditions, read_link
 
 if TYPE_CHECKING:
-    from secateur.rules import Rule, RuleSet
+    from secateur.rule import Rule
+    from secateur.rules import RuleSet
 
 __all__ = ["rules_to_html"]
 

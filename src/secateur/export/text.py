@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from secateur.reading import read_count, read_link, read_share
 
 if TYPE_CHECKING:
-    from secateur.rules import Rule, RuleSet
+    from secateur.rule import Rule
+    from secateur.rules import RuleSet
 
 __all__ = ["read_evidence", "rules_to_text"]
 

@@ -161,6 +161,9 @@ class Method:
         Whether it needs training rows.
     is_exact : bool
         Whether every covering rule provably predicts what the tree predicts.
+    witness : {"link", "feature"} or None
+        What a rule must lose to meet a leaf of another class: one link, or all conditions on a feature. None where
+        rules may meet such leaves anyway.
     parameters : tuple of str
         The arguments of ``simplify`` that it reads.
     delete : callable
@@ -175,5 +178,6 @@ class Method:
     source: str
     needs_rows: bool
     is_exact: bool
+    witness: str | None
     parameters: tuple[str, ...]
     delete: Callable[[Problem], Deletions] = field(repr=False)

@@ -29,6 +29,7 @@ METHOD = Method(
     source="secateur",
     needs_rows=False,
     is_exact=True,
+    witness="link",
     parameters=(),
     delete=delete,
 )

@@ -40,6 +40,7 @@ METHOD = Method(
     source="secateur",
     needs_rows=True,
     is_exact=False,
+    witness="link",
     parameters=("tolerance", "rf_tol"),
     delete=delete,
 )

@@ -35,6 +35,7 @@ METHOD = Method(
     source="Hong, Lee, Sim & Hwang (M1-P)",
     needs_rows=True,
     is_exact=False,
+    witness=None,
     parameters=("tolerance", "rf_tol"),
     delete=delete,
 )

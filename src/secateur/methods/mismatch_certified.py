@@ -115,6 +115,7 @@ METHOD = Method(
     source="Hong, Lee, Sim & Hwang (M1-D)",
     needs_rows=False,
     is_exact=False,
+    witness=None,
     parameters=("domain", "monotone", "rf_tol"),
     delete=delete,
 )

@@ -18,9 +18,10 @@ METHOD = Method(
     summary="deletes nothing: the paths of the tree as they are",
     preserves="everything",
     guarantee="Nothing was deleted: each row is covered by the rule of its own leaf and by no other.",
-    source="—",
+    source="the tree itself",
     needs_rows=False,
     is_exact=True,
+    witness="link",
     parameters=(),
     delete=delete,
 )

@@ -87,6 +87,7 @@ METHOD = Method(
     source="Quinlan (1987)",
     needs_rows=True,
     is_exact=False,
+    witness=None,
     parameters=("alpha",),
     delete=delete,
 )

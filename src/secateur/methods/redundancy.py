@@ -29,6 +29,7 @@ METHOD = Method(
     source="Izza, Ignatiev & Marques-Silva (2022)",
     needs_rows=False,
     is_exact=True,
+    witness="feature",
     parameters=(),
     delete=delete,
 )

@@ -24,12 +24,13 @@ def delete(problem: Problem) -> Deletions:
 METHOD = Method(
     name="sibling",
     aliases=("M2-D", "M2-P"),
-    summary="deletes conditions whose other branch is a leaf of the same class",
+    summary="deletes conditions into a subtree whose sibling is a leaf of the same class",
     preserves="the tree's predictions, exactly",
     guarantee=EXACT_GUARANTEE,
     source="Hong, Lee, Sim & Hwang (M2-D, M2-P)",
     needs_rows=False,
     is_exact=True,
+    witness="link",
     parameters=(),
     delete=delete,
 )
