@@ -1,7 +1,51 @@
-"""Data sets that come with secateur."""
+"""The paper's ten data sets: two embedded tables and eight published files."""
 
 from __future__ import annotations
 
-from secateur.datasets.tables import DATASETS, Dataset, load
+from typing import TYPE_CHECKING
+
+from secateur.datasets.dataset import Dataset
+from secateur.datasets.published import PUBLISHED, read_published
+from secateur.datasets.store import find_file
+from secateur.datasets.tables import TABLES, load_table
+from secateur.errors import ParameterError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["DATASETS", "Dataset", "load"]
+
+DATASETS = (*TABLES, *PUBLISHED)
+"""Names of all data sets."""
+
+
+def load(name: str, data_dir: str | Path | None = None) -> Dataset:
+    """Load a data set of the paper.
+
+    ``weather`` and ``human-id`` are part of the package. The others are looked for in a directory, then in the cache,
+    then fetched from their public home; their bytes, shapes and class counts are checked.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``DATASETS``.
+    data_dir : str or Path, default=None
+        A directory that holds the published files; by default the one that the environment variable ``SECATEUR_DATA``
+        names, if any.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> load("weather").X.shape
+    (14, 10)
+    >>> load("human-id").feature_names[:3]
+    ('Height=short', 'Height=tall', 'Hair=blond')
+    """
+    if name in TABLES:
+        return load_table(name)
+    if name not in PUBLISHED:
+        raise ParameterError(f"There is no data set {name!r}; the data sets are {', '.join(DATASETS)}.")
+    return read_published(name, find_file(name, PUBLISHED[name], data_dir))

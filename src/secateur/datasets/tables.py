@@ -1,21 +1,15 @@
-"""The paper's two deterministic decision tables, as full one-hot columns.
+"""The paper's two deterministic decision tables, small enough to be part of the package.
 
 Weather: Quinlan's play table, 14 cases. human-id: eight persons described by height, hair and eyes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from secateur.errors import ParameterError
+from secateur.datasets.dataset import Dataset, encode
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["DATASETS", "Dataset", "load"]
+__all__ = ["TABLES", "load_table"]
 
 WEATHER = """
 Outlook  Temperature Humidity Windy Play
@@ -47,66 +41,13 @@ tall   dark  brown -
 short  blond brown -
 """
 
-DATASETS = {"weather": WEATHER, "human-id": HUMAN_ID}
+TABLES = {"weather": WEATHER, "human-id": HUMAN_ID}
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A small table, ready for a tree.
-
-    Attributes
-    ----------
-    name : str
-    X : ndarray of float32, shape (n_rows, n_features)
-        One 0/1 column for each level of each attribute: attributes as they come, levels in alphabetical order.
-    y : ndarray of str, shape (n_rows,)
-    feature_names : tuple of str
-        ``attribute=level`` for each column.
-    target_name : str
-    cells : tuple of tuple of str
-        The table as it reads, without the target.
-    """
-
-    name: str
-    X: NDArray[np.float32]
-    y: NDArray[np.str_]
-    feature_names: tuple[str, ...]
-    target_name: str
-    cells: tuple[tuple[str, ...], ...] = field(repr=False)
-
-
-def load(name: str) -> Dataset:
-    """Load an embedded table.
-
-    Parameters
-    ----------
-    name : {"weather", "human-id"}
-
-    Returns
-    -------
-    Dataset
-
-    Examples
-    --------
-    >>> load("weather").X.shape
-    (14, 10)
-    >>> load("human-id").feature_names[:3]
-    ('Height=short', 'Height=tall', 'Hair=blond')
-    """
-    if name not in DATASETS:
-        raise ParameterError(f"There is no data set {name!r}; the data sets are {', '.join(DATASETS)}.")
-    header, *lines = (line.split() for line in DATASETS[name].strip().splitlines())
+def load_table(name: str) -> Dataset:
+    """Load an embedded table; its labels are texts."""
+    header, *lines = (line.split() for line in TABLES[name].strip().splitlines())
     cells = np.array(lines)
-    columns, names = [], []
-    for attribute, values in zip(header[:-1], cells.T[:-1], strict=True):
-        for level in sorted(set(values.tolist())):
-            columns.append(values == level)
-            names.append(f"{attribute}={level}")
-    return Dataset(
-        name=name,
-        X=np.column_stack(columns).astype(np.float32),
-        y=cells[:, -1],
-        feature_names=tuple(names),
-        target_name=header[-1],
-        cells=tuple(tuple(row) for row in cells[:, :-1].tolist()),
-    )
+    X, names = encode(header[:-1], cells[:, :-1])
+    labels = cells[:, -1]
+    return Dataset(name, X, labels, names, header[-1], tuple(np.unique(labels).tolist()))

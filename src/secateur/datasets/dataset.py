@@ -1,0 +1,76 @@
+"""A data set as every experiment sees it, and the encoding that all of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Dataset", "encode"]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table, ready for a tree.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray of float32, shape (n_rows, n_features)
+        Numeric columns first, then one 0/1 column for each level of each other attribute, levels in alphabetical order.
+    y : ndarray, shape (n_rows,)
+        Labels; for the published data sets 0 and 1, in the paper's coding.
+    feature_names : tuple of str
+        A numeric column's own name, ``attribute=level`` for a 0/1 column.
+    target_name : str
+    class_names : tuple of str
+        How the classes read, in sorted order of the labels.
+    """
+
+    name: str
+    X: NDArray[np.float32] = field(repr=False)
+    y: NDArray[Any] = field(repr=False)
+    feature_names: tuple[str, ...] = field(repr=False)
+    target_name: str
+    class_names: tuple[str, ...]
+
+
+def encode(names: Sequence[str], cells: NDArray[np.str_]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """Numbers from text: a column whose every cell is a number stays one, every other becomes full one-hot columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+    cells : ndarray of str, shape (n_rows, n_attributes)
+
+    Returns
+    -------
+    X : ndarray of float32, shape (n_rows, n_features)
+    feature_names : tuple of str
+
+    Examples
+    --------
+    >>> X, names = encode(["age", "eyes"], np.array([["30", "blue"], ["41", "?"]]))
+    >>> names
+    ('age', 'eyes=?', 'eyes=blue')
+    >>> X.tolist()
+    [[30.0, 0.0, 1.0], [41.0, 1.0, 0.0]]
+    """
+    numeric: list[NDArray[np.float32]] = []
+    indicators: list[NDArray[np.float32]] = []
+    numeric_names, indicator_names = [], []
+    for name, column in zip(names, cells.T, strict=True):
+        try:
+            numeric.append(column.astype(np.float64).astype(np.float32))
+            numeric_names.append(name)
+        except ValueError:
+            for level in np.unique(column):
+                indicators.append((column == level).astype(np.float32))
+                indicator_names.append(f"{name}={level}")
+    return np.column_stack([*numeric, *indicators]), (*numeric_names, *indicator_names)
