@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.tree import Tree
 
-__all__ = ["SMALL_TREE_ENTRIES", "compiled_kernels", "run_deletion", "run_witnesses"]
+__all__ = ["SMALL_TREE_ENTRIES", "compile_module", "compiled_kernels", "run_deletion", "run_witnesses"]
 
 # Up to this many conditions in all, plain Python is done before numba would be imported.
 SMALL_TREE_ENTRIES = 1_000
@@ -111,22 +111,27 @@ def make_box(tree: Tree) -> Box:
     )
 
 
-@cache
 def compiled_kernels() -> ModuleType:
-    """A second copy of the kernels' module with every kernel compiled by numba."""
+    """The walking kernels, compiled."""
+    return compile_module(kernels.__name__)
+
+
+@cache
+def compile_module(name: str) -> ModuleType:
+    """A second copy of a module of kernels with every function in its ``KERNELS`` compiled by numba."""
     import numba
 
-    name = "secateur._compiled_kernels"
-    spec = importlib.util.spec_from_file_location(name, kernels.__file__)
+    source = importlib.util.find_spec(name)
+    copy_name = f"{name}_compiled"
+    spec = importlib.util.spec_from_file_location(copy_name, source.origin if source else None)
     if spec is None or spec.loader is None:
-        raise ImportError(f"The source of {kernels.__name__} cannot be read, so it cannot be compiled.")
+        raise ImportError(f"The source of {name} cannot be read, so it cannot be compiled.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[copy_name] = module
     spec.loader.exec_module(module)
     for function in module.KERNELS:  # callees first, so that callers find them compiled
-        inlined = function.__name__ in module.INLINED
-        compile_one = numba.njit(cache=True, inline="always" if inlined else "never")
-        setattr(module, function.__name__, compile_one(function))
+        # numba's own inlining would multiply the time to compile; LLVM inlines what is worth it.
+        setattr(module, function.__name__, numba.njit(cache=True, nogil=True)(function))
     return module
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["INLINED", "KERNELS", "Box", "Walkable", "delete_features", "delete_links", "find_witnesses"]
+__all__ = ["KERNELS", "Box", "Walkable", "delete_features", "delete_links", "find_witnesses"]
 
 
 class Walkable(NamedTuple):
@@ -336,24 +336,6 @@ def find_witnesses(walk, box, offsets, links, leaf_class, deleted, by_feature, w
             widen_box(walk, box, links, begin, end, deleted, feature)
         close_box(walk, box, links, begin, end)
 
-
-# Called at every step or entry: a call would cost more than they do.
-INLINED = (
-    "reset_feature",
-    "has_value",
-    "narrow",
-    "save",
-    "restore",
-    "find_foreign_leaf",
-    "is_possible",
-    "build_box",
-    "close_box",
-    "admits",
-    "note_later",
-    "leave_out",
-    "keep_entry",
-    "forget_kept",
-)
 
 KERNELS = (
     reset_feature,
