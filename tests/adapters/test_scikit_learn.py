@@ -465,7 +465,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a clustering": (lambda: KMeans(), "found KMeans"),
     "the bare tree_": (lambda: fitted(DecisionTreeClassifier()).tree_, "found Tree"),
     "a dict": (lambda: {"tree": 1}, r"found dict\. Hand over a tree from elsewhere with secateur\.TreeBuilder"),
-    "nothing": (lambda: None, "Expected a fitted tree of sklearn or a secateur.Tree, found NoneType"),
+    "nothing": (lambda: None, "Expected a fitted tree of sklearn, .* or a secateur.Tree, found NoneType"),
     "a number": (lambda: 3, "found int"),
 }
 

@@ -12,10 +12,26 @@ from secateur.tree import Tree, check_tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["from_model"]
+    from secateur.adapters.iai import read_iai
 
-# Top-level package of the model's class -> module with a `read_model(model, X, sample_weight, accepts_missing)`.
-ADAPTERS = {"sklearn": "secateur.adapters.scikit_learn"}
+__all__ = ["from_model", "read_iai"]
+
+# Top-level package of the model's class -> module with a `read_model(model, X, sample_weight,
+# accepts_missing)`. What each carries is listed in docs/adapters.md. No adapter imports its library: the model brings
+# it.
+ADAPTERS = {
+    "sklearn": "secateur.adapters.scikit_learn",
+    "licketysplit": "secateur.adapters.licketysplit",
+    "pycontree": "secateur.adapters.pycontree",
+    "pystreed": "secateur.adapters.pystreed",
+    "interpretableai": "secateur.adapters.iai",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "read_iai":
+        raise AttributeError(f"module 'secateur.adapters' has no attribute {name!r}")
+    return import_module("secateur.adapters.iai").read_iai
 
 
 def from_model(
@@ -32,9 +48,10 @@ def from_model(
     Parameters
     ----------
     model : fitted tree or Tree
-        A :class:`Tree` is returned as it is, but for the names.
+        A tree of a library that ``docs/adapters.md`` lists; a :class:`Tree` is returned as it is, but for the names.
     X : array-like or data frame of shape (n_rows, n_features), default=None
-        Training rows; only used to tell whether the tree was fitted with missing values.
+        Training rows; only used to tell what the model alone does not show: whether it was fitted with missing values,
+        or the order of its columns.
     sample_weight : array-like of shape (n_rows,), default=None
         Their weights, for the same purpose: rows without weight were not fitted.
     feature_names, class_names : sequence of str, default=None
@@ -54,8 +71,10 @@ def from_model(
     >>> from_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
     <Tree: 3 leaves, depth 2, 4 features, classes 0, 1, 2>
     """
-    if isinstance(model, Tree) and accepts_missing is not None:
-        raise ParameterError("A secateur.Tree says itself which columns take NaN: leave accepts_missing out.")
+    if type(model).__module__.startswith("secateur.") and not isinstance(model, Tree):
+        model = _own_tree(model)
+    if isinstance(model, Tree) and accepts_missing:
+        raise ParameterError("This tree says itself which columns take NaN: leave accepts_missing out.")
     tree = model if isinstance(model, Tree) else _read(model, X, sample_weight, accepts_missing)
     if feature_names is not None:
         names = tuple(str(name) for name in feature_names)
@@ -70,6 +89,14 @@ def from_model(
     return tree
 
 
+def _own_tree(model: Any) -> Tree:
+    """The tree of a fitted estimator of ours."""
+    fitted = getattr(model, "tree_", None)
+    if not isinstance(fitted, Tree):
+        raise UnsupportedModelError(f"This {type(model).__qualname__} is not fitted yet. Call fit first.")
+    return fitted
+
+
 def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...]:
     labels = tree.classes.tolist()
     if isinstance(class_names, (str, bytes)) or hasattr(class_names, "keys"):
@@ -81,7 +108,9 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
 
 
 def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
-    for ancestor in type(model).__mro__:
+    # A pipeline is the business of the library of its last step, which knows what the steps before it may be.
+    steps = getattr(model, "steps", None) if type(model).__name__ == "Pipeline" else None
+    for ancestor in type(steps[-1][1] if steps else model).__mro__:
         adapter = ADAPTERS.get(ancestor.__module__.split(".")[0])
         if adapter is not None:
             tree: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing)
