@@ -7,10 +7,10 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce picture oldest clean
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all bench-optimal picture oldest clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.package  ## Shorten the rules of a tree on built-in data, with reasons
 	@$(BIN)/secateur simplify
@@ -44,6 +44,12 @@ bench-quick: .venv/.dev  ## The benchmarks on small data, in seconds
 
 reproduce: .venv/.package  ## Recompute the paper's deterministic table and compare every cell
 	$(BIN)/secateur reproduce deterministic
+
+reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resumes in ./reproduction)
+	$(BIN)/secateur reproduce all
+
+bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
+	$(BIN)/python -m benchmarks.optimal
 
 picture: .venv/.package  ## Draw the README's picture anew
 	$(BIN)/python docs/picture.py

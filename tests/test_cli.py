@@ -136,10 +136,12 @@ def test_every_number_of_the_reproduction_is_legible_in_80_columns(monkeypatch: 
 def test_reproduce_ends_with_1_when_a_number_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from secateur.cli import reproduce
+    from secateur.paper import deterministic
 
-    other = [replace(row, coverage_pct=99.0) for row in reproduce.expected_rows()]
-    monkeypatch.setattr(reproduce, "expected_rows", lambda: other)
+    other = [replace(row, coverage_pct=99.0) for row in deterministic.expected_rows()]
+    ours = deterministic.reproduce_deterministic()
+    monkeypatch.setattr(deterministic, "reproduce_deterministic", lambda: ours)
+    monkeypatch.setattr(deterministic, "expected_rows", lambda: other)
     result = invoke("reproduce", "deterministic")
     assert result.exit_code == 1
     assert "(99.0)" in result.stdout
@@ -245,7 +247,7 @@ def test_a_message_reaches_the_person_word_for_word(
     def fail(name: str) -> None:
         raise SecateurError(sentence)
 
-    monkeypatch.setattr("secateur.cli.simplify.load", fail)
+    monkeypatch.setattr("secateur.datasets.load", fail)
     code, _, complaint = run_command(monkeypatch, capsys, "simplify")
     assert code == 2
     assert one_line(complaint) == f"Error: {sentence}"
@@ -255,7 +257,7 @@ def test_a_bug_is_not_disguised_as_a_mistake(monkeypatch: pytest.MonkeyPatch) ->
     def fail(name: str) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("secateur.cli.simplify.load", fail)
+    monkeypatch.setattr("secateur.datasets.load", fail)
     monkeypatch.setattr(sys, "argv", ["secateur", "simplify"])
     with pytest.raises(RuntimeError, match="a bug"):
         run()

@@ -34,6 +34,8 @@ def members(class_name: str, cls: type) -> Iterator[tuple[str, object]]:
     names = sorted({name for base in ours for name in vars(base) if not name.startswith("_")})
     for name in names:
         member = inspect.getattr_static(cls, name)
+        if name.endswith("_request"):  # scikit-learn writes these into the class
+            continue
         if isinstance(member, (property, cached_property)):
             yield f"{class_name}.{name}", member
         elif inspect.isroutine(member) or isinstance(member, (classmethod, staticmethod)):

@@ -26,13 +26,17 @@ LAYERS = [
     ["masks"],
     ["evidence", "coverage"],
     ["methods"],
+    ["witnesses"],
     ["reading"],
     ["reasons"],
+    ["rule"],
     ["rules"],
     ["audit", "explain", "verify", "export"],
     ["adapters"],
     ["simplification"],
     ["diagnosis"],
+    ["local_search_kernels"],
+    ["local_search"],
     ["secateur"],
     ["datasets"],
     ["paper"],
@@ -41,7 +45,7 @@ LAYERS = [
 
 # Parts that may import less than all earlier layers.
 ONLY = {
-    "adapters": {"errors", "tree", "rows"},
+    "adapters": {"errors", "tree", "tree_json", "rows"},
     "verify": {"errors", "tree"},
 }
 

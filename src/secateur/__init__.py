@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         UnsupportedModelError,
     )
     from secateur.explain import Explanation
+    from secateur.local_search import LocalSearchTreeClassifier
     from secateur.methods import METHODS
     from secateur.reading import Condition
     from secateur.reasons import Reason
-    from secateur.rules import Rule, RuleSet
+    from secateur.rule import Rule
+    from secateur.rules import RuleSet
     from secateur.simplification import simplify
     from secateur.tree import Tree, check_tree
     from secateur.tree_builder import TreeBuilder
@@ -39,6 +41,7 @@ __all__ = [
     "FormatError",
     "InputError",
     "InvalidTreeError",
+    "LocalSearchTreeClassifier",
     "METHODS",
     "ParameterError",
     "Reason",
@@ -68,8 +71,9 @@ _HOME = {
     "InputError": "errors",
     "InvalidTreeError": "errors",
     "ParameterError": "errors",
+    "LocalSearchTreeClassifier": "local_search",
     "Reason": "reasons",
-    "Rule": "rules",
+    "Rule": "rule",
     "RuleSet": "rules",
     "SecateurError": "errors",
     "Tree": "tree",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from rich.text import Text
 
 from secateur.cli.console import out
-from secateur.methods import METHODS
 
 __all__ = ["command"]
 
 
 def command() -> None:
     """List the methods, from the strictest guarantee to none."""
+    from secateur.methods import METHODS
+
     out.print("Methods, from the strictest guarantee to none:\n")
     for method in METHODS.values():
         names = f" (also {', '.join(method.aliases)})" if method.aliases else ""
@@ -21,3 +22,4 @@ def command() -> None:
         out.print(Text.assemble((method.name, "bold"), names))
         out.print(Text(f"  {method.summary}"))
         out.print(Text.assemble("  preserves ", (method.preserves, "green"), f"; {needs}"))
+        out.print(Text(f"  from: {method.source}", style="dim"))

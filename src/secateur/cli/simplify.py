@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.panel import Panel
 from rich.text import Text
-from sklearn.tree import DecisionTreeClassifier
 
 from secateur.cli.console import out
-from secateur.datasets import load
-from secateur.export.terminal import rules_to_table
-from secateur.simplification import simplify
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,6 +41,12 @@ def command(
 
 def show(console: Console, table: str, method: str, tolerance: float, max_depth: int | None, seed: int) -> bool:
     """Print the whole story of one simplification; return whether the independent check held."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    from secateur.datasets import load
+    from secateur.export.terminal import rules_to_table
+    from secateur.simplification import simplify
+
     data = load(table)
     model = DecisionTreeClassifier(max_depth=max_depth, random_state=seed).fit(data.X, data.y)
     before = simplify(model, data.X, data.y, method="none", feature_names=data.feature_names)

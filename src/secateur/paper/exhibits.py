@@ -1,0 +1,120 @@
+"""The paper's small exhibits: the entropy-asymmetry table, and the C1/C0 and assimilation figures from real trees."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+from secateur.annotation import annotate
+from secateur.reading import read_link
+from secateur.simplification import simplify
+from secateur.tree_builder import TreeBuilder
+
+if TYPE_CHECKING:
+    from secateur.tree import Tree
+
+__all__ = ["assimilation_tree", "draw_tree", "entropy_rows", "orientation_tree"]
+
+# The paper's table: parent (70, 30), C1 child with class-1 share 0.90. Counts are (class 1, class 0).
+ENTROPY_PARENT = (70, 30)
+ENTROPY_CHILDREN = ((9, 1), (36, 4), (54, 6), (63, 7))
+
+
+def entropy_rows() -> list[tuple[str, str, str, str]]:
+    """C1-child counts, C0-sibling counts, the sibling's class-0 share, and its entropy against the parent's."""
+    rows = []
+    for ones, zeros in ENTROPY_CHILDREN:
+        other = (ENTROPY_PARENT[0] - ones, ENTROPY_PARENT[1] - zeros)
+        higher = _entropy(*other) > _entropy(*ENTROPY_PARENT)
+        share = other[1] / sum(other)
+        rows.append((f"({ones},{zeros})", f"({other[0]},{other[1]})", f"{share:.3f}", "higher" if higher else "lower"))
+    return rows
+
+
+def _entropy(*counts: int) -> float:
+    total = sum(counts)
+    return -sum(n / total * math.log(n / total) for n in counts if n)
+
+
+def orientation_tree() -> Tree:
+    """The tree of the C1/C0 figure: class-1 share 0.70 splits into 0.40 and 0.90."""
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x"])
+    root = builder.split("x", 0)
+    builder.leaf([24, 16], parent=root, side="left")
+    builder.leaf([6, 54], parent=root, side="right")
+    return builder.build()
+
+
+def assimilation_tree() -> Tree:
+    """The tree of the assimilation figure: below the prefix, N_r (0.70) with leaves 0.40 and 0.80, and N_3 (0.95)."""
+    builder = TreeBuilder(classes=[0, 1], feature_names=["prefix", "x", "z"])
+    root = builder.split("prefix", 0)
+    builder.leaf([80, 20], parent=root, side="left")
+    middle = builder.split("x", 0, parent=root, side="right")
+    refined = builder.split("z", 0, parent=middle, side="left")
+    builder.leaf([6, 4], parent=refined, side="left")
+    builder.leaf([6, 24], parent=refined, side="right")
+    builder.leaf([8, 152], parent=middle, side="right")
+    return builder.build()
+
+
+def draw_tree(tree: Tree, *, leaf: int | None = None, method: str = "none") -> str:
+    """A tree of two classes as SVG, C1 links blue and solid, C0 links red and dashed, both labelled.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : int, default=None
+        A leaf whose rule is marked: kept links are thick, deleted ones are struck out.
+    method : str, default="none"
+        The method that shortened that rule.
+
+    Returns
+    -------
+    str
+    """
+    notes = annotate(tree)
+    rule = next((r for r in simplify(tree, method=method) if r.leaf_id == leaf), None)
+    shares = [0.0] * tree.n_nodes if notes.share is None else notes.share[:, 1].tolist()
+    place = _places(tree, notes.leaf_ids.tolist(), notes.parent.tolist())
+    width, height = 40 + 170 * tree.n_leaves, 70 + 110 * (tree.depth + 1)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'role="img" font-family="sans-serif" font-size="12">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+    ]
+    for link in range(1, tree.n_nodes):
+        (x1, y1), (x2, y2) = place[int(notes.parent[link])], place[link]
+        rises = shares[link] > shares[int(notes.parent[link])]
+        style = 'stroke="#1f4e9c"' if rises else 'stroke="#b03a2e" stroke-dasharray="6 4"'
+        thick = 4 if rule is not None and link in rule.kept_ids else 2
+        parts.append(f'<line x1="{x1}" y1="{y1 + 22}" x2="{x2}" y2="{y2 - 22}" {style} stroke-width="{thick}"/>')
+        gone = ", deleted" if rule is not None and link in rule.deleted_ids else ""
+        label = f"{'C1' if rises else 'C0'}: {read_link(tree, notes, link)}{gone}"
+        parts.append(f'<text x="{(x1 + x2) / 2 + 6}" y="{(y1 + y2) / 2}">{escape(label)}</text>')
+    for node, (x, y) in enumerate(place):
+        is_leaf = bool(tree.is_leaf[node])
+        fill = "#f2f2f2" if not is_leaf else "#dbe7f6" if tree.leaf_class[node] == 1 else "#f6dedb"
+        title = f"leaf {node}: class {tree.class_names[tree.leaf_class[node]]}" if is_leaf else f"node {node}"
+        parts.append(
+            f'<rect x="{x - 62}" y="{y - 22}" width="124" height="44" rx="6" fill="{fill}" stroke="#333"/>'
+            f'<text x="{x}" y="{y - 4}" text-anchor="middle">{escape(title)}</text>'
+            f'<text x="{x}" y="{y + 13}" text-anchor="middle">p1 = {shares[node]:.2f}</text>'
+        )
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _places(tree: Tree, leaf_ids: list[int], parent: list[int]) -> list[tuple[float, float]]:
+    """Centre of each node: leaves side by side, a parent above the middle of its children."""
+    x = [0.0] * tree.n_nodes
+    for place, node in enumerate(leaf_ids):
+        x[node] = 105 + 170 * place
+    for level in reversed(tree.levels):
+        for node in level.tolist():
+            if not tree.is_leaf[node]:
+                x[node] = (x[int(tree.children_left[node])] + x[int(tree.children_right[node])]) / 2
+    return [
+        (x[node], 45 + 110 * depth)
+        for node, depth in sorted((node, depth) for depth, level in enumerate(tree.levels) for node in level.tolist())
+    ]

@@ -1,0 +1,61 @@
+"""Run an arm over data sets and splits, in parallel, with progress, reusing what is finished."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from joblib import Parallel, delayed
+
+from secateur.datasets import load
+from secateur.paper.protocol import run_split
+from secateur.paper.store import load_split, save_split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from secateur.datasets import Dataset
+    from secateur.paper.protocol import Arm
+
+__all__ = ["run_arm"]
+
+
+def run_arm(
+    arm: Arm,
+    datasets: Sequence[str],
+    n_splits: int,
+    output: Path,
+    *,
+    n_jobs: int,
+    data_dir: str | None,
+    progress: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """All splits of an arm; ``progress`` is called with the data set's name after each."""
+    results = []
+    todo: list[tuple[Dataset, int]] = []
+    for name in datasets:
+        missing = []
+        for split in range(n_splits):
+            found = load_split(output, arm, name, split)
+            if found is None:
+                missing.append(split)
+            else:
+                results.append(found)
+                progress(name)
+        if missing:
+            data = load(name, data_dir)
+            todo += [(data, split) for split in missing]
+    finished: Iterator[dict[str, Any]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_run_and_save)(arm, data, split, output) for data, split in todo
+    )
+    for result in finished:
+        results.append(result)
+        progress(result["dataset"])
+    order = {name: place for place, name in enumerate(datasets)}
+    return sorted(results, key=lambda result: (order[result["dataset"]], result["split"]))
+
+
+def _run_and_save(arm: Arm, data: Dataset, split: int, output: Path) -> dict[str, Any]:
+    result = run_split(arm, data, split)
+    save_split(output, arm, result)
+    return result

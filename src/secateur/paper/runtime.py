@@ -1,0 +1,135 @@
+"""The paper's runtime study: cost against leaves at 2,048 rows, and against rows at 32 leaves.
+
+Three tree seeds, one warm-up, three timed repetitions, methods in rotating order; medians and quartiles. Row samples
+are nested, and the smallest keeps every leaf of the source tree.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["PAPER_RATIOS", "Timing", "draw_runtime", "ratios", "run_runtime"]
+
+METHODS = ("M1-P", "M2-P", "Quinlan", "Izza")
+LEAF_TARGETS = (4, 8, 16, 32, 64, 128)
+FIXED_ROWS = 2_048
+ROW_COUNTS = (4_096, 16_384, 65_536, 262_144, 1_048_576)
+FIXED_LEAVES = 32
+SEEDS = (0, 1, 2)
+REPETITIONS = 3
+N_FEATURES = 20
+# (panel, size, slower, faster) -> the paper's speed-up.
+PAPER_RATIOS = {
+    ("leaves", 128, "Izza", "M2-P"): 23.0,
+    ("leaves", 128, "Quinlan", "M1-P"): 944.0,
+    ("rows", 1_048_576, "Quinlan", "M1-P"): 239.0,
+    ("rows", 1_048_576, "Izza", "M2-P"): 4.9,
+}
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one procedure at one size: median and quartiles over seeds and repetitions."""
+
+    panel: str
+    size: int
+    method: str
+    median: float
+    lower: float
+    upper: float
+
+
+def run_runtime(progress: Callable[[str], None], *, row_counts: tuple[int, ...] = ROW_COUNTS) -> list[Timing]:
+    """Both panels."""
+    timings = []
+    for leaves in LEAF_TARGETS:
+        problems = [_problem(seed, leaves, FIXED_ROWS, FIXED_ROWS) for seed in SEEDS]
+        timings += _measure("leaves", leaves, problems)
+        progress(f"{leaves} leaves")
+    sources = [_problem(seed, FIXED_LEAVES, ROW_COUNTS[0], max(row_counts)) for seed in SEEDS]
+    for n_rows in row_counts:
+        timings += _measure("rows", n_rows, [(model, X[:n_rows], y[:n_rows]) for model, X, y in sources])
+        progress(f"{n_rows} rows")
+    return timings
+
+
+def ratios(timings: list[Timing]) -> list[tuple[str, float, float]]:
+    """The paper's four speed-ups: what, ours, the paper's."""
+    seconds = {(t.panel, t.size, t.method): t.median for t in timings}
+    found = []
+    for (panel, size, slow, fast), theirs in PAPER_RATIOS.items():
+        if (panel, size, slow) in seconds:
+            ours = seconds[panel, size, slow] / seconds[panel, size, fast]
+            found.append((f"{fast} against {slow}, {size:,} {panel}", ours, theirs))
+    return found
+
+
+def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
+    """The two-panel figure, as SVG and PNG."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    from secateur.paper.store import write_figure
+
+    figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for axis, panel in zip(panels, ("leaves", "rows"), strict=True):
+        for method, marker in zip(METHODS, "osD^", strict=True):
+            mine = [t for t in timings if (t.panel, t.method) == (panel, method)]
+            sizes = [t.size for t in mine]
+            axis.plot(sizes, [t.median for t in mine], marker=marker, label=method)
+            axis.fill_between(sizes, [t.lower for t in mine], [t.upper for t in mine], alpha=0.2)
+        axis.set(xscale="log", yscale="log", ylabel="seconds")
+    panels[0].set(title=f"{FIXED_ROWS:,} rows", xlabel="leaf rules")
+    panels[1].set(title=f"{FIXED_LEAVES} leaves", xlabel="training rows")
+    panels[0].legend()
+    paths = [write_figure(directory / f"runtime.{kind}", figure) for kind in ("svg", "png")]
+    plt.close(figure)
+    return paths
+
+
+def _problem(
+    seed: int, n_leaves: int, n_fitted: int, n_rows: int
+) -> tuple[DecisionTreeClassifier, NDArray[np.float32], NDArray[np.int64]]:
+    """Rows with interactions and noise, and a tree of that many leaves fitted to the first of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
+    score = X[:, 0] + X[:, 1] * X[:, 2] - X[:, 3] * X[:, 4] + 0.5 * X[:, 5]
+    y = (score + 0.5 * rng.normal(size=n_rows) > 0).astype(np.int64)
+    model = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=seed).fit(X[:n_fitted], y[:n_fitted])
+    return model, X, y
+
+
+def _measure(panel: str, size: int, problems: list[tuple[Any, Any, Any]]) -> list[Timing]:
+    seconds: dict[str, list[float]] = {method: [] for method in METHODS}
+    for model, X, y in problems:
+        for repetition in range(REPETITIONS + 1):
+            shift = repetition % len(METHODS)
+            for method in (*METHODS[shift:], *METHODS[:shift]):
+                rows = () if secateur.METHODS[_name(method)].is_exact else (X, y)
+                began = time.perf_counter()
+                secateur.simplify(model, *rows, method=method)
+                if repetition > 0:  # the first is the warm-up
+                    seconds[method].append(time.perf_counter() - began)
+    return [
+        Timing(panel, size, method, *(float(q) for q in np.quantile(values, (0.5, 0.25, 0.75))))
+        for method, values in seconds.items()
+    ]
+
+
+def _name(method: str) -> str:
+    return {"M1-P": "mismatch", "M2-P": "sibling", "Quinlan": "quinlan", "Izza": "redundancy"}[method]
