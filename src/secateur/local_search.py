@@ -9,7 +9,7 @@ nodes in random order. At each node the best of these replacements of its subtre
 - for a split above deeper children: the split that sends each row to the child that gets it right, children unchanged.
 
 Sweeps stop when one changes nothing. The best restart wins; sibling leaves of one class are then merged. The result
-is never worse than the plain CART tree. Cost of a sweep: O(depth × rows × features + nodes × distinct values).
+is never worse than the plain CART tree. Cost of a sweep: O(depth × rows × features × log rows).
 """
 
 from __future__ import annotations
@@ -322,6 +322,7 @@ class _Slots:
             goal=np.zeros(n_rows, dtype=np.int64),
             sums=np.zeros((most_codes, problem.n_classes)),
             counts=np.zeros(most_codes, dtype=np.int64),
+            present=np.zeros(most_codes, dtype=np.int64),
             tally=np.zeros((max(n_slots, 2), problem.n_classes)),
             sizes=np.zeros(n_slots, dtype=np.int64),
             copy_feature=np.zeros(n_slots, dtype=np.int64),

@@ -45,6 +45,7 @@ class Workspace(NamedTuple):
     goal: Any  # (n_rows,) scratch for routing
     sums: Any  # (most codes, n_classes) weights by code
     counts: Any  # (most codes,) rows by code
+    present: Any  # (most codes,) the codes of the node's rows, ascending, the first n_present of them
     tally: Any  # (n_slots, n_classes) class weights by leaf
     sizes: Any  # (n_slots,) rows by leaf
     copy_feature: Any
@@ -282,21 +283,41 @@ def middle(problem, feature, low, high):  # type: ignore[no-untyped-def]
 
 
 def fill_codes(problem, work, n, feature, width, by_class):  # type: ignore[no-untyped-def]
-    """Sum the collected rows by code: class weights, or the cost saved by going left (first column)."""
+    """Sum the collected rows by code: class weights, or the cost saved by going left (first column).
+
+    Returns how many codes are present. A node with few rows of a column with many values looks at its own values only.
+    """
     n_codes = problem.code_start[feature + 1] - problem.code_start[feature]
-    for code in range(n_codes):
-        work.counts[code] = 0
-        for c in range(width):
-            work.sums[code, c] = 0.0
+    few = n_codes > 4 * n
+    if few:
+        for k in range(n):
+            work.counts[problem.codes[feature, work.rows[k]]] = 0
+    else:
+        for code in range(n_codes):
+            work.counts[code] = 0
+    n_present = 0
     for k in range(n):
         row = work.rows[k]
         code = problem.codes[feature, row]
+        if work.counts[code] == 0:
+            work.present[n_present] = code
+            n_present += 1
+            for c in range(width):
+                work.sums[code, c] = 0.0
         work.counts[code] += 1
         if by_class:
             work.sums[code, problem.y[row]] += problem.weight[row]
         else:
             work.sums[code, 0] += work.cost_left[row] - work.cost_right[row]
-    return n_codes
+    if few:
+        work.present[:n_present].sort()
+    else:
+        n_present = 0
+        for code in range(n_codes):
+            if work.counts[code] > 0:
+                work.present[n_present] = code
+                n_present += 1
+    return n_present
 
 
 def best_stump(problem, work, n):  # type: ignore[no-untyped-def]
@@ -306,13 +327,12 @@ def best_stump(problem, work, n):  # type: ignore[no-untyped-def]
     best_feature, best_cut, best_threshold = -1, -1, 0.0
     leaf_errors(problem, work, n)  # leaves the class totals in tally[0]
     for feature in range(len(problem.codes)):
-        n_codes = fill_codes(problem, work, n, feature, n_classes, True)
+        n_present = fill_codes(problem, work, n, feature, n_classes, True)
         for c in range(n_classes):
             work.tally[1, c] = 0.0
         seen, previous = 0, -1
-        for code in range(n_codes):
-            if work.counts[code] == 0:
-                continue
+        for place in range(n_present):
+            code = work.present[place]
             if previous >= 0 and seen >= problem.min_bucket and n - seen >= problem.min_bucket:
                 errors, gini = two_leaves(work, n_classes)
                 if errors < best - problem.least_gain or (
@@ -355,11 +375,10 @@ def best_reroute(problem, work, n):  # type: ignore[no-untyped-def]
     best = float("inf")
     best_feature, best_cut, best_threshold = -1, -1, 0.0
     for feature in range(len(problem.codes)):
-        n_codes = fill_codes(problem, work, n, feature, 1, False)
+        n_present = fill_codes(problem, work, n, feature, 1, False)
         seen, previous, saved = 0, -1, 0.0
-        for code in range(n_codes):
-            if work.counts[code] == 0:
-                continue
+        for place in range(n_present):
+            code = work.present[place]
             if previous >= 0 and seen >= problem.min_bucket and n - seen >= problem.min_bucket:
                 errors = base + saved
                 if errors < best - problem.least_gain:
