@@ -89,7 +89,7 @@ clean:  ## Delete the virtual environments, caches and build results
 	extras = project["optional-dependencies"]; \
 	bounds = project["dependencies"] + extras["pandas"] + extras["polars"]; \
 	print("\n".join(bounds).replace(">=", "=="))' > .venv-oldest/constraints.txt
-	@.venv-oldest/bin/python -m pip install -qq --constraint .venv-oldest/constraints.txt --editable '.[dev]'
+	@.venv-oldest/bin/python -m pip install -qq --constraint .venv-oldest/constraints.txt --editable '.[test]'
 	@touch $@
 
 # $(call need_python,first version,first version that is too new,what a person should have)

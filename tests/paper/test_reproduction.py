@@ -229,7 +229,10 @@ def test_figures_tell_c1_from_c0_without_colour() -> None:
         0.8,
         0.95,
     ]
-    assert ", deleted" in exhibits.draw_tree(tree, leaf=5, method="exact")
+    rule = exhibits.assimilated_rule()
+    assert (rule.kept_ids, rule.deleted_ids) == ((2,), (3, 5))  # a strict prefix: the path to node 2
+    assert rule.support > rule.source_support
+    assert exhibits.draw_tree(tree, rule).count(", deleted") == 2
 
 
 def test_a_small_runtime_study_measures_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,12 +150,12 @@ def _runtime(output: Path, quiet: bool) -> Page:
 
 
 def _exhibits(output: Path) -> Page:
-    from secateur.paper.exhibits import assimilation_tree, draw_tree, entropy_rows, orientation_tree
+    from secateur.paper.exhibits import assimilated_rule, assimilation_tree, draw_tree, entropy_rows, orientation_tree
     from secateur.paper.report import Page
     from secateur.paper.store import write_whole
 
     write_whole(output / "c1c0.svg", draw_tree(orientation_tree()))
-    write_whole(output / "assimilation.svg", draw_tree(assimilation_tree(), leaf=5, method="exact"))
+    write_whole(output / "assimilation.svg", draw_tree(assimilation_tree(), assimilated_rule()))
     rows = tuple(entropy_rows())
     return Page(
         "Entropy asymmetry for parent counts (70, 30)",

@@ -6,15 +6,18 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from secateur.annotation import annotate
 from secateur.reading import read_link
 from secateur.simplification import simplify
 from secateur.tree_builder import TreeBuilder
 
 if TYPE_CHECKING:
+    from secateur.rule import Rule
     from secateur.tree import Tree
 
-__all__ = ["assimilation_tree", "draw_tree", "entropy_rows", "orientation_tree"]
+__all__ = ["assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "orientation_tree"]
 
 # The paper's table: parent (70, 30), C1 child with class-1 share 0.90. Counts are (class 1, class 0).
 ENTROPY_PARENT = (70, 30)
@@ -50,7 +53,7 @@ def assimilation_tree() -> Tree:
     """The tree of the assimilation figure: below the prefix, N_r (0.70) with leaves 0.40 and 0.80, and N_3 (0.95)."""
     builder = TreeBuilder(classes=[0, 1], feature_names=["prefix", "x", "z"])
     root = builder.split("prefix", 0)
-    builder.leaf([80, 20], parent=root, side="left")
+    builder.leaf([800, 200], parent=root, side="left")
     middle = builder.split("x", 0, parent=root, side="right")
     refined = builder.split("z", 0, parent=middle, side="left")
     builder.leaf([6, 4], parent=refined, side="left")
@@ -59,26 +62,43 @@ def assimilation_tree() -> Tree:
     return builder.build()
 
 
-def draw_tree(tree: Tree, *, leaf: int | None = None, method: str = "none") -> str:
+def assimilated_rule() -> Rule:
+    """The rule of leaf N_2 (node 5) after Quinlan's procedure: the path to its ancestor N_m (node 2) is left."""
+    tree = assimilation_tree()
+    # (prefix, x, z) of the rows in each leaf; what a leaf does not test is as often on one side as on the other.
+    places = {
+        1: [(-1, x, z) for x in (-1, 1) for z in (-1, 1)],
+        4: [(1, -1, -1)],
+        5: [(1, -1, 1)],
+        6: [(1, 1, -1), (1, 1, 1)],
+    }
+    counts = np.asarray(tree.counts)
+    X, y = [], []
+    for leaf, points in places.items():
+        for class_id in (0, 1):
+            for number in range(int(counts[leaf, class_id])):
+                X.append(points[number % len(points)])
+                y.append(class_id)
+    return next(rule for rule in simplify(tree, np.array(X), y, method="quinlan") if rule.leaf_id == 5)
+
+
+def draw_tree(tree: Tree, rule: Rule | None = None) -> str:
     """A tree of two classes as SVG, C1 links blue and solid, C0 links red and dashed, both labelled.
 
     Parameters
     ----------
     tree : Tree
-    leaf : int, default=None
-        A leaf whose rule is marked: kept links are thick, deleted ones are struck out.
-    method : str, default="none"
-        The method that shortened that rule.
+    rule : Rule, default=None
+        A rule that is marked: its kept links are thick, its deleted ones are said to be deleted.
 
     Returns
     -------
     str
     """
     notes = annotate(tree)
-    rule = next((r for r in simplify(tree, method=method) if r.leaf_id == leaf), None)
     shares = [0.0] * tree.n_nodes if notes.share is None else notes.share[:, 1].tolist()
     place = _places(tree, notes.leaf_ids.tolist(), notes.parent.tolist())
-    width, height = 40 + 170 * tree.n_leaves, 70 + 110 * (tree.depth + 1)
+    width, height = 40 + 170 * tree.n_leaves, 90 + 110 * tree.depth
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'role="img" font-family="sans-serif" font-size="12">',
@@ -92,7 +112,10 @@ def draw_tree(tree: Tree, *, leaf: int | None = None, method: str = "none") -> s
         parts.append(f'<line x1="{x1}" y1="{y1 + 22}" x2="{x2}" y2="{y2 - 22}" {style} stroke-width="{thick}"/>')
         gone = ", deleted" if rule is not None and link in rule.deleted_ids else ""
         label = f"{'C1' if rises else 'C0'}: {read_link(tree, notes, link)}{gone}"
-        parts.append(f'<text x="{(x1 + x2) / 2 + 6}" y="{(y1 + y2) / 2}">{escape(label)}</text>')
+        side = ("end", -8) if x2 < x1 else ("start", 8)  # beside the line, away from its twin
+        parts.append(
+            f'<text x="{(x1 + x2) / 2 + side[1]}" y="{(y1 + y2) / 2}" text-anchor="{side[0]}">{escape(label)}</text>'
+        )
     for node, (x, y) in enumerate(place):
         is_leaf = bool(tree.is_leaf[node])
         fill = "#f2f2f2" if not is_leaf else "#dbe7f6" if tree.leaf_class[node] == 1 else "#f6dedb"
