@@ -98,7 +98,7 @@ def tree_from_dict(content: object) -> Tree:
             leaf_class=_integers(fields["leaf_class"]),
             counts=None if fields["counts"] is None else _numbers(fields["counts"]),
             classes=np.array(fields["classes"]),
-            n_features=int(_integers(fields["n_features"])),
+            n_features=_integer(fields["n_features"]),
             accepts_missing=_bools(fields["accepts_missing"]),
             categories=tuple(None if levels is None else tuple(levels) for levels in fields["categories"]),
             feature_names=None if fields["feature_names"] is None else tuple(map(str, fields["feature_names"])),
@@ -140,6 +140,12 @@ def _integers(values: object) -> np.ndarray[Any, np.dtype[np.int64]]:
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"expected whole numbers, found {array.dtype}")
     return np.array(array, dtype=np.int64)
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"expected a whole number, found {value!r}")
+    return value
 
 
 def _numbers(values: object) -> np.ndarray[Any, np.dtype[np.float64]]:
