@@ -109,7 +109,7 @@ def annotate(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Annotation:
     share = _shares(tree)
     shift = np.zeros(len(links))
     if share is not None:
-        shift = np.nan_to_num(share[links, wanted] - share[parent[links], wanted])
+        shift = np.nan_to_num(share - share[parent])[links, wanted]  # the root's own row is not looked at
     other = sibling[links]
     return Annotation(
         parent=parent,

@@ -4,8 +4,10 @@ Nothing here imports numba: :mod:`secateur.compiled` compiles these functions on
 they are, and the tests compare both. They index and compare only, so that they accept lists as well as arrays.
 
 A *box* is what a conjunction of conditions allows, feature by feature: an interval ``low < x <= high`` for numbers, a
-set of category codes (64 to a word), and whether NaN is allowed. Its state lives in :class:`Box` arrays that are
-narrowed and restored in place.
+set of category codes (64 to a word), and whether NaN is allowed. It is narrowed and restored in place.
+
+Compiled code passes a tuple of arrays by copying it whole, which costs more than a step of a walk. So loops take their
+arrays out of :class:`Walkable` and :class:`Box` first, and what is called once a step takes plain numbers.
 """
 
 from __future__ import annotations
@@ -40,12 +42,12 @@ class Box(NamedTuple):
     high: Any
     missing: Any
     words: Any
-    nodes: Any
-    phase: Any
+    forks: Any  # nodes of which a walk enters both sides; -1 - node once it is in the right one
     saved_low: Any
     saved_high: Any
     saved_missing: Any
-    saved_words: Any
+    saved_words: Any  # width words for each fork
+    width: Any
     later_low: Any
     later_high: Any
     later_missing: Any
@@ -54,258 +56,257 @@ class Box(NamedTuple):
     kept_missing: Any
 
 
-def reset_feature(walk, box, feature):  # type: ignore[no-untyped-def]
-    """Allow the feature its whole domain."""
-    box.low[feature] = -float("inf")
-    box.high[feature] = float("inf")
-    box.missing[feature] = walk.accepts_missing[feature]
-    for word in range(walk.word_start[feature], walk.word_start[feature + 1]):
-        box.words[word] = walk.domain_words[word]
+def cut_low(low, limit, to_left):  # type: ignore[no-untyped-def]
+    """The lower end of an interval on one side of a split; the limit NaN of a categorical split leaves it."""
+    return limit if not to_left and limit > low else low
+
+
+def cut_high(high, limit, to_left):  # type: ignore[no-untyped-def]
+    """The upper end of an interval on one side of a split; the limit NaN of a categorical split leaves it."""
+    return limit if to_left and limit < high else high
+
+
+def cut_words(words, first, n_words, set_words, start, to_left):  # type: ignore[no-untyped-def]
+    """Intersect a feature's category set with one side of a split."""
+    for k in range(n_words):
+        if to_left:
+            words[first + k] &= set_words[start + k]
+        else:
+            words[first + k] &= ~set_words[start + k]
+
+
+def copy_words(target, at, source, first, n_words):  # type: ignore[no-untyped-def]
+    """Copy a feature's category set."""
+    for k in range(n_words):
+        target[at + k] = source[first + k]
 
 
 def narrow(walk, box, node, to_left):  # type: ignore[no-untyped-def]
-    """Intersect the box with one side of a split; say whether the split's feature keeps a value."""
-    feature = walk.feature[node]
-    if walk.missing_left[node] != to_left:
-        box.missing[feature] = False
-    start = walk.set_start[node]
-    if start < 0:
-        limit = walk.upper[node]
-        if to_left:
-            if limit < box.high[feature]:
-                box.high[feature] = limit
-        elif limit > box.low[feature]:
-            box.low[feature] = limit
-    else:
-        first = walk.word_start[feature]
-        for k in range(walk.word_start[feature + 1] - first):
-            if to_left:
-                box.words[first + k] &= walk.set_words[start + k]
-            else:
-                box.words[first + k] &= ~walk.set_words[start + k]
-    return has_value(walk, box, feature)
+    """Intersect the box with one side of a split."""
+    tested = walk.feature[node]
+    box.low[tested] = cut_low(box.low[tested], walk.upper[node], to_left)
+    box.high[tested] = cut_high(box.high[tested], walk.upper[node], to_left)
+    box.missing[tested] = box.missing[tested] and walk.missing_left[node] == to_left
+    if walk.set_start[node] >= 0:
+        first = walk.word_start[tested]
+        n_words = walk.word_start[tested + 1] - first
+        cut_words(box.words, first, n_words, walk.set_words, walk.set_start[node], to_left)
 
 
-def has_value(walk, box, feature):  # type: ignore[no-untyped-def]
-    """Whether the box leaves the feature any value."""
-    if box.missing[feature]:
-        return True
-    first = walk.word_start[feature]
-    last = walk.word_start[feature + 1]
-    if first == last:
-        return box.low[feature] < box.high[feature]
-    for word in range(first, last):  # noqa: SIM110  # numba compiles no generator expression here
-        if box.words[word] != 0:
-            return True
-    return False
+def open_feature(walk, box, tested):  # type: ignore[no-untyped-def]
+    """Allow a feature its whole domain."""
+    box.low[tested], box.high[tested] = -float("inf"), float("inf")
+    box.missing[tested] = walk.accepts_missing[tested]
+    first = walk.word_start[tested]
+    copy_words(box.words, first, walk.domain_words, first, walk.word_start[tested + 1] - first)
 
 
-def save(walk, box, depth, feature):  # type: ignore[no-untyped-def]
-    """Remember what the box allows one feature."""
-    box.saved_low[depth] = box.low[feature]
-    box.saved_high[depth] = box.high[feature]
-    box.saved_missing[depth] = box.missing[feature]
-    first = walk.word_start[feature]
-    for k in range(walk.word_start[feature + 1] - first):
-        box.saved_words[depth][k] = box.words[first + k]
-
-
-def restore(walk, box, depth, feature):  # type: ignore[no-untyped-def]
-    """Undo what happened to one feature since :func:`save`."""
-    box.low[feature] = box.saved_low[depth]
-    box.high[feature] = box.saved_high[depth]
-    box.missing[feature] = box.saved_missing[depth]
-    first = walk.word_start[feature]
-    for k in range(walk.word_start[feature + 1] - first):
-        box.words[first + k] = box.saved_words[depth][k]
-
-
-def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-def]
-    """The leftmost leaf of another class at or below a node that meets the box; -1 if there is none.
-
-    Subtrees whose leaves all have the class are skipped. The box is narrowed on the way down, so splits that contradict
-    the path above them are seen for what they are, and it is whole again at the end.
-    """
-    depth = 0
-    box.nodes[0] = start
-    box.phase[0] = 0
-    found = -1
-    while depth >= 0:
-        node = box.nodes[depth]
-        feature = walk.feature[node]
-        if box.phase[depth] == 0:
-            if walk.homogeneous[node] == class_id:
-                depth -= 1
-                continue
-            if feature < 0:
-                found = node
-                depth -= 1
-                continue
-            save(walk, box, depth, feature)
-            box.phase[depth] = 1
-            if narrow(walk, box, node, True):
-                depth += 1
-                box.nodes[depth] = walk.children_left[node]
-                box.phase[depth] = 0
-        elif box.phase[depth] == 1:
-            restore(walk, box, depth, feature)
-            box.phase[depth] = 2
-            if found < 0 and narrow(walk, box, node, False):
-                depth += 1
-                box.nodes[depth] = walk.children_right[node]
-                box.phase[depth] = 0
-        else:
-            restore(walk, box, depth, feature)
-            depth -= 1
-    return found
-
-
-def build_box(walk, box, links, begin, end, deleted):  # type: ignore[no-untyped-def]
-    """Narrow the whole domain to a rule's kept conditions; say whether a row can satisfy them."""
+def meet_feature(walk, box, links, begin, end, deleted, tested):  # type: ignore[no-untyped-def]
+    """Set a feature of the box to what the rule's kept conditions on it allow."""
+    open_feature(walk, box, tested)
     for entry in range(begin, end):
-        if not deleted[entry]:
-            narrow(walk, box, walk.parent[links[entry]], walk.is_left[links[entry]])
-    return is_possible(walk, box, links, begin, end)
+        node = walk.parent[links[entry]]
+        if walk.feature[node] == tested and not deleted[entry]:
+            narrow(walk, box, node, walk.is_left[links[entry]])
+
+
+def has_value(walk, box, tested):  # type: ignore[no-untyped-def]
+    """Whether the box leaves a feature any value."""
+    first, last = walk.word_start[tested], walk.word_start[tested + 1]
+    some = box.missing[tested] or (first == last and box.low[tested] < box.high[tested])
+    for word in range(first, last):
+        some = some or box.words[word] != 0
+    return some
 
 
 def is_possible(walk, box, links, begin, end):  # type: ignore[no-untyped-def]
-    """Whether the box leaves every feature of the rule's path a value."""
+    """Whether the box leaves every feature of a rule's path a value."""
     for entry in range(begin, end):  # noqa: SIM110  # numba compiles no generator expression here
         if not has_value(walk, box, walk.feature[walk.parent[links[entry]]]):
             return False
     return True
 
 
-def widen_box(walk, box, links, begin, end, deleted, feature):  # type: ignore[no-untyped-def]
-    """Rebuild one feature of the box from the rule's kept conditions on it."""
-    reset_feature(walk, box, feature)
-    for entry in range(begin, end):
-        node = walk.parent[links[entry]]
-        if walk.feature[node] == feature and not deleted[entry]:
-            narrow(walk, box, node, walk.is_left[links[entry]])
+def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-def]
+    """The leftmost leaf of another class at or below a node that meets the box; -1 if there is none.
 
-
-def close_box(walk, box, links, begin, end):  # type: ignore[no-untyped-def]
-    """Give a rule's features their whole domain back before another rule is looked at."""
-    for entry in range(begin, end):
-        reset_feature(walk, box, walk.feature[walk.parent[links[entry]]])
-
-
-def admits(walk, box, links, begin, end, entry, top, possible, class_id):  # type: ignore[no-untyped-def]
-    """The leaf of another class that a rule would meet without one more condition, else -1; the box is without it.
-
-    The rule itself meets no such leaf. So only rows on the side that the condition excludes can reach one, and since
-    every condition above entry ``top`` is kept, they pass that entry's node: the walk starts there, in what is newly
-    admitted.
+    Subtrees whose leaves all have the class are skipped. The box is narrowed on the way down, so splits that contradict
+    the path above them are seen for what they are, and it is whole again at the end. Where the box meets one side of a
+    split only, it lies in that side already; so only nodes where the walk forks change the box and are remembered.
     """
-    node = walk.parent[links[entry]]
-    if not narrow(walk, box, node, not walk.is_left[links[entry]]):
-        return -1
-    if not possible and not is_possible(walk, box, links, begin, end):
-        return -1
-    return find_foreign_leaf(walk, box, walk.parent[links[min(top, entry)]], class_id)
-
-
-def note_later(walk, box, links, begin, end):  # type: ignore[no-untyped-def]
-    """For each entry of a path, what the later entries on its feature allow; the box is whole before and after."""
-    for entry in range(end - 1, begin - 1, -1):
-        node = walk.parent[links[entry]]
-        feature = walk.feature[node]
-        box.later_low[entry - begin] = box.low[feature]
-        box.later_high[entry - begin] = box.high[feature]
-        box.later_missing[entry - begin] = box.missing[feature]
-        narrow(walk, box, node, walk.is_left[links[entry]])
-    close_box(walk, box, links, begin, end)
-
-
-def leave_out(walk, box, links, begin, end, deleted, entry):  # type: ignore[no-untyped-def]
-    """Set an entry's feature to what the kept entries before it and all entries after it allow.
-
-    For numbers that is what was noted of the later ones, met with the kept earlier ones; a path that tests one
-    feature a thousand times costs no more than one that tests a thousand features. Category sets are met anew.
-    """
-    feature = walk.feature[walk.parent[links[entry]]]
-    if walk.word_start[feature] < walk.word_start[feature + 1]:
-        was = deleted[entry]
-        deleted[entry] = True
-        widen_box(walk, box, links, begin, end, deleted, feature)
-        deleted[entry] = was
-        return
-    box.low[feature] = max(box.kept_low[feature], box.later_low[entry - begin])
-    box.high[feature] = min(box.kept_high[feature], box.later_high[entry - begin])
-    box.missing[feature] = box.kept_missing[feature] and box.later_missing[entry - begin]
-
-
-def keep_entry(walk, box, links, entry):  # type: ignore[no-untyped-def]
-    """Count an entry among the kept earlier ones of its feature."""
-    node = walk.parent[links[entry]]
-    feature = walk.feature[node]
-    if walk.missing_left[node] != walk.is_left[links[entry]]:
-        box.kept_missing[feature] = False
-    if walk.set_start[node] < 0:
-        if walk.is_left[links[entry]]:
-            box.kept_high[feature] = min(box.kept_high[feature], walk.upper[node])
-        else:
-            box.kept_low[feature] = max(box.kept_low[feature], walk.upper[node])
-
-
-def forget_kept(walk, box, links, begin, end):  # type: ignore[no-untyped-def]
-    """Clear what was kept of a path's features before another rule is looked at."""
-    for entry in range(begin, end):
-        feature = walk.feature[walk.parent[links[entry]]]
-        box.kept_low[feature] = -float("inf")
-        box.kept_high[feature] = float("inf")
-        box.kept_missing[feature] = walk.accepts_missing[feature]
+    children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
+    missing_left, homogeneous = walk.missing_left, walk.homogeneous
+    set_start, set_words, word_start = walk.set_start, walk.set_words, walk.word_start
+    low, high, missing, words, forks = box.low, box.high, box.missing, box.words, box.forks
+    saved_low, saved_high, saved_missing = box.saved_low, box.saved_high, box.saved_missing
+    saved_words, width = box.saved_words, box.width
+    found = -1
+    n_forks = 0
+    node = start
+    while node >= 0:
+        if homogeneous[node] != class_id:
+            tested = feature[node]
+            if tested < 0:
+                found = node
+            else:
+                on_left = missing[tested] and missing_left[node]
+                on_right = missing[tested] and not missing_left[node]
+                chosen = set_start[node]
+                first = word_start[tested]
+                n_words = word_start[tested + 1] - first
+                if chosen < 0:
+                    on_left = on_left or low[tested] < cut_high(high[tested], upper[node], True)
+                    on_right = on_right or cut_low(low[tested], upper[node], False) < high[tested]
+                else:
+                    for k in range(n_words):
+                        on_left = on_left or words[first + k] & set_words[chosen + k] != 0
+                        on_right = on_right or words[first + k] & ~set_words[chosen + k] != 0
+                if on_left and on_right:
+                    forks[n_forks] = node
+                    saved_low[n_forks], saved_high[n_forks] = low[tested], high[tested]
+                    saved_missing[n_forks] = missing[tested]
+                    high[tested] = cut_high(high[tested], upper[node], True)
+                    missing[tested] = missing[tested] and missing_left[node]
+                    if chosen >= 0:
+                        copy_words(saved_words, n_forks * width, words, first, n_words)
+                        cut_words(words, first, n_words, set_words, chosen, True)
+                    n_forks += 1
+                if on_left:
+                    node = children_left[node]
+                    continue
+                if on_right:
+                    node = children_right[node]
+                    continue
+        node = -1
+        while n_forks > 0 and node < 0:  # back to the last fork whose right side is still to be entered
+            n_forks -= 1
+            fork = forks[n_forks]
+            is_left_done = fork >= 0
+            if not is_left_done:
+                fork = -1 - fork
+            tested = feature[fork]
+            low[tested], high[tested] = saved_low[n_forks], saved_high[n_forks]
+            missing[tested] = saved_missing[n_forks]
+            chosen = set_start[fork]
+            first = word_start[tested]
+            n_words = word_start[tested + 1] - first
+            if chosen >= 0:
+                copy_words(words, first, saved_words, n_forks * width, n_words)
+            if is_left_done and found < 0:
+                low[tested] = cut_low(low[tested], upper[fork], False)
+                missing[tested] = missing[tested] and not missing_left[fork]
+                if chosen >= 0:
+                    cut_words(words, first, n_words, set_words, chosen, False)
+                forks[n_forks] = -1 - fork
+                n_forks += 1
+                node = children_right[fork]
+    return found
 
 
 def delete_links(walk, box, offsets, links, leaf_class, deleted):  # type: ignore[no-untyped-def]
-    """Delete single links, root to leaf, while no leaf of another class meets the box of what is left."""
+    """Delete single links, root to leaf, while no leaf of another class meets the box of what is left.
+
+    The rule itself meets no such leaf. So only rows on the side that a condition excludes can reach one, and since
+    every condition above the deleted one nearest the root is kept, they pass that one's node: the walk starts there, in
+    what is newly admitted.
+
+    What the later conditions of a path allow an entry's feature is noted on the way up, what the kept earlier ones
+    allow on the way down; so a path that tests one number a thousand times costs no more than one that tests a thousand
+    numbers. Category sets are met anew.
+    """
+    feature, upper, missing_left, set_start = walk.feature, walk.upper, walk.missing_left, walk.set_start
+    parent, is_left, accepts_missing = walk.parent, walk.is_left, walk.accepts_missing
+    low, high, missing = box.low, box.high, box.missing
+    later_low, later_high, later_missing = box.later_low, box.later_high, box.later_missing
+    kept_low, kept_high, kept_missing = box.kept_low, box.kept_high, box.kept_missing
     for rule in range(len(leaf_class)):
         begin, end = offsets[rule], offsets[rule + 1]
-        note_later(walk, box, links, begin, end)
-        possible = build_box(walk, box, links, begin, end, deleted)
+        possible = True
+        for entry in range(end - 1, begin - 1, -1):
+            node, to_left = parent[links[entry]], is_left[links[entry]]
+            tested = feature[node]
+            later_low[entry - begin], later_high[entry - begin] = low[tested], high[tested]
+            later_missing[entry - begin] = missing[tested]
+            if set_start[node] < 0:
+                low[tested] = cut_low(low[tested], upper[node], to_left)
+                high[tested] = cut_high(high[tested], upper[node], to_left)
+                missing[tested] = missing[tested] and missing_left[node] == to_left
+                possible = possible and (missing[tested] or low[tested] < high[tested])
+            else:
+                narrow(walk, box, node, to_left)
+                possible = possible and has_value(walk, box, tested)
         top = end  # the deleted entry nearest the root
         for entry in range(begin, end):
-            leave_out(walk, box, links, begin, end, deleted, entry)
-            if admits(walk, box, links, begin, end, entry, top, possible, leaf_class[rule]) < 0:
-                deleted[entry] = True
+            node, to_left = parent[links[entry]], is_left[links[entry]]
+            tested = feature[node]
+            deleted[entry] = True
+            if set_start[node] >= 0:
+                meet_feature(walk, box, links, begin, end, deleted, tested)
+                narrow(walk, box, node, not to_left)
+                some = has_value(walk, box, tested)
+            rest_low = max(kept_low[tested], later_low[entry - begin])
+            rest_high = min(kept_high[tested], later_high[entry - begin])
+            rest_missing = kept_missing[tested] and later_missing[entry - begin]
+            if set_start[node] < 0:
+                low[tested] = cut_low(rest_low, upper[node], not to_left)
+                high[tested] = cut_high(rest_high, upper[node], not to_left)
+                missing[tested] = rest_missing and missing_left[node] != to_left
+                some = missing[tested] or low[tested] < high[tested]
+            if some and (possible or is_possible(walk, box, links, begin, end)):
+                found = find_foreign_leaf(walk, box, parent[links[min(top, entry)]], leaf_class[rule])
+                deleted[entry] = found < 0
+            low[tested], high[tested], missing[tested] = rest_low, rest_high, rest_missing
+            if deleted[entry]:
                 top = min(top, entry)
             else:
-                keep_entry(walk, box, links, entry)
-            leave_out(walk, box, links, begin, end, deleted, entry)
-            if not deleted[entry]:
-                narrow(walk, box, walk.parent[links[entry]], walk.is_left[links[entry]])
-        forget_kept(walk, box, links, begin, end)
-        close_box(walk, box, links, begin, end)
+                kept_low[tested] = cut_low(kept_low[tested], upper[node], to_left)
+                kept_high[tested] = cut_high(kept_high[tested], upper[node], to_left)
+                kept_missing[tested] = kept_missing[tested] and missing_left[node] == to_left
+                low[tested] = cut_low(rest_low, upper[node], to_left)
+                high[tested] = cut_high(rest_high, upper[node], to_left)
+                missing[tested] = rest_missing and missing_left[node] == to_left
+            if set_start[node] >= 0:
+                meet_feature(walk, box, links, begin, end, deleted, tested)
+        for entry in range(begin, end):
+            tested = feature[parent[links[entry]]]
+            kept_low[tested], kept_high[tested], kept_missing[tested] = (
+                -float("inf"),
+                float("inf"),
+                accepts_missing[tested],
+            )
+            low[tested], high[tested], missing[tested] = -float("inf"), float("inf"), accepts_missing[tested]
+            if set_start[parent[links[entry]]] >= 0:
+                open_feature(walk, box, tested)
 
 
 def delete_features(walk, box, offsets, links, leaf_class, deleted):  # type: ignore[no-untyped-def]
     """Delete all of a path's conditions on a feature at once, features in the order of their first condition."""
+    feature, parent = walk.feature, walk.parent
     for rule in range(len(leaf_class)):
         begin, end = offsets[rule], offsets[rule + 1]
-        build_box(walk, box, links, begin, end, deleted)
-        top = end
         for entry in range(begin, end):
-            feature = walk.feature[walk.parent[links[entry]]]
-            seen = False
+            narrow(walk, box, parent[links[entry]], walk.is_left[links[entry]])
+        top = end  # the first condition of the deleted feature nearest the root
+        for entry in range(begin, end):
+            tested = feature[parent[links[entry]]]
+            is_first = True
             for earlier in range(begin, entry):
-                if walk.feature[walk.parent[links[earlier]]] == feature:
-                    seen = True
-                    break
-            if seen:
+                is_first = is_first and feature[parent[links[earlier]]] != tested
+            if not is_first:
                 continue
-            reset_feature(walk, box, feature)
-            start = walk.parent[links[min(top, entry)]]
-            if is_possible(walk, box, links, begin, end) and (
-                find_foreign_leaf(walk, box, start, leaf_class[rule]) >= 0
-            ):
-                widen_box(walk, box, links, begin, end, deleted, feature)
+            open_feature(walk, box, tested)
+            found = -1
+            if is_possible(walk, box, links, begin, end):
+                found = find_foreign_leaf(walk, box, parent[links[min(top, entry)]], leaf_class[rule])
+            if found >= 0:
+                meet_feature(walk, box, links, begin, end, deleted, tested)
                 continue
             top = min(top, entry)
             for later in range(entry, end):
-                if walk.feature[walk.parent[links[later]]] == feature:
+                if feature[parent[links[later]]] == tested:
                     deleted[later] = True
-        close_box(walk, box, links, begin, end)
+        for entry in range(begin, end):
+            open_feature(walk, box, feature[parent[links[entry]]])
 
 
 def find_witnesses(walk, box, offsets, links, leaf_class, deleted, by_feature, witness):  # type: ignore[no-untyped-def]
@@ -314,45 +315,46 @@ def find_witnesses(walk, box, offsets, links, leaf_class, deleted, by_feature, w
     The rules themselves meet no such leaf. With ``by_feature`` all the rule's conditions on the feature are left out
     together.
     """
+    feature, parent = walk.feature, walk.parent
     for rule in range(len(leaf_class)):
         begin, end = offsets[rule], offsets[rule + 1]
-        possible = build_box(walk, box, links, begin, end, deleted)
-        top = begin
-        while top < end and not deleted[top]:
-            top += 1
+        top = end
+        for entry in range(end - 1, begin - 1, -1):
+            if deleted[entry]:
+                top = entry
+            else:
+                narrow(walk, box, parent[links[entry]], walk.is_left[links[entry]])
         for entry in range(begin, end):
             if deleted[entry]:
                 continue
-            feature = walk.feature[walk.parent[links[entry]]]
+            node = parent[links[entry]]
+            start = 0
             if by_feature:
-                reset_feature(walk, box, feature)
-                if is_possible(walk, box, links, begin, end):
-                    witness[entry] = find_foreign_leaf(walk, box, 0, leaf_class[rule])
+                open_feature(walk, box, feature[node])
             else:
                 deleted[entry] = True
-                widen_box(walk, box, links, begin, end, deleted, feature)
+                meet_feature(walk, box, links, begin, end, deleted, feature[node])
                 deleted[entry] = False
-                witness[entry] = admits(walk, box, links, begin, end, entry, top, possible, leaf_class[rule])
-            widen_box(walk, box, links, begin, end, deleted, feature)
-        close_box(walk, box, links, begin, end)
+                narrow(walk, box, node, not walk.is_left[links[entry]])
+                start = parent[links[min(top, entry)]]
+            if is_possible(walk, box, links, begin, end):
+                witness[entry] = find_foreign_leaf(walk, box, start, leaf_class[rule])
+            meet_feature(walk, box, links, begin, end, deleted, feature[node])
+        for entry in range(begin, end):
+            open_feature(walk, box, feature[parent[links[entry]]])
 
 
 KERNELS = (
-    reset_feature,
-    has_value,
+    cut_low,
+    cut_high,
+    cut_words,
+    copy_words,
     narrow,
-    save,
-    restore,
-    find_foreign_leaf,
+    open_feature,
+    meet_feature,
+    has_value,
     is_possible,
-    build_box,
-    widen_box,
-    close_box,
-    admits,
-    note_later,
-    leave_out,
-    keep_entry,
-    forget_kept,
+    find_foreign_leaf,
     delete_links,
     delete_features,
     find_witnesses,

@@ -298,7 +298,9 @@ def make_tree(
     accepts = np.array(np.broadcast_to(np.asarray(accepts_missing, dtype=bool), (n_features,)))
     tested = np.where((columns["feature"] >= 0) & (columns["feature"] < n_features), columns["feature"], n_features)
     columns["missing_left"] &= np.append(accepts, False)[tested]
-    lengths = [len(codes_of.get(node, ())) for node in range(len(left))]
+    lengths = np.zeros(len(left), dtype=np.int64)
+    for node, codes in codes_of.items():
+        lengths[node] = len(codes)
     labels = np.array(classes)
     plain = _plain_labels(list(classes))  # type: ignore[call-overload]
     _require(tuple(labels.tolist()) == plain, f"the classes {plain} are not all of one type")
@@ -306,7 +308,7 @@ def make_tree(
     tree = Tree(
         children_left=left,
         **columns,
-        category_offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
         category_codes=np.array([c for node in sorted(codes_of) for c in sorted(codes_of[node])], dtype=np.int64),
         counts=None if counts is None else np.array(counts, dtype=np.float64),
         classes=labels,
