@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all bench-optimal picture oldest clean
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all bench-optimal picture oldest pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,8 +57,11 @@ picture: .venv/.package  ## Draw the README's picture anew
 oldest: .venv-oldest/.dev  ## The tests with the lowest supported dependencies (Python 3.11 or 3.12)
 	.venv-oldest/bin/pytest -q -n $(PYTEST_WORKERS) -W default::DeprecationWarning  # old releases use what newer ones deprecate
 
+pyxai: .venv-pyxai/.dev  ## Compare the rules of `exact` with PyXAI's verdicts
+	.venv-pyxai/bin/pytest -q tests/peers/test_pyxai.py
+
 clean:  ## Delete the virtual environments, caches and build results
-	rm -rf .venv .venv-oldest build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-oldest .venv-pyxai build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +
 
 # One empty file per finished step: a step that failed runs again, and a change of pyproject.toml installs again.
@@ -90,6 +93,14 @@ clean:  ## Delete the virtual environments, caches and build results
 	bounds = project["dependencies"] + extras["pandas"] + extras["polars"]; \
 	print("\n".join(bounds).replace(">=", "=="))' > .venv-oldest/constraints.txt
 	@.venv-oldest/bin/python -m pip install -qq --constraint .venv-oldest/constraints.txt --editable '.[test]'
+	@touch $@
+
+# PyXAI brings xgboost, OpenCV, OR-Tools and more, which nothing else here needs.
+.venv-pyxai/.dev: pyproject.toml
+	@$(call need_python,(3, 11),(3, 15),3.11 to 3.14 for PyXAI)
+	@echo "Installing PyXAI into .venv-pyxai (the first time takes minutes)"
+	@$(PYTHON) -m venv --clear .venv-pyxai
+	@.venv-pyxai/bin/python -m pip install -qq --editable '.[test,pyxai]'
 	@touch $@
 
 # $(call need_python,first version,first version that is too new,what a person should have)

@@ -13,7 +13,9 @@ import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -481,6 +483,149 @@ def _quinlan_rule(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, alpha: 
         kept = without(kept, [nearest_root])
 
 
+# --- a budget of conflicting rows -------------------------------------------------------------------------------------
+
+
+class SharedRow(NamedTuple):
+    """A training row or a shuffled one, and its share of all rows: among the mixed ones, among the training ones."""
+
+    cells: NDArray[Any]
+    mixed: Fraction
+    real: Fraction
+
+
+class BudgetStep(NamedTuple):
+    """A deletion beyond the exact ones, and the shares of the rows that it newly brought into conflict."""
+
+    leaf: int
+    link: int
+    mixed: Fraction
+    real: Fraction
+
+
+def delete_budgeted(tree: Tree, X: Rows, w: Weights, budget: float, smoothing: float, *, pool: int = 4000) -> Deletion:
+    """Exact first, then the cheapest single deletion again and again, while the conflicting rows fit the budget."""
+    beyond = {(step.leaf, step.link) for step in budgeted_steps(tree, X, w, budget, smoothing, pool=pool)}
+    return {
+        leaf: [link for link in path(tree, leaf) if link in gone or (leaf, link) in beyond]
+        for leaf, gone in delete_exact(tree).items()
+    }
+
+
+def budgeted_steps(
+    tree: Tree, X: Rows, w: Weights, budget: float, smoothing: float, *, pool: int = 4000
+) -> list[BudgetStep]:
+    """What ``delete_budgeted`` deletes beyond the exact deletions, in the order in which it goes."""
+    rows = mixed_rows(tree, X, w, smoothing, pool)
+    labels = [tree_class(tree, row.cells) for row in rows]
+    passing = {link: {i for i, row in enumerate(rows) if satisfies(tree, row.cells, [link])} for link in parents(tree)}
+
+    def mixed(some: set[int]) -> Fraction:
+        return sum((rows[i].mixed for i in some), Fraction(0))
+
+    def real(some: set[int]) -> Fraction:
+        return sum((rows[i].real for i in some), Fraction(0))
+
+    @cache
+    def n_foreign(leaf: int, links: tuple[int, ...]) -> int:
+        others = [other for other in leaves(tree) if tree.leaf_class[other] != tree.leaf_class[leaf]]
+        return sum(meets(tree, links, path(tree, other)) for other in others)
+
+    share = Fraction(str(float(budget)))  # the decimal number that was typed, not the binary one beside it
+    mixed_limit, real_limit = share * mixed(set(range(len(rows)))), share * real(set(range(len(rows))))
+    supported = [
+        leaf for leaf in leaves(tree) if any(row.real and satisfies(tree, row.cells, path(tree, leaf)) for row in rows)
+    ]
+    kept = {leaf: without(path(tree, leaf), gone) for leaf, gone in delete_exact(tree).items()}
+    conflicting: set[int] = set()
+    steps: list[BudgetStep] = []
+    while True:
+        best: tuple[tuple[Fraction, int], BudgetStep, set[int]] | None = None
+        for leaf in supported:  # what no row satisfies is left as it is
+            foreign = {i for i, label in enumerate(labels) if label != tree.leaf_class[leaf]}
+            for link in kept[leaf]:
+                wider = without(kept[leaf], [link])
+                new = (foreign - conflicting).intersection(*(passing[other] for other in wider))
+                step = BudgetStep(leaf, link, mixed(new), real(new))
+                if mixed(conflicting) + step.mixed > mixed_limit or real(conflicting) + step.real > real_limit:
+                    continue
+                price = (step.mixed, n_foreign(leaf, tuple(wider)) - n_foreign(leaf, tuple(kept[leaf])))
+                # Of equal prices the first one stays: leaves come in source order, links root to leaf.
+                if best is None or price < best[0]:
+                    best = (price, step, new)
+        if best is None:
+            return steps
+        _, step, new = best
+        steps.append(step)
+        kept[step.leaf] = without(kept[step.leaf], [step.link])
+        conflicting |= new
+
+
+def mixed_rows(tree: Tree, X: Rows, w: Weights, smoothing: float, pool: int = 4000) -> list[SharedRow]:
+    """The training rows of positive weight, then the shuffled ones; unused features of those are 0."""
+    weights = np.ones(len(X)) if w is None else np.array(w, dtype=np.float64)
+    X, weights = X[weights > 0], weights[weights > 0]
+    n = len(X)
+    copies = -(-pool // n)  # rounded up
+    predicted = [tree_class(tree, row) for row in X]
+    members = {c: [i for i in range(n) if predicted[i] == c] for c in range(tree.n_classes) if c in predicted}
+    shuffled = shuffled_rows(tree, X, weights, members, copies)
+
+    equal = len(set(weights.tolist())) == 1
+    total = np.sum(weights)
+    real = [Fraction(1, n) if equal else to_52_bits(weights[i] / total) for i in range(n)]
+    if equal and float(smoothing).is_integer():
+        n0 = int(smoothing)
+        of_row = [Fraction(1, n) * Fraction(n, n + n0)] * n
+        of_shuffled = {
+            c: Fraction(len(ids), n) / (copies * len(ids)) * Fraction(n0, n + n0) for c, ids in members.items()
+        }
+    else:
+        n0 = float(smoothing)
+        of_row = [to_52_bits((weights[i] / total) * (n / (n + n0))) for i in range(n)]
+        of_shuffled = {
+            c: to_52_bits((np.cumsum(weights[ids])[-1] / total) / (copies * len(ids)) * (n0 / (n + n0)))
+            for c, ids in members.items()
+        }
+    return [
+        *(SharedRow(X[i], of_row[i], real[i]) for i in range(n)),
+        *(SharedRow(cells, of_shuffled[c], Fraction(0)) for c, cells in shuffled),
+    ]
+
+
+def shuffled_rows(
+    tree: Tree, X: Rows, weights: NDArray[np.float64], members: dict[int, list[int]], copies: int
+) -> list[tuple[int, NDArray[np.float64]]]:
+    """Copies of the rows, each tested feature shuffled within each predicted class: (that class, cells)."""
+    tested = sorted({int(feature) for feature in tree.feature if feature >= 0})
+    sources = {c: np.array(systematic_sample(weights, ids)) for c, ids in members.items()}
+    draw = np.random.RandomState(0)
+    made = []
+    for _ in range(copies):
+        for c, source in sources.items():  # in the order of tree.classes
+            block = np.zeros((len(source), tree.n_features))
+            for feature in tested:
+                block[:, feature] = X[source[draw.permutation(len(source))], feature]
+            made += [(c, cells) for cells in block]
+    return made
+
+
+def systematic_sample(weights: NDArray[np.float64], ids: list[int]) -> list[int]:
+    """As many rows as there are ids, each as often as its weight asks for: the middles of equal steps of weight."""
+    if len(set(weights.tolist())) == 1:
+        return ids
+    m = len(ids)
+    reached = np.cumsum(weights[ids])
+    middles = [(k + 0.5) * (reached[-1] / m) for k in range(m)]
+    # The first row whose cumulated weight is above the middle; the last row if rounding leaves none.
+    return [next((i for i, end in zip(ids, reached, strict=True) if end > middle), ids[-1]) for middle in middles]
+
+
+def to_52_bits(share: float) -> Fraction:
+    """The multiple of 2**-52 that is nearest to a share (of two, the even one)."""
+    return Fraction(int(np.rint(share * 2.0**52)), 2**52)
+
+
 # --- the two certificates of M1-D -------------------------------------------------------------------------------------
 
 
@@ -654,10 +799,34 @@ def values_that_matter(tree: Tree, feature: int) -> list[float]:
     return [*values, math.nan] if tree.accepts_missing[feature] else values
 
 
-def grid_rows(tree: Tree, limit: int = 20000) -> NDArray[np.float64]:
-    """Every combination of the values that matter, or a fixed random sample of ``limit`` of them; unused features 0."""
+def values_at_and_beside(tree: Tree, feature: int) -> list[float]:
+    """What a user may hold: thresholds, their neighbours among the float64 and the tree's numbers, and between them.
+
+    Many of these are no numbers of the tree's dtype. Codes that do not exist, and no codes at all, are unlisted. Every
+    cell has a value here, too.
+    """
+    found = {value for value in values_that_matter(tree, feature) if not math.isnan(value)}
+    nan = [math.nan] if tree.accepts_missing[feature] else []
+    levels = tree.categories[feature]
+    if levels is not None:
+        return [*sorted(found), len(levels) + 3.0, -1.0, 0.5, *nan]
+    kind = np.dtype(tree.dtype).type
+    for node in range(tree.n_nodes):
+        if tree.feature[node] == feature and tree.threshold[node] < math.inf:
+            threshold = float(tree.threshold[node])
+            below = kind(number_not_above(tree, threshold))
+            found.update(float(np.nextafter(below, kind(towards))) for towards in (-np.inf, np.inf))
+            found.update([threshold, *(float(np.nextafter(threshold, towards)) for towards in (-np.inf, np.inf))])
+    middles = [low / 2 + high / 2 for low, high in itertools.pairwise(sorted(found))]
+    return [*sorted({*found, *middles}), *nan]
+
+
+def grid_rows(
+    tree: Tree, limit: int = 20000, values_of: Callable[[Tree, int], list[float]] = values_that_matter
+) -> NDArray[np.float64]:
+    """Every combination of some values, or a fixed random sample of ``limit`` of them; unused features 0."""
     used = sorted({int(feature) for feature in tree.feature if feature >= 0})
-    values = [values_that_matter(tree, feature) for feature in used]
+    values = [values_of(tree, feature) for feature in used]
     if math.prod(len(column) for column in values) <= limit:
         combinations = list(itertools.product(*values))
     else:

@@ -21,10 +21,13 @@ LAYERS = [
     ["routing"],
     ["regions"],
     ["annotation"],
+    ["row_index"],
+    ["pool"],
     ["kernels"],
+    ["budget_kernels"],
     ["compiled"],
     ["masks"],
-    ["evidence", "coverage"],
+    ["evidence", "coverage", "budget"],
     ["methods"],
     ["witnesses"],
     ["reading"],
@@ -62,6 +65,7 @@ INSIDE = {
 # Files of one sub-package that may import one another all the same, each with its reason.
 BUILT_ON = {
     ("methods.layered", "methods.exact"): "its first layer is exact",
+    ("methods.budgeted", "methods.exact"): "its first layer is exact",
 }
 
 # Imports inside a function that may run against the order, each with its reason.

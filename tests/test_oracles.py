@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 import oracles
@@ -21,6 +23,7 @@ EXACT_METHODS = [oracles.delete_sibling, oracles.delete_subtree, oracles.delete_
 
 # The oracles are slow on purpose, so one example may take long; the number of examples is kept small instead.
 thorough = settings(deadline=None, max_examples=60)
+brisk = settings(deadline=None, max_examples=35)
 
 
 # --- hand-made trees --------------------------------------------------------------------------------------------------
@@ -515,6 +518,117 @@ def test_quinlan_counts_whole_weights_as_repeated_rows():
         oracles.delete_quinlan(tree, X, y, [0.5] * 12, 0.01)
 
 
+# --- a budget of conflicting rows, by hand ----------------------------------------------------------------------------
+
+# The first draws of RandomState(0).permutation(2); a permutation of one row draws nothing.
+#     [1 0] [0 1] [0 1] [1 0]
+
+
+def test_features_are_shuffled_one_by_one_within_a_predicted_class():
+    # Rows 0 and 2 are of class 1, row 1 of class 0; four rows asked for, so two copies of three.
+    # Copy 1: class 0 has one row. Class 1: x0 in the order [1 0], so 1, 0; x1 in the order [0 1], so 1, 0.
+    # Copy 2: x0 in the order [0 1], so 0, 1; x1 in the order [1 0], so 0, 1.
+    X = np.array([[0.0, 1], [1, 1], [1, 0]])
+    found = oracles.shuffled_rows(two_feature_tree(), X, np.ones(3), {0: [1], 1: [0, 2]}, 2)
+    assert [(c, cells.tolist()) for c, cells in found] == [
+        *[(0, [1, 1]), (1, [1, 1]), (1, [0, 0])],
+        *[(0, [1, 1]), (1, [0, 0]), (1, [1, 1])],
+    ]
+    # The training rows have n / (n + n0) = 3 / 9 of the mixed weight, the two copies share the other 6 / 9.
+    mixed = oracles.mixed_rows(two_feature_tree(), X, None, 6, pool=4)
+    assert [row.cells.tolist() for row in mixed] == [*X.tolist(), *(cells.tolist() for _, cells in found)]
+    assert [row.mixed for row in mixed] == [Fraction(1, 9)] * 9
+    assert [row.real for row in mixed] == [Fraction(1, 3)] * 3 + [0] * 6
+
+
+@pytest.mark.parametrize(
+    ("budget", "n_steps"), [(0.0, 0), (0.33, 0), (0.34, 1), (0.66, 1), (0.67, 2), (0.99, 2), (1, 4)]
+)
+def test_a_budget_by_hand(budget: float, n_steps: int):
+    # The rows of the last test; the exact deletion is link 2 of leaf 3. What each further deletion would bring:
+    #     leaf 1 (x0 <= 0.5 -> 1) without 1: the rows (1, 1), of class 0: one real, four shuffled; 5/9 mixed, 1/3 real
+    #     leaf 3 (x1 <= 0.5 -> 1) without 3: the same
+    #     leaf 4 (x0 > 0.5, x1 > 0.5 -> 0) without 2: the row (0, 1); 1/9 mixed, 1/3 real; and leaf 1
+    #     leaf 4 without 4: the row (1, 0); 1/9 mixed, 1/3 real; and leaf 3
+    # So link 2 of leaf 4 goes, the one nearer the root. Now leaf 4 without 4 would bring (1, 0) and two shuffled rows
+    # (0, 0): 3/9 mixed, 1/3 real. Then every row of class 1 is in conflict; leaf 1 comes before leaf 3, and leaf 3
+    # finds nothing new any more.
+    X = np.array([[0.0, 1], [1, 1], [1, 0]])
+    third = Fraction(1, 3)
+    steps = [(4, 2, Fraction(1, 9), third), (4, 4, third, third), (1, 1, Fraction(5, 9), third), (3, 3, 0, 0)]
+    tree = two_feature_tree()
+    assert oracles.budgeted_steps(tree, X, None, budget, 6, pool=4) == steps[:n_steps]
+    deleted = {1: [1], 3: [2, 3], 4: [2, 4]} if n_steps == 4 else {1: [], 3: [2], 4: [2, 4][:n_steps]}
+    assert oracles.delete_budgeted(tree, X, None, budget, 6, pool=4) == deleted
+
+
+@pytest.mark.parametrize(("budget", "deleted"), [(0.24, {1: [], 3: [2]}), (0.25, {1: [1], 3: [2, 3]})])
+def test_shuffled_rows_alone_can_exhaust_a_budget(budget: float, deleted: dict[int, list[int]]):
+    # Two rows of class 1, shuffled into (1, 1), which is of class 0, and (0, 0); each of the four has 1/4. Leaf 1
+    # without 1 brings (1, 1) into conflict and no real row; leaf 3 without 3 the same. Leaf 4 without 2 or 4 brings a
+    # real row, half of all, at the same mixed price, but leaf 1 comes first.
+    X = np.array([[0.0, 1], [1, 0]])
+    assert oracles.delete_budgeted(two_feature_tree(), X, None, budget, 2, pool=2) == {**deleted, 4: []}
+
+
+def test_a_budget_is_the_decimal_number_that_was_typed():
+    # Three of ten rows are of class 0, and 0.3 as a binary number is below 3/10.
+    assert Fraction(0.3) < Fraction(3, 10)
+    tree = one_feature_tree(0, 1, (0, 1, 1))
+    X = np.array([[-1.0]] * 3 + [[0.5]] + [[2.0]] * 6)
+    assert oracles.delete_exact(tree) == {1: [], 3: [3], 4: [2]}
+    three = Fraction(3, 10)
+    assert oracles.budgeted_steps(tree, X, None, 0.3, 0) == [(3, 2, three, three), (4, 4, 0, 0)]
+    assert oracles.budgeted_steps(tree, X, None, 0.29, 0) == []
+
+
+def test_of_two_deletions_at_one_price_the_one_that_meets_fewer_foreign_leaves_goes_first():
+    # Leaves along x0: 1 (class 0) up to 0, 3 (class 1) up to 1, 5 (class 1) up to 2, 6 (class 0) above. Of leaf 5, link
+    # 2 is exact; of leaf 6, 2 and 4. Every other deletion brings two of the six rows into conflict. Leaf 1 without 1
+    # meets two leaves, 3 and 5, so leaf 3 without 2 goes first, which meets leaf 1 only; then leaf 5 without 4 is free.
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x0"])
+    node = builder.split("x0", 0)
+    for prediction, threshold in ((0, 1), (1, 2)):
+        builder.leaf(prediction=prediction, parent=node, side="left")
+        node = builder.split("x0", threshold, parent=node, side="right")
+    builder.leaf(prediction=1, parent=node, side="left")
+    builder.leaf(prediction=0, parent=node, side="right")
+    tree = builder.build()
+    assert oracles.delete_exact(tree) == {1: [], 3: [], 5: [2], 6: [2, 4]}
+    X = np.array([[-1.0], [-2.0], [0.5], [1.5], [3.0], [4.0]])
+    steps = oracles.budgeted_steps(tree, X, None, 0.34, 0)
+    assert steps == [(3, 2, Fraction(1, 3), Fraction(1, 3)), (5, 4, 0, 0)]
+
+
+def test_a_systematic_sample_takes_a_row_as_often_as_its_weight_asks_for():
+    # Weights 1, 1, 4 are cumulated to 1, 2, 6; the middles of three steps are 1, 3, 5, and 1 belongs to the second row.
+    weights = np.array([9.0, 1, 1, 4])
+    assert oracles.systematic_sample(weights, [1, 2, 3]) == [2, 3, 3]
+    assert oracles.systematic_sample(weights, [0]) == [0]
+    assert oracles.systematic_sample(np.full(4, 0.1), [0, 2, 3]) == [0, 2, 3]
+
+
+def test_unequal_weights_share_by_weight_in_steps_of_two_to_the_minus_52():
+    # Rows 0 and 2 (weights 1, 4) are of class 1, row 1 (weight 1) of class 0; the last row has no weight and is no row.
+    # Weights 1, 4 are cumulated to 1, 5; the middles 1.25 and 3.75 both take row 2, so both shuffled rows are (1, 0).
+    X = np.array([[0.0, 1], [1, 1], [1, 0], [0, 0]])
+    found = oracles.mixed_rows(two_feature_tree(), X, [1, 1, 4, 0], 1, pool=3)
+    assert [row.cells.tolist() for row in found] == [[0, 1], [1, 1], [1, 0], [1, 1], [1, 0], [1, 0]]
+    # Training rows share 3/4, shuffled rows 1/4: of class 0 a sixth of it, of class 1 five sixths of it by two.
+    expected = [3 / 24, 3 / 24, 12 / 24, 1 / 24, 5 / 48, 5 / 48]
+    assert [float(row.mixed) for row in found] == pytest.approx(expected, abs=2**-52)
+    assert [float(row.real) for row in found] == pytest.approx([1 / 6, 1 / 6, 4 / 6, 0, 0, 0], abs=2**-52)
+    assert all((row.mixed * 2**52).denominator == (row.real * 2**52).denominator == 1 for row in found)
+    assert oracles.to_52_bits(1 / 6) == Fraction(750599937895083, 2**52)  # 2**52 / 6 ends in .67
+
+
+def test_a_fraction_as_smoothing_rounds_the_mixed_shares_only():
+    X = np.array([[0.0, 1], [1, 1], [1, 0]])
+    found = oracles.mixed_rows(two_feature_tree(), X, [2, 2, 2], 1.5, pool=3)
+    assert [row.real for row in found] == [Fraction(1, 3)] * 3 + [0] * 3
+    assert [row.mixed for row in found] == [oracles.to_52_bits(2 / 9)] * 3 + [oracles.to_52_bits(1 / 9)] * 3
+
+
 # --- rule sets, by hand -----------------------------------------------------------------------------------------------
 
 
@@ -779,6 +893,181 @@ def test_quinlan_stops_only_when_nothing_is_deletable(data: st.DataObject):
             assert hypergeom.sf(k - 1, int(n_wide), k_wide, int(n)) <= 0.1 + 1e-9
 
 
+# --- a budget, against its definition ---------------------------------------------------------------------------------
+
+
+class BudgetProblem(NamedTuple):
+    """What the budgeted oracles take."""
+
+    tree: Tree
+    X: np.ndarray
+    w: list[float] | None
+    budget: float
+    smoothing: float
+    pool: int
+
+    def rows(self) -> list[oracles.SharedRow]:
+        return oracles.mixed_rows(self.tree, self.X, self.w, self.smoothing, self.pool)
+
+    def steps(self) -> list[oracles.BudgetStep]:
+        return oracles.budgeted_steps(self.tree, self.X, self.w, self.budget, self.smoothing, pool=self.pool)
+
+    def deleted(self) -> oracles.Deletion:
+        return oracles.delete_budgeted(self.tree, self.X, self.w, self.budget, self.smoothing, pool=self.pool)
+
+    def supported(self) -> list[int]:
+        """Leaves that a row of some weight reaches."""
+        X = self.X if self.w is None else self.X[np.array(self.w) > 0]
+        return [
+            leaf
+            for leaf in oracles.leaves(self.tree)
+            if any(oracles.satisfies(self.tree, row, oracles.path(self.tree, leaf)) for row in X)
+        ]
+
+    def fits(self, spent: tuple[Fraction, Fraction], found: list[oracles.SharedRow]) -> bool:
+        """Whether mixed and real shares in conflict are within the budget of all rows, whose shares are rounded."""
+        share = Fraction(str(self.budget))
+        return spent[0] <= share * sum(row.mixed for row in found) and spent[1] <= share * sum(
+            row.real for row in found
+        )
+
+
+@st.composite
+def budget_problems(draw: st.DrawFn, **fixed: Any) -> BudgetProblem:
+    tree = draw(trees(max_leaves=8))
+    X, _, w = draw(labelled_rows(tree, weights=draw(st.booleans()), max_rows=25))
+    if w is not None and draw(st.booleans()):
+        w = [weight * draw(st.sampled_from((0.1, 1.0, 0.7))) for weight in w]
+    drawn = BudgetProblem(
+        tree,
+        X,
+        w,
+        budget=draw(st.sampled_from((0.0, 0.015, 0.1, 0.3, 0.5, 0.8))),
+        smoothing=draw(st.sampled_from((0, 1, 10, 1000, 2.5))),
+        pool=draw(st.sampled_from((1, 10, 40))),
+    )
+    return drawn._replace(**fixed)
+
+
+def in_conflict(tree: Tree, deleted: oracles.Deletion, found: list[oracles.SharedRow]) -> list[bool]:
+    """Whether a rule of another class than the tree's covers each row."""
+    classes = [int(tree.leaf_class[leaf]) for leaf in oracles.leaves(tree)]
+    cells = np.array([row.cells for row in found])
+    return [
+        any(is_covered and c != oracles.tree_class(tree, row) for c, is_covered in zip(classes, covered, strict=True))
+        for row, covered in zip(cells, oracles.covers(tree, deleted, cells), strict=True)
+    ]
+
+
+def conflict_shares(tree: Tree, deleted: oracles.Deletion, found: list[oracles.SharedRow]) -> tuple[Fraction, Fraction]:
+    """Mixed and real share of the rows in conflict."""
+    hit = [row for row, conflicts in zip(found, in_conflict(tree, deleted, found), strict=True) if conflicts]
+    return sum((row.mixed for row in hit), Fraction(0)), sum((row.real for row in hit), Fraction(0))
+
+
+@brisk
+@given(budget_problems())
+def test_a_budget_is_kept_and_no_further_deletion_fits_it(problem: BudgetProblem):
+    tree, found, deleted, steps = problem.tree, problem.rows(), problem.deleted(), problem.steps()
+    spent = conflict_shares(tree, deleted, found)
+    assert problem.fits(spent, found)
+    assert spent == (sum(step.mixed for step in steps), sum(step.real for step in steps))
+    for leaf, links in oracles.delete_exact(tree).items():
+        assert sorted(deleted[leaf]) == sorted([*links, *(step.link for step in steps if step.leaf == leaf)])
+    for leaf in problem.supported():
+        for link in oracles.without(oracles.path(tree, leaf), deleted[leaf]):
+            wider = {**deleted, leaf: [*deleted[leaf], link]}
+            assert not problem.fits(conflict_shares(tree, wider, found), found)
+
+
+@brisk
+@given(budget_problems())
+def test_each_step_is_the_cheapest_that_fits(problem: BudgetProblem):
+    tree, found = problem.tree, problem.rows()
+    deleted = oracles.delete_exact(tree)
+    for step in problem.steps()[:3]:  # later ones are no different
+        spent = conflict_shares(tree, deleted, found)
+        prices = {}
+        for leaf in problem.supported():
+            for link in oracles.without(oracles.path(tree, leaf), deleted[leaf]):
+                after = conflict_shares(tree, {**deleted, leaf: [*deleted[leaf], link]}, found)
+                if problem.fits(after, found):
+                    prices[leaf, link] = (after[0] - spent[0], after[1] - spent[1])
+        assert prices[step.leaf, step.link] == (step.mixed, step.real)
+        assert step.mixed == min(mixed for mixed, _ in prices.values())
+        deleted = {**deleted, step.leaf: [*deleted[step.leaf], step.link]}
+
+
+@brisk
+@given(budget_problems(budget=0.0))
+def test_no_budget_deletes_at_least_what_exact_deletes(problem: BudgetProblem):
+    tree, found, deleted = problem.tree, problem.rows(), problem.deleted()
+    for leaf, links in oracles.delete_exact(tree).items():
+        assert set(links) <= set(deleted[leaf])
+    for row, conflicts in zip(found, in_conflict(tree, deleted, found), strict=True):
+        assert not (conflicts and max(row.mixed, row.real) > 0)
+
+
+@brisk
+@given(budget_problems(budget=1.0))
+def test_the_whole_budget_deletes_everything_from_rules_that_have_rows(problem: BudgetProblem):
+    everything = {leaf: oracles.path(problem.tree, leaf) for leaf in problem.supported()}
+    assert problem.deleted() == {**oracles.delete_exact(problem.tree), **everything}
+
+
+@brisk
+@given(budget_problems())
+def test_shares_add_up_to_one_and_shuffling_keeps_every_column(problem: BudgetProblem):
+    tree, found = problem.tree, problem.rows()
+    n = len(problem.X) if problem.w is None else sum(weight > 0 for weight in problem.w)
+    copies = math.ceil(problem.pool / n)
+    assert len(found) == n + copies * n
+    for total in (sum(row.mixed for row in found), sum(row.real for row in found)):
+        assert abs(total - 1) <= Fraction(len(found), 2**52)
+    if problem.w is not None:
+        return
+    tested = sorted({int(feature) for feature in tree.feature if feature >= 0})
+    by_class = sorted(range(n), key=lambda i: oracles.tree_class(tree, found[i].cells))  # stable
+    sizes = np.bincount([oracles.tree_class(tree, row.cells) for row in found[:n]])
+    for copy in range(copies):
+        start = n + copy * n
+        for size, end in zip(sizes, np.cumsum(sizes), strict=True):
+            shuffled = np.array([row.cells for row in found[start + end - size : start + end]])
+            own = np.array([found[i].cells for i in by_class[end - size : end]])
+            for feature in tested if size else []:
+                np.testing.assert_array_equal(np.sort(shuffled[:, feature]), np.sort(own[:, feature]))
+
+
+@brisk
+@given(budget_problems())
+def test_rows_without_weight_are_no_rows_and_equal_weights_are_no_weights(problem: BudgetProblem):
+    if problem.w is not None:
+        weighty = [i for i, weight in enumerate(problem.w) if weight > 0]
+        fewer = problem._replace(X=problem.X[weighty], w=[problem.w[i] for i in weighty])
+        assert fewer.steps() == problem.steps()
+    equal = problem._replace(w=[0.1] * len(problem.X), smoothing=int(problem.smoothing))
+    assert equal.steps() == equal._replace(w=None).steps()
+
+
+@brisk
+@given(budget_problems(smoothing=0))
+def test_without_smoothing_the_shuffled_rows_count_nothing(problem: BudgetProblem):
+    assert problem.steps() == problem._replace(pool=problem.pool + 13).steps()
+
+
+@brisk
+@given(st.lists(st.sampled_from((0.1, 0.2, 0.5, 1.0, 3.0, 17.0)) | st.floats(1e-3, 1e3), min_size=2, max_size=30))
+def test_a_systematic_sample_is_a_search_in_the_cumulated_weights(drawn: list[float]):
+    weights = np.array([*drawn, drawn[0] + 1.0])  # unequal for certain
+    ids = list(range(len(drawn)))
+    cum = np.cumsum(drawn)
+    middles = (np.arange(len(drawn)) + 0.5) * (cum[-1] / len(drawn))
+    found = oracles.systematic_sample(weights, ids)
+    assert found == np.minimum(np.searchsorted(cum, middles, side="right"), len(drawn) - 1).tolist()
+    for i in ids:  # as often as the weight asks for, rounded one way or the other
+        assert abs(found.count(i) - drawn[i] / cum[-1] * len(drawn)) < 1 + 1e-9
+
+
 # --- the strategies themselves ----------------------------------------------------------------------------------------
 
 
@@ -805,3 +1094,13 @@ def test_a_grid_beyond_its_limit_is_sampled():
     assert len(oracles.grid_rows(tree)) == 5**3  # -1, 0, 0.5 and its float32 neighbours make five values a feature
     assert oracles.grid_rows(tree, 20).shape == (20, 3)
     np.testing.assert_array_equal(oracles.grid_rows(tree, 20), oracles.grid_rows(tree, 20))
+
+
+def test_values_at_beside_and_between_thresholds():
+    found = oracles.values_at_and_beside(one_feature_tree(0.1, 0.7, (0, 1, 0)), 0)
+    # 0.1 is between two float32 numbers, nearer the upper one; 0.7 is nearer the lower one.
+    assert {0.09999999403953552, 0.1, 0.10000000149011612, 0.7, 0.699999988079071} <= set(found)
+    assert {np.nextafter(0.1, -1), np.nextafter(0.1, 1), np.nextafter(0.7, -1), np.nextafter(0.7, 1)} <= set(found)
+    assert any(value < 0.09 for value in found)
+    assert any(0.11 < value < 0.69 for value in found)
+    assert any(value > 0.71 for value in found)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur import kernels
-from secateur.kernels import Box, Walkable
+from secateur.kernels import Box, IndexedRows, Walkable
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
+    from secateur.row_index import RowIndex
     from secateur.tree import Tree
 
 __all__ = ["SMALL_TREE_ENTRIES", "compile_module", "compiled_kernels", "run_deletion", "run_witnesses"]
@@ -40,6 +41,21 @@ def run_witnesses(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], *, 
     """For each kept entry the foreign leaf that it keeps out, else -1; see ``kernels.find_witnesses``."""
     witness = np.full(len(notes.links), -1, dtype=np.int64)
     return _run("find_witnesses", tree, notes, deleted.copy(), by_feature, witness)
+
+
+def run_count(
+    tree: Tree,
+    notes: Annotation,
+    deleted: NDArray[np.bool_],
+    index: RowIndex,
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Weight of the rows of each class that each widened rule covers, shape (n_rules, n_classes); others stay 0."""
+    weight = np.ones(len(index.order)) if weights is None else weights[index.order]
+    rows = make_indexed_rows(tree, index, class_ids[index.order], weight)
+    counts = np.zeros(notes.n_rules * tree.n_classes)
+    return _run("count_rows", tree, notes, deleted, rows, counts).reshape(notes.n_rules, tree.n_classes)
 
 
 def _run(kernel: str, tree: Tree, notes: Annotation, *state: Any) -> NDArray[Any]:
@@ -86,6 +102,24 @@ def make_walkable(tree: Tree, notes: Annotation) -> Walkable:
     )
 
 
+def make_indexed_rows(tree: Tree, index: RowIndex, class_ids: NDArray[np.int64], weights: NDArray[Any]) -> IndexedRows:
+    """The rows of an index as a walk reads them; classes and weights in the index's order."""
+    column_of = np.full(tree.n_features, -1, dtype=np.int64)
+    column_of[index.columns] = np.arange(len(index.columns))
+    table_start, table = tree.category_table
+    return IndexedRows(
+        values=index.values.ravel(),
+        n_columns=len(index.columns),
+        column_of=column_of,
+        first=index.first,
+        last=index.last,
+        class_ids=class_ids,
+        weights=weights,
+        table_start=table_start,
+        table=table,
+    )
+
+
 def make_box(tree: Tree) -> Box:
     """The whole domain as a box, with room for a walk to the tree's deepest leaf."""
     levels = tree.depth + 2
@@ -129,6 +163,8 @@ def compile_module(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[copy_name] = module
     spec.loader.exec_module(module)
+    for function in getattr(module, "BORROWED", ()):  # from another module of kernels
+        setattr(module, function.__name__, getattr(compile_module(function.__module__), function.__name__))
     for function in module.KERNELS:  # callees first, so that callers find them compiled
         # numba's own inlining would multiply the time to compile; LLVM inlines what is worth it.
         setattr(module, function.__name__, numba.njit(cache=True, nogil=True)(function))
@@ -144,4 +180,6 @@ def _words(codes: Any, n_words: int | None = None) -> NDArray[np.uint64]:
 
 
 def _as_list(value: Any) -> Any:
+    if isinstance(value, IndexedRows):
+        return IndexedRows(*map(_as_list, value))
     return value.tolist() if isinstance(value, np.ndarray) else value

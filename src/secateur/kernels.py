@@ -14,7 +14,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["KERNELS", "Box", "Walkable", "delete_features", "delete_links", "find_witnesses"]
+__all__ = [
+    "KERNELS",
+    "Box",
+    "IndexedRows",
+    "Walkable",
+    "count_rows",
+    "delete_features",
+    "delete_links",
+    "find_witnesses",
+]
 
 
 class Walkable(NamedTuple):
@@ -54,6 +63,20 @@ class Box(NamedTuple):
     kept_low: Any
     kept_high: Any
     kept_missing: Any
+
+
+class IndexedRows(NamedTuple):
+    """Rows in the order of the leaves that they reach, left to right, so that every node has a run of them."""
+
+    values: Any  # n_columns numbers a row
+    n_columns: Any
+    column_of: Any  # place of a feature among them
+    first: Any  # rows first[i] to last[i] - 1 pass node i
+    last: Any
+    class_ids: Any
+    weights: Any
+    table_start: Any  # first element of a categorical split in table; -1 elsewhere
+    table: Any  # whether a category code goes left
 
 
 def cut_low(low, limit, to_left):  # type: ignore[no-untyped-def]
@@ -127,12 +150,13 @@ def is_possible(walk, box, links, begin, end):  # type: ignore[no-untyped-def]
     return True
 
 
-def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-def]
-    """The leftmost leaf of another class at or below a node that meets the box; -1 if there is none.
+def find_leaf(walk, box, node, n_forks, class_id):  # type: ignore[no-untyped-def]
+    """The next leaf, from left to right, that meets the box and predicts another class; also the number of open forks.
 
-    Subtrees whose leaves all have the class are skipped. The box is narrowed on the way down, so splits that contradict
-    the path above them are seen for what they are, and it is whole again at the end. Where the box meets one side of a
-    split only, it lies in that side already; so only nodes where the walk forks change the box and are remembered.
+    The walk starts at a node or, when that is -1, goes on from the last fork; the leaf is -1 when there is no other.
+    Subtrees whose leaves all have the class are skipped; -1 skips none. The box is narrowed on the way down, so splits
+    that contradict the path above them are seen for what they are. Where the box meets one side of a split only, it
+    lies in that side already; so only nodes where the walk forks change the box and are remembered.
     """
     children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
     missing_left, homogeneous = walk.missing_left, walk.homogeneous
@@ -140,45 +164,8 @@ def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-de
     low, high, missing, words, forks = box.low, box.high, box.missing, box.words, box.forks
     saved_low, saved_high, saved_missing = box.saved_low, box.saved_high, box.saved_missing
     saved_words, width = box.saved_words, box.width
-    found = -1
-    n_forks = 0
-    node = start
-    while node >= 0:
-        if homogeneous[node] != class_id:
-            tested = feature[node]
-            if tested < 0:
-                found = node
-            else:
-                on_left = missing[tested] and missing_left[node]
-                on_right = missing[tested] and not missing_left[node]
-                chosen = set_start[node]
-                first = word_start[tested]
-                n_words = word_start[tested + 1] - first
-                if chosen < 0:
-                    on_left = on_left or low[tested] < cut_high(high[tested], upper[node], True)
-                    on_right = on_right or cut_low(low[tested], upper[node], False) < high[tested]
-                else:
-                    for k in range(n_words):
-                        on_left = on_left or words[first + k] & set_words[chosen + k] != 0
-                        on_right = on_right or words[first + k] & ~set_words[chosen + k] != 0
-                if on_left and on_right:
-                    forks[n_forks] = node
-                    saved_low[n_forks], saved_high[n_forks] = low[tested], high[tested]
-                    saved_missing[n_forks] = missing[tested]
-                    high[tested] = cut_high(high[tested], upper[node], True)
-                    missing[tested] = missing[tested] and missing_left[node]
-                    if chosen >= 0:
-                        copy_words(saved_words, n_forks * width, words, first, n_words)
-                        cut_words(words, first, n_words, set_words, chosen, True)
-                    n_forks += 1
-                if on_left:
-                    node = children_left[node]
-                    continue
-                if on_right:
-                    node = children_right[node]
-                    continue
-        node = -1
-        while n_forks > 0 and node < 0:  # back to the last fork whose right side is still to be entered
+    while node >= 0 or n_forks > 0:
+        if node < 0:
             n_forks -= 1
             fork = forks[n_forks]
             is_left_done = fork >= 0
@@ -192,7 +179,7 @@ def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-de
             n_words = word_start[tested + 1] - first
             if chosen >= 0:
                 copy_words(words, first, saved_words, n_forks * width, n_words)
-            if is_left_done and found < 0:
+            if is_left_done:
                 low[tested] = cut_low(low[tested], upper[fork], False)
                 missing[tested] = missing[tested] and not missing_left[fork]
                 if chosen >= 0:
@@ -200,7 +187,51 @@ def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-de
                 forks[n_forks] = -1 - fork
                 n_forks += 1
                 node = children_right[fork]
-    return found
+        elif homogeneous[node] == class_id:
+            node = -1
+        else:
+            tested = feature[node]
+            if tested < 0:
+                return node, n_forks
+            on_left = missing[tested] and missing_left[node]
+            on_right = missing[tested] and not missing_left[node]
+            chosen = set_start[node]
+            first = word_start[tested]
+            n_words = word_start[tested + 1] - first
+            if chosen < 0:
+                on_left = on_left or low[tested] < cut_high(high[tested], upper[node], True)
+                on_right = on_right or cut_low(low[tested], upper[node], False) < high[tested]
+            else:
+                for k in range(n_words):
+                    on_left = on_left or words[first + k] & set_words[chosen + k] != 0
+                    on_right = on_right or words[first + k] & ~set_words[chosen + k] != 0
+            if on_left and on_right:
+                forks[n_forks] = node
+                saved_low[n_forks], saved_high[n_forks] = low[tested], high[tested]
+                saved_missing[n_forks] = missing[tested]
+                high[tested] = cut_high(high[tested], upper[node], True)
+                missing[tested] = missing[tested] and missing_left[node]
+                if chosen >= 0:
+                    copy_words(saved_words, n_forks * width, words, first, n_words)
+                    cut_words(words, first, n_words, set_words, chosen, True)
+                n_forks += 1
+            child = children_left[node] if on_left else children_right[node]
+            node = child if on_left or on_right else -1
+    return -1, 0
+
+
+def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-def]
+    """The leftmost leaf of another class at or below a node that meets the box, else -1; the box is restored."""
+    leaf, n_forks = find_leaf(walk, box, start, 0, class_id)
+    while n_forks > 0:
+        n_forks -= 1
+        fork = box.forks[n_forks]
+        tested = walk.feature[fork if fork >= 0 else -1 - fork]
+        box.low[tested], box.high[tested] = box.saved_low[n_forks], box.saved_high[n_forks]
+        box.missing[tested] = box.saved_missing[n_forks]
+        first = walk.word_start[tested]
+        copy_words(box.words, first, box.saved_words, n_forks * box.width, walk.word_start[tested + 1] - first)
+    return leaf
 
 
 def delete_links(walk, box, offsets, links, leaf_class, deleted):  # type: ignore[no-untyped-def]
@@ -344,6 +375,62 @@ def find_witnesses(walk, box, offsets, links, leaf_class, deleted, by_feature, w
             open_feature(walk, box, feature[parent[links[entry]]])
 
 
+def goes_left(value, limit, missing_left, start, table):  # type: ignore[no-untyped-def]
+    """Which side of a split a value is on."""
+    if value != value:
+        return missing_left
+    if start >= 0:
+        return table[start + int(value)]
+    return value <= limit
+
+
+def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  # type: ignore[no-untyped-def]
+    """The weight of the rows of each class that each widened rule covers.
+
+    The tree is an index of the rows: a walk with the rule's box finds the leaves that it meets, and only their rows are
+    looked at, and of the conditions only those below the deleted one nearest the root.
+    """
+    feature, upper, missing_left, parent, is_left = (
+        walk.feature,
+        walk.upper,
+        walk.missing_left,
+        walk.parent,
+        walk.is_left,
+    )
+    values, n_columns, column_of, first, last = rows.values, rows.n_columns, rows.column_of, rows.first, rows.last
+    class_ids, weights, table_start, table = rows.class_ids, rows.weights, rows.table_start, rows.table
+    n_classes = len(counts) // len(leaf_class)
+    for rule in range(len(leaf_class)):
+        begin, end = offsets[rule], offsets[rule + 1]
+        top = begin
+        while top < end and not deleted[top]:
+            top += 1
+        if top == end:
+            continue
+        for entry in range(begin, end):
+            if not deleted[entry]:
+                narrow(walk, box, parent[links[entry]], is_left[links[entry]])
+        leaf, n_forks = -1, 0
+        if is_possible(walk, box, links, begin, end):
+            leaf, n_forks = find_leaf(walk, box, parent[links[top]], 0, -1)
+        while leaf >= 0:
+            for row in range(first[leaf], last[leaf]):
+                is_covered = True
+                entry = top + 1
+                while is_covered and entry < end:
+                    if not deleted[entry]:
+                        node = parent[links[entry]]
+                        value = values[row * n_columns + column_of[feature[node]]]
+                        side = goes_left(value, upper[node], missing_left[node], table_start[node], table)
+                        is_covered = side == is_left[links[entry]]
+                    entry += 1
+                if is_covered:
+                    counts[rule * n_classes + class_ids[row]] += weights[row]
+            leaf, n_forks = find_leaf(walk, box, -1, n_forks, -1)
+        for entry in range(begin, end):
+            open_feature(walk, box, feature[parent[links[entry]]])
+
+
 KERNELS = (
     cut_low,
     cut_high,
@@ -354,8 +441,11 @@ KERNELS = (
     meet_feature,
     has_value,
     is_possible,
+    find_leaf,
     find_foreign_leaf,
     delete_links,
     delete_features,
     find_witnesses,
+    goes_left,
+    count_rows,
 )

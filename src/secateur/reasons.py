@@ -143,6 +143,11 @@ def _tell(
             return f"certainty does not fall: it goes {moved}"
         case Why.NOT_SIGNIFICANT:
             return f"certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {parameters['alpha']:g})"
+        case Why.WITHIN_BUDGET:
+            return (
+                f"without it {read_share(after)} of the rows are in conflict, {read_share(before)} before "
+                f"({read_share(number)} of the training rows more), within the budget of {parameters['budget']:g}"
+            )
         case Why.UNTOUCHED:
             return "the method deletes nothing"
         case Why.NOT_CERTIFIED:
@@ -173,6 +178,11 @@ def _tell(
             )
         case Why.SIGNIFICANT:
             return f"certainty would go {moved}, significantly (Fisher p = {number:.3g})"
+        case Why.OVER_BUDGET:
+            return (
+                f"without it at least {read_share(after)} of the rows would be in conflict, {read_share(before)} with "
+                f"it ({read_share(number)} of the training rows more), beyond the budget of {parameters['budget']:g}"
+            )
         case Why.NO_ROWS:
             return "no row satisfies this rule, so there is nothing to judge a deletion by"
 

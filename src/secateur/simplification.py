@@ -10,11 +10,13 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.annotation import DEFAULT_RF_TOL, annotate
+from secateur.compiled import run_count
 from secateur.coverage import count_rules
 from secateur.errors import InputError, ParameterError
 from secateur.evidence import Evidence
 from secateur.methods import METHODS, Problem, find_method
 from secateur.routing import count_classes
+from secateur.row_index import index_rows
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns
 from secateur.rules import RuleSet, TrainingRows
 from secateur.tree import check_tree
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.tree import Tree
 
-__all__ = ["check_share", "open_problem", "simplify"]
+# From this many leaves on, the rows of a rule are found by walking the tree and not by masks of all links.
+WALKED_LEAVES = 1_000
+
+__all__ = ["check_amount", "check_share", "open_problem", "simplify"]
 
 
 def simplify(
@@ -37,6 +42,8 @@ def simplify(
     *,
     method: str = "layered",
     tolerance: float = 0.05,
+    budget: float = 0.015,
+    smoothing: float = 1000,
     alpha: float = 0.01,
     domain: Any = None,
     monotone: Any = None,
@@ -61,6 +68,11 @@ def simplify(
         A name in :data:`METHODS`, or one of the paper's: ``M1-D``, ``M1-P``, ``M2-D``, ``M2-P``, ``Izza``, ``Quinlan``.
     tolerance : float in [0, 1], default=0.05
         ε of ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's own.
+    budget : float in [0, 1], default=0.015
+        δ of ``budgeted``: the share of rows that rules of different classes may cover.
+    smoothing : float, default=1000
+        n0 of ``budgeted``: how many rows the shuffled copies of the training rows count for when a conflict is priced;
+        0 looks at the training rows alone.
     alpha : float in [0, 1], default=0.01
         Significance level of ``quinlan``.
     domain : tuple of (rows, labels), default=None
@@ -100,8 +112,10 @@ def simplify(
     chosen = find_method(method)
     settings = {
         "tolerance": check_share("tolerance", tolerance),
+        "budget": check_share("budget", budget),
+        "smoothing": check_amount("smoothing", smoothing),
         "alpha": check_share("alpha", alpha),
-        "rf_tol": _check_rf_tol(rf_tol),
+        "rf_tol": check_amount("rf_tol", rf_tol),
     }
     if chosen.name != "mismatch-certified" and (domain is not None or monotone is not None):
         unread = "domain" if domain is not None else "monotone"
@@ -157,7 +171,7 @@ def open_problem(
     rf_tol: float,
 ) -> Problem:
     """Read the model, check the rows against it, and annotate the tree."""
-    tolerated = _check_rf_tol(rf_tol)
+    tolerated = check_amount("rf_tol", rf_tol)
     if (X is None) != (y is None):
         given, absent = ("X", "y") if y is None else ("y", "X")
         raise InputError(f"{given} was passed without {absent}: pass both, or neither for a method that needs no rows.")
@@ -192,10 +206,11 @@ def check_share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _check_rf_tol(value: Any) -> float:
+def check_amount(name: str, value: Any) -> float:
+    """A parameter that must be a finite number, not negative."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not number or not 0 <= value < math.inf:
-        raise ParameterError(f"Expected rf_tol as a number that is not negative, found {value!r}.")
+        raise ParameterError(f"Expected {name} as a number that is not negative, found {value!r}.")
     return float(value)
 
 
@@ -212,10 +227,15 @@ def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[
         source = _count_by_masks(notes, evidence, np.zeros_like(deleted), np.arange(notes.n_rules))
         counts = source.copy()
         counts[widened] = _count_by_masks(notes, evidence, deleted, np.flatnonzero(widened))
-    else:  # many leaves: route the rows once, and look at widened rules a block of rows at a time
+    elif tree.n_leaves < WALKED_LEAVES:  # many rows: a block of them at a time
         rows = evidence.matrix, evidence.class_ids, evidence.weights
         source = count_classes(tree, *rows)[notes.leaf_ids]
         counts = np.where(widened[:, None], count_rules(tree, notes, deleted, *rows), source)
+    else:  # many leaves: the tree itself finds the rows of a rule
+        source = count_classes(tree, evidence.matrix, evidence.class_ids, evidence.weights)[notes.leaf_ids]
+        index = index_rows(tree, notes, evidence.matrix)
+        walked = run_count(tree, notes, deleted, index, evidence.class_ids, evidence.weights)
+        counts = np.where(widened[:, None], walked, source)
     return counts, source
 
 

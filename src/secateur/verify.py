@@ -24,7 +24,9 @@ __all__ = ["Verification", "verify_rules"]
 EXACT = ("none", "sibling", "subtree", "redundancy", "exact")
 WITHIN_TOLERANCE = ("mismatch", "layered")
 CERTIFIED = ("mismatch-certified",)
+BUDGETED = ("budgeted",)
 UNPROMISED = ("quinlan",)
+EXACT_FIRST = ("layered", "budgeted")
 EXACT_KINDS = ("no-foreign-leaf",)
 SHOWN_FAILURES = 5
 # Sums of weights may be taken in another order here than where they were counted.
@@ -115,13 +117,15 @@ class _Checker:
     def run(self) -> None:
         if not self._structure_holds():
             return
-        if self.method not in (*EXACT, *WITHIN_TOLERANCE, *CERTIFIED, *UNPROMISED):
+        if self.method not in (*EXACT, *WITHIN_TOLERANCE, *CERTIFIED, *BUDGETED, *UNPROMISED):
             self.failures.append(f"There is no check for the method {self.method!r}, so nothing of it is proved.")
-        if self.method in EXACT or self.method == "layered":
+        if self.method in EXACT or self.method in EXACT_FIRST:
             self._check_boxes()
         if self.method in CERTIFIED:
             self._check_certificate()
         self._check_rows()
+        if self.method in BUDGETED:
+            self._check_budget()
 
     def report(self, what: str, broken: list[str]) -> None:
         if not broken:
@@ -149,7 +153,7 @@ class _Checker:
         """No rule's box meets the box of a leaf of another class: every pair is looked at."""
         broken = []
         for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
-            # `layered` promises exactness of its first layer only; what its second layer deleted counts as kept here.
+            # Layered methods promise exactness of their first layer only; what the second deleted counts as kept here.
             gone = {reason["link_id"] for reason in rule["reasons"] if reason["kind"] in EXACT_KINDS}
             gone = set(rule["deleted_ids"]) if self.method in EXACT else gone & set(rule["deleted_ids"])
             other = self._foreign_leaf(leaf, [step for step in path if step[0] not in gone])
@@ -214,6 +218,42 @@ class _Checker:
             self.report(
                 f"{judged_rules}, and each is within {tolerance:g} of its leaf's reliability (recounted)", outside
             )
+
+    def _check_budget(self) -> None:
+        """Rows are covered, those whose rules agree get the tree's class, and few enough are in conflict."""
+        if self.matrix is None:
+            self.failures.append(
+                "The conflicts were not recounted: pass the training rows, verify(X, y), to prove them."
+            )
+            return
+        by_class = np.zeros((self.tree.n_classes, len(self.matrix)), dtype=bool)
+        answer = np.zeros(len(self.matrix), dtype=np.int64)
+        stated = 0.0
+        for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
+            kept = set(rule["kept_ids"])
+            class_id = self.tree.leaf_class[leaf]
+            by_class[class_id] |= self._training.satisfying([step for step in path if step[0] in kept])
+            answer[self._training.satisfying(path)] = class_id
+            stated += sum(reason["number"] for reason in rule["reasons"] if reason["kind"] == "within-budget")
+        alone = by_class[answer, np.arange(len(answer))]
+        self.report(
+            "every row is covered by a rule of the tree's class",
+            [] if alone.all() else [f"No rule of the tree's class covers row {np.flatnonzero(~alone)[0]}."],
+        )
+        budget = self.record["parameters"]["budget"]
+        share = float(self.weights[by_class.sum(axis=0) > 1].sum() / self.weights.sum())
+        self.report(
+            f"rules of different classes cover {share:.4g} of the rows (recounted), within the budget of {budget:g}",
+            []
+            if share <= budget + COUNT_TOLERANCE
+            else [f"Rules of different classes cover {share:.4g} of the rows, beyond the budget of {budget:g}."],
+        )
+        self.report(
+            "what the deletions are said to have cost adds up to that",
+            []
+            if abs(share - stated) <= COUNT_TOLERANCE
+            else [f"The deletions are said to have cost {stated:.4g} of the rows, but {share:.4g} are in conflict."],
+        )
 
     def _check_certificate(self) -> None:
         """M1-D: the listed domain, or the stated directions, certify each shortened rule."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import oracles
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
+import secateur.pool
 from secateur.errors import ParameterError
 from secateur.methods import METHODS, find_method
 from secateur.tree import Tree
@@ -69,6 +71,33 @@ def test_layered_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], to
 def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], alpha: float) -> None:
     rules = simplify(problem, "quinlan", alpha=alpha)
     assert deletions(rules) == oracles.delete_quinlan(*problem, alpha)
+
+
+@given(
+    problem=trees_with_rows(),
+    budget=st.sampled_from([0.0, 0.015, 0.1, 0.3, 0.5, 1.0]),
+    smoothing=st.sampled_from([0, 1, 10, 1000, 2.5]),
+    pool_rows=st.sampled_from([1, 10, 40]),
+)
+@settings(max_examples=300, deadline=None)
+def test_budgeted_equals_its_slow_version(
+    problem: tuple[Tree, Any, Any, Any], budget: float, smoothing: float, pool_rows: int
+) -> None:
+    tree, X, _, w = problem
+    with mock.patch.object(secateur.pool, "POOL_ROWS", pool_rows):
+        rules = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
+    assert deletions(rules) == oracles.delete_budgeted(tree, X, w, budget, smoothing, pool=pool_rows)
+    steps = oracles.budgeted_steps(tree, X, w, budget, smoothing, pool=pool_rows)
+    paid = {
+        (rule.leaf_id, link): (reason.after - reason.before, reason.number)
+        for rule in rules
+        for link, reason in rule.reasons.items()
+        if reason.kind == "within-budget"
+    }
+    expected = {(step.leaf, step.link): (float(step.mixed), float(step.real)) for step in steps}
+    assert paid.keys() == expected.keys()
+    for key, cost in paid.items():
+        assert cost == pytest.approx(expected[key], abs=1e-9)
 
 
 @given(data=st.data(), tree=strategies.trees())

@@ -120,8 +120,10 @@ def _write_rule(rules: RuleSet, index: int, *, words: bool) -> dict[str, Any]:
     span = rules.notes.entries(index)
     if not words:
         content["reasons"] = [
-            {"link_id": int(link), "kind": Why(int(code)).kind}
-            for link, code in zip(rules.notes.links[span], rules.deletions.why[span], strict=True)
+            {"link_id": int(link), "kind": Why(int(code)).kind, "number": float(number)}
+            for link, code, number in zip(
+                *(rules.notes.links[span], rules.deletions.why[span], rules.deletions.number[span]), strict=True
+            )
         ]
         return content
     content |= {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from secateur.errors import ParameterError
 from secateur.methods import (
+    budgeted,
     exact,
     layered,
     mismatch,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Deletions", "Method", "Problem", "Why", "find_method"]
 
 # From the strictest guarantee to none.
-_MODULES = (none, sibling, subtree, redundancy, exact, mismatch_certified, mismatch, layered, quinlan)
+_MODULES = (none, sibling, subtree, redundancy, exact, mismatch_certified, mismatch, layered, budgeted, quinlan)
 
 METHODS: Mapping[str, Method] = MappingProxyType({module.METHOD.name: module.METHOD for module in _MODULES})
 """All methods by name, from the strictest guarantee to none."""

@@ -43,6 +43,7 @@ class Why(IntEnum):
     RELIABILITY_STEP = 8  # before, after: reliability of the leaf and after this cumulative step
     CERTAINTY_KEPT = 9  # before, after: certainty factor; number: Fisher's p
     NOT_SIGNIFICANT = 10  # before, after: certainty factor; number: Fisher's p
+    WITHIN_BUDGET = 11  # before, after: share of rows in conflict; number: share of training rows it brought there
 
     UNTOUCHED = 100
     NOT_CERTIFIED = 101  # the witness search tells whether it separates or is merely out of the method's reach
@@ -54,6 +55,7 @@ class Why(IntEnum):
     DIRECTION_REFUTES = 107  # node: the link whose direction is not covered by the stated monotonicity
     SIGNIFICANT = 108  # before, after: certainty factor; number: Fisher's p
     NO_ROWS = 109
+    OVER_BUDGET = 110  # before, after: share of rows in conflict; number: share of training rows it would bring there
 
     @property
     def is_deletion(self) -> bool:

@@ -1,0 +1,179 @@
+"""Spend a budget of conflicting rows on deletions: sets up the arrays of the kernels and grows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur import budget_kernels
+from secateur.budget_kernels import HEAP_SIZE, MIXED_SPENT, Accounts, Rows
+from secateur.compiled import compile_module, make_box, make_indexed_rows, make_walkable
+from secateur.masks import pack_bits
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.masks import Masks
+    from secateur.pool import Pool
+    from secateur.tree import Tree
+
+__all__ = ["Spending", "spend_budget"]
+
+MAP_BYTES = 1 << 26  # of the bit maps of rows
+BLOCK_ROWS = 1 << 11  # the rows of smaller subtrees are looked at together
+COUNTED_PAIRS = 10**9  # pairs of a kept entry and a row up to which every kept entry is counted in full
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What was deleted and what it cost, as shares; one element for each entry.
+
+    Attributes
+    ----------
+    deleted : ndarray of bool
+        What was deleted before, and what the budget paid for.
+    before, after : ndarray of float64
+        Mixed share in conflict before and after the deletion; for a kept entry, the share in the end and what it would
+        be without it, or at least: dear entries of large trees are not counted in full.
+    real : ndarray of float64
+        Share of the training rows that the deletion brings, or would bring, into conflict.
+    """
+
+    deleted: NDArray[np.bool_]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    real: NDArray[np.float64]
+
+
+def spend_budget(
+    tree: Tree,
+    notes: Annotation,
+    pool: Pool,
+    deleted: NDArray[np.bool_],
+    is_open: NDArray[np.bool_],
+    budget: float,
+    kernels: ModuleType | None = None,
+) -> Spending:
+    """Delete further entries of the open rules, cheapest first, while the budget holds."""
+    module = compile_module(budget_kernels.__name__) if kernels is None else kernels
+    deleted = deleted.copy()
+    candidates = np.flatnonzero(~deleted & is_open[notes.rule])
+    tree_arrays = make_walkable(tree, notes), make_box(tree)
+    rows = _make_rows(tree, notes, pool)
+    accounts = _make_accounts(tree, candidates, len(notes.links), len(pool.mixed))
+    paths = notes.offsets, notes.links, notes.rule, notes.leaf_class
+    paid, paid_real, after = (np.zeros(len(notes.links), dtype=np.int64) for _ in range(3))
+    limits = np.array(pool.limits(budget))
+    while not module.spend(*tree_arrays, rows, accounts, *paths, deleted, limits, paid, paid_real, after):
+        accounts = _make_room(accounts)
+    if np.count_nonzero(~deleted) * len(pool.mixed) <= COUNTED_PAIRS:
+        module.count_kept(*tree_arrays, rows, accounts, *paths, deleted, is_open, pool.mixed_total)
+    spent = accounts.counters[MIXED_SPENT]
+    return Spending(
+        deleted=deleted,
+        before=np.where(deleted, after - paid, spent) / pool.mixed_total,
+        after=np.where(deleted, after, spent + accounts.cost) / pool.mixed_total,
+        real=np.where(deleted, paid_real, accounts.real_cost) / pool.real_total,
+    )
+
+
+def _make_rows(tree: Tree, notes: Annotation, pool: Pool) -> Rows:
+    indexed = make_indexed_rows(tree, pool.index, pool.class_ids, pool.mixed)
+    size = indexed.last - indexed.first
+    maps, map_of, is_flipped, n_beyond = _make_maps(tree, notes, pool)
+    is_block = tree.is_leaf | (size <= BLOCK_ROWS)
+    one_bit = np.append(np.uint64(1) << np.arange(64, dtype=np.uint64), np.uint64(0))
+    return Rows(
+        indexed=indexed,
+        is_block=is_block,
+        mixed=pool.mixed,
+        real=pool.real,
+        sibling=notes.sibling,
+        n_beyond=n_beyond,
+        maps=maps.ravel(),
+        map_of=map_of,
+        is_flipped=is_flipped,
+        foreign=pack_bits(pool.class_ids != np.arange(tree.n_classes)[:, None]).ravel(),
+        conflict=np.zeros(-(-len(pool.mixed) // 64), dtype=np.uint64),
+        near=np.zeros(int(size[is_block].max()) // 64 + 2, dtype=np.uint64),
+        one_bit=one_bit,
+        from_bit=~(one_bit - np.uint64(1))[:64],
+        last_watch=np.full(len(pool.mixed), -1, dtype=np.int64),
+    )
+
+
+def _make_maps(
+    tree: Tree, notes: Annotation, pool: Pool
+) -> tuple[Masks, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Bit maps of the rows up to some thresholds; for each link one that holds all its rows, and about how many.
+
+    Where a feature has more thresholds than there is memory for maps, every so many-th gets one. Features that may be
+    missing, and categories, get none: their rows are looked at one by one.
+    """
+    most = max(1, MAP_BYTES * 8 // (len(pool.mixed) * len(pool.index.columns)))
+    maps = [np.zeros((0, -(-len(pool.mixed) // 64)), dtype=np.uint64)]
+    map_of = np.full(tree.n_nodes, -1, dtype=np.int64)
+    n_beyond = np.full(tree.n_nodes, len(pool.mixed), dtype=np.int64)
+    filled = 0
+    for column, feature in enumerate(pool.index.columns):
+        if tree.categories[feature] is not None or tree.accepts_missing[feature]:
+            continue
+        values = pool.index.values[:, column].copy()  # side by side
+        nodes = np.flatnonzero(tree.feature == feature)
+        limits = np.unique(tree.upper[nodes])
+        mapped = limits[np.unique(np.linspace(0, len(limits) - 1, min(most, len(limits))).round().astype(np.int64))]
+        maps += [pack_bits(values <= limit)[None] for limit in mapped.astype(values.dtype)]
+        left, right = tree.children_left[nodes], tree.children_right[nodes]
+        map_of[left] = filled + np.searchsorted(mapped, tree.upper[nodes], side="left")
+        map_of[right] = filled + np.searchsorted(mapped, tree.upper[nodes], side="right") - 1
+        n_beyond[left] = np.searchsorted(np.sort(values), tree.upper[nodes], side="right")
+        n_beyond[right] = len(values) - n_beyond[left]
+        filled += len(mapped)
+    return np.concatenate(maps), map_of, ~notes.is_left, n_beyond
+
+
+def _make_accounts(tree: Tree, candidates: NDArray[np.int64], n_entries: int, n_rows: int) -> Accounts:
+    """All accounts at zero and to be settled; every candidate is in the heap, which is in order by entry."""
+    heap = np.zeros(n_entries, dtype=np.int64)
+    heap[: len(candidates)] = candidates
+    place = np.full(n_entries, -1, dtype=np.int64)
+    place[candidates] = np.arange(len(candidates))
+    counters = np.zeros(5, dtype=np.int64)
+    counters[HEAP_SIZE] = len(candidates)
+    levels = tree.depth + 2
+    width = make_box(tree).width
+    return Accounts(
+        cost=np.zeros(n_entries, dtype=np.int64),
+        real_cost=np.zeros(n_entries, dtype=np.int64),
+        further=np.zeros(n_entries, dtype=np.int64),
+        is_settled=np.zeros(n_entries, dtype=bool),
+        is_ranked=np.zeros(n_entries, dtype=bool),
+        version=np.zeros(n_entries, dtype=np.int32),
+        heap=heap,
+        place=place,
+        watch_entry=np.zeros(2 * n_rows, dtype=np.int64),
+        watch_version=np.zeros(2 * n_rows, dtype=np.int32),
+        watch_before=np.zeros(2 * n_rows, dtype=np.int64),
+        kept=np.zeros(levels, dtype=np.int64),
+        newly=np.zeros(n_rows, dtype=np.int64),
+        is_on_path=np.zeros(tree.n_nodes, dtype=bool),
+        went_left=np.zeros(levels, dtype=bool),
+        is_open=np.zeros(levels, dtype=bool),
+        inner_low=np.zeros(levels),
+        inner_high=np.zeros(levels),
+        inner_missing=np.zeros(levels, dtype=bool),
+        inner_words=np.zeros(levels * width, dtype=np.uint64),
+        counters=counters,
+    )
+
+
+def _make_room(accounts: Accounts) -> Accounts:
+    """Accounts with room for twice as many watches."""
+    size = 2 * len(accounts.watch_entry)
+    watches = ("watch_entry", "watch_version", "watch_before")
+    return accounts._replace(**{name: np.resize(getattr(accounts, name), size) for name in watches})

@@ -1,0 +1,62 @@
+"""`budgeted`: as many conditions as possible under a budget of conflicting rows.
+
+Starts from the exact deletions. Then, again and again, the condition goes whose deletion brings the least further share
+of rows into conflict (covered by rules of different classes), as long as the budget holds, both on the training rows
+and on the mixture of training rows and shuffled copies of :mod:`secateur.pool`. Every row stays covered by its own
+leaf's rule, so the rules can differ from the tree on conflicting rows only.
+
+Ties go to the condition whose deletion meets the fewest further leaves of another class, then to source order, then to
+the one nearest the root. Everything is whole-number arithmetic, so the result depends on neither threads nor platform.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secateur.budget import spend_budget
+from secateur.methods import exact
+from secateur.methods.contract import Deletions, Method, Problem, Why
+from secateur.pool import make_pool
+
+__all__ = ["METHOD"]
+
+
+def delete(problem: Problem) -> Deletions:
+    """Run the exact layer, then spend the budget."""
+    tree, notes, rows = problem.tree, problem.notes, problem.rows
+    result = exact.delete(problem)
+    if not len(notes.links):
+        return result
+    pool = make_pool(tree, notes, rows.matrix, rows.weights, problem.parameters["smoothing"])
+    weight = np.append(0, np.cumsum(pool.real))
+    is_open = weight[pool.index.last[notes.leaf_ids]] > weight[pool.index.first[notes.leaf_ids]]
+    spending = spend_budget(tree, notes, pool, result.deleted, is_open, problem.parameters["budget"])
+    judged = ~result.deleted
+    result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]
+    result.number[judged] = spending.real[judged]
+    result.keep(judged, Why.OVER_BUDGET)
+    result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
+    unsupported = judged & ~is_open[notes.rule]
+    result.keep(unsupported, Why.NO_ROWS)
+    for numbers in (result.before, result.after, result.number):
+        numbers[unsupported] = np.nan
+    return result
+
+
+METHOD = Method(
+    name="budgeted",
+    aliases=(),
+    summary="exact deletion, then whatever brings the fewest rows into conflict, within a budget",
+    preserves="the class on all but a budgeted share of rows",
+    guarantee=(
+        "Every row stays covered, and rules that cover a row and agree give the tree's answer. On the training rows "
+        "they disagree on at most {budget:.4g} of all (by weight), so the rest is predicted as the tree does. On other "
+        "rows the budget is an estimate, not a bound."
+    ),
+    source="secateur",
+    needs_rows=True,
+    is_exact=False,
+    witness=None,
+    parameters=("budget", "smoothing"),
+    delete=delete,
+)

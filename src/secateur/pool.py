@@ -1,0 +1,143 @@
+"""Rows on which a conflict is priced: the training rows, and shuffled copies that stand for rows not seen yet.
+
+A shuffled copy permutes every feature that the tree tests independently within each class *predicted by the tree*.
+``copies = ceil(4000 / n)`` of them are made of the ``n`` rows that count (those of positive weight). The generator is
+``numpy.random.RandomState(0)``, whose stream numpy keeps for ever; permutations are drawn copy by copy, class by class
+and feature by feature, in the tree's order of classes and columns.
+
+With weights, the rows of a class are first drawn in proportion to them (systematic resampling to as many rows as the
+class has), so that a column keeps its weighted distribution.
+
+Shares are whole numbers of a fixed unit, so that sums do not depend on their order: with equal weights and a whole
+``smoothing`` they are exact, else a row's share is rounded to a multiple of 2**-52.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.routing import apply_tree
+from secateur.row_index import RowIndex, index_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.tree import Tree
+
+__all__ = ["Pool", "make_pool"]
+
+POOL_ROWS = 4_000  # shuffled rows, at least
+FINEST = 2**52
+LARGEST = 2**62
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Rows in the order of the leaves that they reach, and what each is worth.
+
+    Attributes
+    ----------
+    index : RowIndex
+        The rows, in the order of the leaves that they reach.
+    class_ids : ndarray of int64, shape (n_rows,)
+        What the tree predicts.
+    mixed, real : ndarray of int64, shape (n_rows,)
+        A row's share of training rows and copies together, and of the training rows alone (0 for a copy), in units.
+    mixed_total, real_total : int
+        How many units make a whole.
+    """
+
+    index: RowIndex
+    class_ids: NDArray[np.int64]
+    mixed: NDArray[np.int64]
+    real: NDArray[np.int64]
+    mixed_total: int
+    real_total: int
+
+    def limits(self, budget: float) -> tuple[int, int]:
+        """The most units of each kind that a budget allows; the budget is the decimal number that was written."""
+        share = Fraction(str(budget))
+        return math.floor(share * self.mixed_total), math.floor(share * self.real_total)
+
+
+def make_pool(
+    tree: Tree, notes: Annotation, matrix: NDArray[Any], weights: NDArray[np.float64] | None, smoothing: float
+) -> Pool:
+    """Shuffle the rows, route them through the tree, and put them in the order of their leaves."""
+    counted = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights > 0)
+    weight = np.ones(len(counted)) if weights is None else weights[counted]
+    rows = matrix[counted]
+    predicted = tree.leaf_class[apply_tree(tree, rows)]
+    groups = [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
+    copies = math.ceil(POOL_ROWS / len(rows)) if smoothing > 0 else 0
+    # Only the tested columns differ from zero in a copy; the others are never looked at.
+    shuffled = np.zeros((copies * len(rows), matrix.shape[1]), dtype=matrix.dtype)
+    rng = np.random.RandomState(0)
+    filled = 0
+    for _ in range(copies):
+        for members in groups:
+            source = _draw(members, weight)
+            for column in np.unique(tree.feature[tree.feature >= 0]) if len(members) else ():
+                shuffled[filled : filled + len(members), column] = rows[source[rng.permutation(len(members))], column]
+            filled += len(members)
+    index = index_rows(tree, notes, np.concatenate([rows, shuffled]))
+    mixed, real, mixed_total, real_total = _price(weight, groups, copies, smoothing)
+    return Pool(
+        index=index,
+        class_ids=np.repeat(notes.leaf_class, (index.last - index.first)[notes.leaf_ids]),
+        mixed=mixed[index.order],
+        real=real[index.order],
+        mixed_total=mixed_total,
+        real_total=real_total,
+    )
+
+
+def _draw(members: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    """As many rows as there are members, each as often as its weight says."""
+    share = weight[members]
+    if len(members) == 0 or share.min() == share.max():
+        return members
+    reached = np.cumsum(share)
+    middles = (np.arange(len(members)) + 0.5) * (reached[-1] / len(members))
+    drawn: NDArray[np.int64] = members[np.minimum(np.searchsorted(reached, middles, side="right"), len(members) - 1)]
+    return drawn
+
+
+def _price(
+    weight: NDArray[np.float64], groups: list[NDArray[np.int64]], copies: int, smoothing: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
+    """Mixed and real units of the training rows and, behind them, the copies; and how many units make a whole."""
+    n = len(weight)
+    is_even = bool(weight.min() == weight.max())
+    no_part = np.zeros(copies * n, dtype=np.int64)
+    if is_even:
+        real, real_total = np.concatenate([np.ones(n, dtype=np.int64), no_part]), n
+    else:
+        real = np.concatenate([_round(weight / weight.sum()), no_part])
+        real_total = int(real.sum())
+    if copies == 0:
+        return real, real, real_total, real_total
+    whole = (n + int(smoothing)) * copies * n
+    if is_even and smoothing == int(smoothing) and whole < LARGEST:
+        mixed = np.concatenate([np.full(n, copies * n), np.full(copies * n, int(smoothing))])
+        return mixed, real, whole, real_total
+    total = weight.sum()
+    trained = (weight / total) * (n / (n + smoothing))
+    shares = [
+        np.full(len(members), (np.cumsum(weight[members])[-1] / total) / (copies * len(members)))
+        for members in groups
+        if len(members)
+    ]
+    copied = np.tile(np.concatenate(shares) * (smoothing / (n + smoothing)), copies)
+    mixed = _round(np.concatenate([trained, copied]))
+    return mixed, real, int(mixed.sum()), real_total
+
+
+def _round(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(shares * FINEST).astype(np.int64)
