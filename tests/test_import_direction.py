@@ -37,7 +37,7 @@ LAYERS = [
     ["audit", "explain", "verify", "export"],
     ["adapters"],
     ["simplification"],
-    ["diagnosis"],
+    ["diagnosis", "tuning"],
     ["local_search_kernels"],
     ["local_search"],
     ["secateur"],

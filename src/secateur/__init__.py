@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from secateur.simplification import simplify
     from secateur.tree import Tree, check_tree
     from secateur.tree_builder import TreeBuilder
+    from secateur.tuning import Selection, SelectionPoint, select_budget, select_tolerance
     from secateur.verify import Verification
 
 __all__ = [
@@ -48,6 +49,8 @@ __all__ = [
     "Rule",
     "RuleSet",
     "SecateurError",
+    "Selection",
+    "SelectionPoint",
     "Tree",
     "TreeBuilder",
     "UnsupportedModelError",
@@ -56,6 +59,8 @@ __all__ = [
     "datasets",
     "diagnose",
     "from_model",
+    "select_budget",
+    "select_tolerance",
     "simplify",
 ]
 
@@ -76,6 +81,8 @@ _HOME = {
     "Rule": "rule",
     "RuleSet": "rules",
     "SecateurError": "errors",
+    "Selection": "tuning",
+    "SelectionPoint": "tuning",
     "Tree": "tree",
     "TreeBuilder": "tree_builder",
     "UnsupportedModelError": "errors",
@@ -83,6 +90,8 @@ _HOME = {
     "check_tree": "tree",
     "diagnose": "diagnosis",
     "from_model": "adapters",
+    "select_budget": "tuning",
+    "select_tolerance": "tuning",
     "simplify": "simplification",
 }
 

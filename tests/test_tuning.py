@@ -1,0 +1,147 @@
+"""Picking a knob by cross-validation: the curve is what folds give, the pick follows its rule, and errors are kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur import InputError, ParameterError
+
+GRID = (0.0, 0.02, 0.1)
+
+
+@pytest.fixture(scope="module")
+def problem() -> tuple[Any, Any, Any]:
+    X, y = load_breast_cancer(return_X_y=True)
+    return DecisionTreeClassifier(max_depth=4, random_state=0), X, y
+
+
+def audit_by_hand(problem: tuple[Any, Any, Any], folds: Any, weights: Any = None, **settings: Any) -> list[Any]:
+    """The audits of one value of the knob, fold after fold."""
+    model, X, y = problem
+    found = []
+    for train, test in folds:
+        inner = None if weights is None else weights[train]
+        outer = None if weights is None else weights[test]
+        tree = clone(model).fit(X[train], y[train], sample_weight=inner)
+        rules = secateur.simplify(tree, X[train], y[train], sample_weight=inner, **settings)
+        found.append(rules.audit(X[test], y[test], sample_weight=outer))
+    return found
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_curve_of_a_budget_is_the_mean_over_folds_of_audits_on_rows_left_out(
+    problem: tuple[Any, Any, Any], weighted: bool
+) -> None:
+    model, X, y = problem
+    weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
+    selection = secateur.select_budget(model, X, y, grid=GRID, cv=3, sample_weight=weights, progress=False)
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    for point, budget in zip(selection.curve, GRID, strict=True):
+        audits = audit_by_hand(problem, folds, weights, method="budgeted", budget=budget)
+        assert point.value == budget
+        assert point.removed == pytest.approx(np.mean([audit.removed for audit in audits]))
+        assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))
+        assert point.delta_accuracy == pytest.approx(np.mean([audit.delta_accuracy for audit in audits]))
+        assert point.macro_dev == pytest.approx(np.mean([audit.macro_dev for audit in audits]))
+        assert point.conflict_sd == pytest.approx(np.std([audit.conflict for audit in audits]))
+
+
+@pytest.mark.parametrize("method", ["layered", "mismatch"])
+def test_the_curve_of_a_tolerance_is_that_of_the_method(problem: tuple[Any, Any, Any], method: str) -> None:
+    folds = list(KFold(3).split(problem[1]))
+    selection = secateur.select_tolerance(*problem, method=method, grid=GRID, cv=KFold(3), progress=False)
+    for point, tolerance in zip(selection.curve, GRID, strict=True):
+        audits = audit_by_hand(problem, folds, method=method, tolerance=tolerance)
+        assert point.removed == pytest.approx(np.mean([audit.removed for audit in audits]))
+        assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))
+
+
+def test_the_pick_deletes_most_among_what_is_allowed(problem: tuple[Any, Any, Any]) -> None:
+    for ceiling in (0.005, 0.01, 0.02, 0.05, 1.0):
+        selection = secateur.select_budget(
+            *problem,
+            max_conflict=ceiling,
+            min_accuracy_change=-1,
+            cv=3,
+            progress=False,
+            grid=(0, 0.01, 0.02, 0.04, 0.5),
+        )
+        allowed = [point for point in selection.curve if point.conflict <= 100 * ceiling]
+        assert [point.is_allowed for point in selection.curve] == [point in allowed for point in selection.curve]
+        best = max(point.removed for point in allowed)
+        assert selection.value == min(point.value for point in allowed if point.removed == best)
+
+
+def test_where_nothing_is_allowed_the_smallest_is_picked_with_a_warning(problem: tuple[Any, Any, Any]) -> None:
+    with pytest.warns(UserWarning, match="No budget of the grid keeps the mean conflict"):
+        selection = secateur.select_budget(
+            *problem, max_conflict=0.0, grid=(0.1, 0.2), cv=3, min_accuracy_change=1, progress=False
+        )
+    assert selection.value == 0.1
+
+
+def test_frames_arrays_jobs_and_fitted_models_give_the_same_selection() -> None:
+    data = load_wine(as_frame=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0)
+    wanted = secateur.select_budget(model, data.data.to_numpy(), data.target, grid=GRID, cv=3, progress=False)
+    fitted = clone(model).fit(data.data, data.target)
+    for X in (data.data, pl.from_pandas(data.data)):
+        assert secateur.select_budget(fitted, X, data.target, grid=GRID, cv=3, progress=False).curve == wanted.curve
+    assert secateur.select_budget(model, data.data, data.target, grid=GRID, cv=3, n_jobs=2).curve == wanted.curve
+
+
+def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any, Any]) -> None:
+    selection = secateur.select_tolerance(*problem, grid=GRID, cv=3, progress=False, min_accuracy_change=-1)
+    frame = selection.to_frame("pandas")
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["value"].tolist() == list(GRID)
+    assert frame["removed"].tolist() == [point.removed for point in selection.curve]
+    assert f"tolerance = {selection.value:g} for layered" in str(selection)
+    assert "← picked" in str(selection)
+    axes = selection.plot()
+    assert axes.lines[0].get_xdata().tolist() == [point.conflict for point in selection.curve]
+    assert axes.lines[0].get_ydata().tolist() == [point.removed for point in selection.curve]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"grid": ()}, "The grid is empty"),
+        ({"grid": (0.1, 0.05)}, "in increasing order without repeats"),
+        ({"grid": (0.1, 0.1)}, "in increasing order without repeats"),
+        ({"grid": (0.1, 1.5)}, "every budget of the grid as a number from 0 to 1, found 1.5"),
+        ({"grid": "0.1"}, "grid as a list of numbers"),
+        ({"max_conflict": -0.1}, "max_conflict as a number from 0 to 1"),
+        ({"min_accuracy_change": "x"}, "min_accuracy_change as a number from -1 to 1"),
+        ({"cv": 1}, "cv as a number of folds from 2 on"),
+        ({"cv": True}, "cv as a number of folds from 2 on"),
+        ({"cv": 300}, "Expected at least 300 rows of every class for 300 folds, found 212 of class 0"),
+        ({"smoothing": -1}, "smoothing as a number that is not negative"),
+    ],
+)
+def test_bad_settings_are_refused_in_a_sentence(
+    problem: tuple[Any, Any, Any], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((ParameterError, InputError), match=message):
+        secateur.select_budget(*problem, progress=False, **settings)
+
+
+def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    tree = secateur.from_model(clone(model).fit(X, y))
+    with pytest.raises(InputError, match="fits the model anew in every fold, which a Tree cannot"):
+        secateur.select_budget(tree, X, y)
+    with pytest.raises(ParameterError, match="can be selected for 'layered' and 'mismatch', found 'exact'"):
+        secateur.select_tolerance(model, X, y, method="exact")
+    with pytest.raises(InputError, match="one label for each of the 569 rows"):
+        secateur.select_budget(model, X, y[:-1])
