@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all bench-optimal picture oldest pyxai clean
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all reproduce-beyond bench-optimal bench-unpruned picture oldest pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,12 +41,19 @@ bench: .venv/.dev  ## Check the answers, then time them
 
 bench-quick: .venv/.dev  ## The benchmarks on small data, in seconds
 	$(BIN)/python -m benchmarks.run --quick
+	$(BIN)/python -m benchmarks.unpruned --quick
 
 reproduce: .venv/.package  ## Recompute the paper's deterministic table and compare every cell
 	$(BIN)/secateur reproduce deterministic
 
 reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resumes in ./reproduction)
 	$(BIN)/secateur reproduce all
+
+reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (half an hour; resumes in ./reproduction)
+	$(BIN)/secateur reproduce beyond
+
+bench-unpruned: .venv/.dev  ## exact and budgeted on unpruned trees, against fit (minutes)
+	$(BIN)/python -m benchmarks.unpruned
 
 bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
 	$(BIN)/python -m benchmarks.optimal

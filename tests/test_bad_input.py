@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -231,9 +232,22 @@ PARAMETERS: dict[str, Mistake] = {
             ParameterError,
             f"Expected {name} as a number from 0 to 1, found {value!r}",
         )
-        for name in ("tolerance", "alpha")
+        for name in ("tolerance", "alpha", "budget")
         for value in (-0.01, 1.01, 5, math.nan, math.inf, "small", None, True)
     },
+    **{
+        f"smoothing {value!r}": (
+            lambda value=value: simplify(MODEL, X, Y, method="budgeted", smoothing=value),
+            ParameterError,
+            f"Expected smoothing as a number that is not negative, found {value!r}",
+        )
+        for value in (-1, -0.001, math.inf, math.nan, "1000", None, True)
+    },
+    "a budget without rows": (
+        lambda: simplify(MODEL, method="budgeted"),
+        InputError,
+        "The method 'budgeted' judges deletions by training rows: pass X and y",
+    ),
     "a tolerance for diagnose": (
         lambda: secateur.diagnose(MODEL, X, Y, tolerance=2),
         ParameterError,
@@ -394,6 +408,14 @@ FILES: dict[str, Mistake] = {
         lambda: RuleSet.from_json(tree_json()),
         FormatError,
         "Expected a JSON object with format 'secateur-rules', found 'secateur-tree'",
+    ),
+    "an exact method asked of a broken tree": (
+        lambda: simplify(
+            replace(secateur.from_model(MODEL), children_left=np.zeros(MODEL.tree_.node_count, dtype=np.int64)),
+            method="exact",
+        ),
+        InvalidTreeError,
+        "Not a valid tree",
     ),
     "a tree that is broken by hand": (
         lambda: secateur.check_tree(

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
+from unittest import mock
 
 import numpy as np
+import oracles
 import pytest
 import strategies
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from secateur import compiled
+from secateur import budget_kernels, compiled, pool
 from secateur.annotation import annotate
+from secateur.budget import spend_budget
+from secateur.coverage import count_rules
+from secateur.row_index import index_rows
+from secateur.rows import check_rows
 from secateur.tree import Tree
 
 
@@ -33,6 +41,68 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
         plain = compiled.run_witnesses(tree, notes, deleted, by_feature=by_feature)
         witness = np.full(len(notes.links), -1, dtype=np.int64)
         assert np.array_equal(plain, run_compiled("find_witnesses", tree, notes, deleted.copy(), by_feature, witness))
+
+
+@given(
+    problem=strategies.trees(max_leaves=8).flatmap(
+        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=False, max_rows=20))
+    ),
+    budget=st.sampled_from([0.0, 0.1, 0.5]),
+)
+@settings(max_examples=40, deadline=None)
+def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+    tree, (X, _, _) = problem
+    notes = annotate(tree)
+    if not len(notes.links):
+        return
+    with mock.patch.object(pool, "POOL_ROWS", 20):
+        rows = pool.make_pool(tree, notes, check_rows(tree, X), None, 10)
+    deleted = compiled.run_deletion("delete_links", tree, notes)
+    arguments = (tree, notes, rows, deleted, np.ones(notes.n_rules, dtype=bool), budget)
+    plain = spend_budget(*arguments, kernels=budget_kernels)
+    quick = spend_budget(*arguments)
+    for name in ("deleted", "before", "after", "real"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(quick, name))
+
+
+@given(
+    problem=strategies.trees(max_leaves=16).flatmap(
+        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=30))
+    ),
+    data=st.data(),
+)
+@settings(max_examples=80, deadline=None)
+def test_rows_counted_by_walking_the_tree_are_those_counted_by_masks(
+    problem: tuple[Tree, tuple[Any, Any, Any]], data: st.DataObject
+) -> None:
+    tree, (X, y, w) = problem
+    notes = annotate(tree)
+    matrix, weights = check_rows(tree, X), np.array(w)
+    size = len(notes.links)
+    deleted = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
+    index = index_rows(tree, notes, matrix)
+    for weight in (None, weights):
+        by_masks = count_rules(tree, notes, deleted, matrix, y, weight)
+        plain = compiled.run_count(tree, notes, deleted, index, y, weight)
+        with mock.patch.object(compiled, "SMALL_TREE_ENTRIES", -1):
+            quick = compiled.run_count(tree, notes, deleted, index, y, weight)
+        np.testing.assert_array_equal(plain, quick)
+        np.testing.assert_allclose(plain, by_masks, rtol=1e-12)
+
+
+@given(
+    problem=strategies.trees(max_leaves=16).flatmap(
+        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=False, max_rows=30))
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_every_node_has_the_run_of_rows_that_pass_it(problem: tuple[Tree, tuple[Any, Any, Any]]) -> None:
+    tree, (X, _, _) = problem
+    notes = annotate(tree)
+    index = index_rows(tree, notes, check_rows(tree, X))
+    for node in range(tree.n_nodes):
+        passing = [row for row in range(len(X)) if node in (0, *oracles.path(tree, oracles.walk(tree, X[row])))]
+        assert sorted(index.order[index.first[node] : index.last[node]].tolist()) == passing
 
 
 def test_many_categories_need_several_words() -> None:

@@ -129,8 +129,10 @@ def _make_maps(
         mapped = limits[np.unique(np.linspace(0, len(limits) - 1, min(most, len(limits))).round().astype(np.int64))]
         maps += [pack_bits(values <= limit)[None] for limit in mapped.astype(values.dtype)]
         left, right = tree.children_left[nodes], tree.children_right[nodes]
-        map_of[left] = filled + np.searchsorted(mapped, tree.upper[nodes], side="left")
-        map_of[right] = filled + np.searchsorted(mapped, tree.upper[nodes], side="right") - 1
+        above = np.searchsorted(mapped, tree.upper[nodes], side="left")
+        below = np.searchsorted(mapped, tree.upper[nodes], side="right") - 1
+        map_of[left] = np.where(above < len(mapped), filled + above, -1)
+        map_of[right] = np.where(below >= 0, filled + below, -1)
         n_beyond[left] = np.searchsorted(np.sort(values), tree.upper[nodes], side="right")
         n_beyond[right] = len(values) - n_beyond[left]
         filled += len(mapped)

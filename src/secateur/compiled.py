@@ -117,6 +117,9 @@ def make_indexed_rows(tree: Tree, index: RowIndex, class_ids: NDArray[np.int64],
         weights=weights,
         table_start=table_start,
         table=table,
+        kept=np.zeros(tree.depth + 1, dtype=np.int64),
+        kept_column=np.zeros(tree.depth + 1, dtype=np.int64),
+        kept_limit=np.zeros(tree.depth + 1),
     )
 
 
@@ -166,8 +169,9 @@ def compile_module(name: str) -> ModuleType:
     for function in getattr(module, "BORROWED", ()):  # from another module of kernels
         setattr(module, function.__name__, getattr(compile_module(function.__module__), function.__name__))
     for function in module.KERNELS:  # callees first, so that callers find them compiled
-        # numba's own inlining would multiply the time to compile; LLVM inlines what is worth it.
-        setattr(module, function.__name__, numba.njit(cache=True, nogil=True)(function))
+        # Inlining everything would multiply the time to compile; LLVM inlines what is small.
+        inline = "always" if function in getattr(module, "INLINED", ()) else "never"
+        setattr(module, function.__name__, numba.njit(cache=True, nogil=True, inline=inline)(function))
     return module
 
 

@@ -25,6 +25,8 @@ __all__ = [
     "find_witnesses",
 ]
 
+NO_CLASS = -2  # -1 marks a node whose leaves differ
+
 
 class Walkable(NamedTuple):
     """The arrays of a tree that a walk reads; lists do as well as arrays."""
@@ -77,6 +79,9 @@ class IndexedRows(NamedTuple):
     weights: Any
     table_start: Any  # first element of a categorical split in table; -1 elsewhere
     table: Any  # whether a category code goes left
+    kept: Any  # room for a rule's kept links, their columns and their limits
+    kept_column: Any
+    kept_limit: Any
 
 
 def cut_low(low, limit, to_left):  # type: ignore[no-untyped-def]
@@ -154,9 +159,9 @@ def find_leaf(walk, box, node, n_forks, class_id):  # type: ignore[no-untyped-de
     """The next leaf, from left to right, that meets the box and predicts another class; also the number of open forks.
 
     The walk starts at a node or, when that is -1, goes on from the last fork; the leaf is -1 when there is no other.
-    Subtrees whose leaves all have the class are skipped; -1 skips none. The box is narrowed on the way down, so splits
-    that contradict the path above them are seen for what they are. Where the box meets one side of a split only, it
-    lies in that side already; so only nodes where the walk forks change the box and are remembered.
+    Subtrees whose leaves all have the class are skipped; NO_CLASS skips none. The box is narrowed on the way down, so
+    splits that contradict the path above them are seen for what they are. Where the box meets one side of a split only,
+    it lies in that side already; so only nodes where the walk forks change the box and are remembered.
     """
     children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
     missing_left, homogeneous = walk.missing_left, walk.homogeneous
@@ -390,15 +395,11 @@ def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  #
     The tree is an index of the rows: a walk with the rule's box finds the leaves that it meets, and only their rows are
     looked at, and of the conditions only those below the deleted one nearest the root.
     """
-    feature, upper, missing_left, parent, is_left = (
-        walk.feature,
-        walk.upper,
-        walk.missing_left,
-        walk.parent,
-        walk.is_left,
-    )
+    feature, upper, missing_left = walk.feature, walk.upper, walk.missing_left
+    parent, is_left = walk.parent, walk.is_left
     values, n_columns, column_of, first, last = rows.values, rows.n_columns, rows.column_of, rows.first, rows.last
     class_ids, weights, table_start, table = rows.class_ids, rows.weights, rows.table_start, rows.table
+    kept, kept_column, kept_limit = rows.kept, rows.kept_column, rows.kept_limit
     n_classes = len(counts) // len(leaf_class)
     for rule in range(len(leaf_class)):
         begin, end = offsets[rule], offsets[rule + 1]
@@ -407,26 +408,39 @@ def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  #
             top += 1
         if top == end:
             continue
+        n_kept = 0
         for entry in range(begin, end):
             if not deleted[entry]:
-                narrow(walk, box, parent[links[entry]], is_left[links[entry]])
-        leaf, n_forks = -1, 0
-        if is_possible(walk, box, links, begin, end):
-            leaf, n_forks = find_leaf(walk, box, parent[links[top]], 0, -1)
-        while leaf >= 0:
-            for row in range(first[leaf], last[leaf]):
+                node = parent[links[entry]]
+                narrow(walk, box, node, is_left[links[entry]])
+                if entry > top:
+                    kept[n_kept], kept_limit[n_kept] = links[entry], upper[node]
+                    kept_column[n_kept] = column_of[feature[node]]
+                    n_kept += 1
+        node, n_forks = parent[links[top]], 0
+        if not is_possible(walk, box, links, begin, end):
+            node = -1
+        while node >= 0 or n_forks > 0:
+            leaf, n_forks = find_leaf(walk, box, node, n_forks, NO_CLASS)
+            node = -1
+            for row in range(first[leaf], last[leaf] if leaf >= 0 else 0):
                 is_covered = True
-                entry = top + 1
-                while is_covered and entry < end:
-                    if not deleted[entry]:
-                        node = parent[links[entry]]
-                        value = values[row * n_columns + column_of[feature[node]]]
-                        side = goes_left(value, upper[node], missing_left[node], table_start[node], table)
-                        is_covered = side == is_left[links[entry]]
-                    entry += 1
+                k = 0
+                while is_covered and k < n_kept:
+                    link = kept[k]
+                    value = values[row * n_columns + kept_column[k]]
+                    # NaN is on neither side of a limit, and the limit of a categorical split is NaN.
+                    if value <= kept_limit[k]:
+                        is_covered = is_left[link]
+                    elif value > kept_limit[k]:
+                        is_covered = not is_left[link]
+                    else:
+                        split = parent[link]
+                        side = goes_left(value, upper[split], missing_left[split], table_start[split], table)
+                        is_covered = side == is_left[link]
+                    k += 1
                 if is_covered:
                     counts[rule * n_classes + class_ids[row]] += weights[row]
-            leaf, n_forks = find_leaf(walk, box, -1, n_forks, -1)
         for entry in range(begin, end):
             open_feature(walk, box, feature[parent[links[entry]]])
 
@@ -449,3 +463,6 @@ KERNELS = (
     goes_left,
     count_rows,
 )
+
+INLINED = (find_leaf,)
+"""Kernels that are compiled into their callers: a call would cost as much as the few steps of a walk."""

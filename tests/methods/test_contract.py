@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
+import secateur.budget
 import secateur.pool
 from secateur.errors import ParameterError
 from secateur.methods import METHODS, find_method
@@ -78,13 +79,24 @@ def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], al
     budget=st.sampled_from([0.0, 0.015, 0.1, 0.3, 0.5, 1.0]),
     smoothing=st.sampled_from([0, 1, 10, 1000, 2.5]),
     pool_rows=st.sampled_from([1, 10, 40]),
+    block_rows=st.sampled_from([1, 20, 2048]),
+    map_bytes=st.sampled_from([1, 20, 2**26]),
 )
 @settings(max_examples=300, deadline=None)
 def test_budgeted_equals_its_slow_version(
-    problem: tuple[Tree, Any, Any, Any], budget: float, smoothing: float, pool_rows: int
+    problem: tuple[Tree, Any, Any, Any],
+    budget: float,
+    smoothing: float,
+    pool_rows: int,
+    block_rows: int,
+    map_bytes: int,
 ) -> None:
     tree, X, _, w = problem
-    with mock.patch.object(secateur.pool, "POOL_ROWS", pool_rows):
+    with (
+        mock.patch.object(secateur.pool, "POOL_ROWS", pool_rows),
+        mock.patch.object(secateur.budget, "BLOCK_ROWS", block_rows),
+        mock.patch.object(secateur.budget, "MAP_BYTES", map_bytes),
+    ):
         rules = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
     assert deletions(rules) == oracles.delete_budgeted(tree, X, w, budget, smoothing, pool=pool_rows)
     steps = oracles.budgeted_steps(tree, X, w, budget, smoothing, pool=pool_rows)

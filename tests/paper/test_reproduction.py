@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import sklearn
+from stored_results import skip_if_older
 from typer.testing import CliRunner
 
 import secateur
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.paper import exhibits, experiment, protocol, report, runtime, store, summary, tolerances
-from secateur.paper.protocol import ARMS, METRICS, TOLERANCES, find_arm, run_split
+from secateur.paper.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, find_arm, run_split
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,18 +55,11 @@ def stored_table(arm: str) -> list[dict[str, Any]]:
     return [{k: v if k in words else float(v) for k, v in row.items()} for row in rows]
 
 
-def is_older(version: str, than: str) -> bool:
-    return [int(part) for part in version.split(".")[:2]] < [int(part) for part in than.split(".")[:2]]
-
-
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
 @pytest.mark.parametrize("dataset", protocol.DATASETS)
 def test_a_split_gives_the_stored_result(arm: str, dataset: str, data_dir: str) -> None:
     """Any drift in a tree, a method or a metric shows here; a newer scikit-learn that gives other trees does, too."""
-    if is_older(sklearn.__version__, stored()["scikit-learn"]):
-        pytest.skip(
-            f"results were stored with scikit-learn {stored()['scikit-learn']}; older ones break ties otherwise"
-        )
+    skip_if_older(stored()["scikit-learn"])
     number = {"adult": 0, "EEG": 1, "spambase": 2}.get(dataset, 3)
     found = run_split(ARMS[arm], load(dataset, data_dir), number)
     (wanted,) = [s for s in stored_splits(arm) if (s["dataset"], s["split"]) == (dataset, number)]
@@ -114,18 +107,14 @@ def test_the_stored_tables_have_the_papers_columns_and_more() -> None:
         assert len(stored_table(arm)) == 32
 
 
-def test_a_finished_split_is_reused_and_a_damaged_one_is_run_again(
-    data_dir: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_split_is_reused_and_a_damaged_one_is_run_again(data_dir: str, tmp_path: Path) -> None:
     ran: list[int] = []
-    real = experiment.run_split
 
     def count(arm: Any, data: Any, split: int) -> dict[str, Any]:
         ran.append(split)
-        return real(arm, data, split)
+        return run_split(arm, data, split)
 
-    monkeypatch.setattr(experiment, "run_split", count)
-    go = {"n_jobs": 1, "data_dir": data_dir, "progress": lambda name: None}
+    go = {"n_jobs": 1, "data_dir": data_dir, "progress": lambda name: None, "study": Study("splits", count)}
     first = experiment.run_arm(ARMS["cart"], ["backache"], 3, tmp_path, **go)
     assert ran == [0, 1, 2]
     (tmp_path / "splits" / "cart" / "backache" / "01.json").write_text('{"half')
@@ -136,14 +125,19 @@ def test_a_finished_split_is_reused_and_a_damaged_one_is_run_again(
 
 
 def test_results_of_another_version_or_split_are_not_reused(data_dir: str, tmp_path: Path) -> None:
-    result = run_split(ARMS["cart"], load("backache", data_dir), 0)
-    store.save_split(tmp_path, ARMS["cart"], result)
-    assert store.load_split(tmp_path, ARMS["cart"], "backache", 0) == result
+    measured = run_split(ARMS["cart"], load("backache", data_dir), 0)
+    where = (tmp_path, PAPER, ARMS["cart"], "backache")
+    result = store.save_split(*where, 0, measured)
+    assert store.load_split(*where, 0) == result
+    assert measured.items() <= result.items()
     place = tmp_path / "splits" / "cart" / "backache"
     (place / "01.json").write_text((place / "00.json").read_text())
-    assert store.load_split(tmp_path, ARMS["cart"], "backache", 1) is None
-    store.save_split(tmp_path, ARMS["cart"], {**result, "scikit-learn": "0.0"})
-    assert store.load_split(tmp_path, ARMS["cart"], "backache", 0) is None
+    assert store.load_split(*where, 1) is None
+    store.save_split(*where, 0, {**measured, "scikit-learn": "0.0"})
+    assert store.load_split(*where, 0) is None
+    store.save_split(*where, 0, measured)
+    other = replace(PAPER, settings={"budgets": [0.01]})
+    assert store.load_split(tmp_path, other, ARMS["cart"], "backache", 0) is None
 
 
 def test_saved_trees_stand_in_for_fitted_ones(data_dir: str, tmp_path: Path) -> None:
@@ -158,10 +152,10 @@ def test_saved_trees_stand_in_for_fitted_ones(data_dir: str, tmp_path: Path) -> 
     arm = find_arm("optimal", str(tmp_path))
     result = run_split(arm, data, 0)
     assert result["rows"] == run_split(ARMS["cart"], data, 0)["rows"]
-    store.save_split(tmp_path, arm, result)
-    assert store.load_split(tmp_path, arm, "backache", 0) == result
+    stored_result = store.save_split(tmp_path, PAPER, arm, "backache", 0, result)
+    assert store.load_split(tmp_path, PAPER, arm, "backache", 0) == stored_result
     path.write_text(replace(tree, feature_names=tree.feature_names[::-1]).to_json())
-    assert store.load_split(tmp_path, arm, "backache", 0) is None  # another tree, another result
+    assert store.load_split(tmp_path, PAPER, arm, "backache", 0) is None  # another tree, another result
     with pytest.raises(secateur.InputError, match=r"0\.json tests other columns than backache"):
         run_split(arm, data, 0)
     path.write_text(replace(tree, classes=np.array(["no", "yes"]), class_names=("no", "yes")).to_json())

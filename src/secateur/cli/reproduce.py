@@ -32,6 +32,7 @@ class Experiment(StrEnum):
     optimal = "optimal"
     runtime = "runtime"
     exhibits = "exhibits"
+    beyond = "beyond"
     all = "all"
 
 
@@ -52,13 +53,15 @@ def command(
 ) -> None:
     """Run experiments of the paper again and print their numbers beside ours.
 
+    `all` are those of the paper; `beyond` measures every method and knob of secateur on its data sets.
+
     A run that was stopped goes on where it was: finished splits are kept in the output directory.
     """
     chosen = _check_datasets(datasets)
     # The deterministic tables take a second and are read on the screen: files only where they were asked for.
     only_tables = experiment is Experiment.deterministic and output is None
     place = Path("reproduction") if output is None else output
-    wanted = set(Experiment) if experiment is Experiment.all else {experiment}
+    wanted = set(Experiment) - {Experiment.beyond} if experiment is Experiment.all else {experiment}
     code = 0
     pages: list[Page] = []
     if Experiment.deterministic in wanted:
@@ -73,6 +76,8 @@ def command(
         pages.append(_runtime(place, quiet))
     if Experiment.exhibits in wanted:
         pages.append(_exhibits(place))
+    if Experiment.beyond in wanted:
+        pages += _beyond(chosen, splits, jobs, place, data_dir, iai_dir, quiet)
     if pages:
         _write_report(pages, place / f"report_{experiment.value}.md", quiet)
     raise typer.Exit(code)
@@ -118,6 +123,38 @@ def _run(
     return results
 
 
+def _beyond(
+    chosen: tuple[str, ...],
+    splits: int,
+    jobs: int,
+    output: Path,
+    data_dir: str | None,
+    iai_dir: str | None,
+    quiet: bool,
+) -> list[Page]:
+    from secateur.paper.beyond import BEYOND, beyond_page, draw_fronts, find_fronts, summarize_beyond
+    from secateur.paper.experiment import run_arm
+    from secateur.paper.protocol import find_arm
+    from secateur.paper.store import write_whole
+    from secateur.paper.summary import to_csv
+
+    _require_matplotlib("Beyond the paper")
+    pages = []
+    for name in ("cart", "optimal"):
+        arm = find_arm(name, iai_dir if name == "optimal" else None)
+        with _progress(f"beyond, {name} arm", len(chosen) * splits, quiet) as advance:
+            results = run_arm(
+                *(arm, chosen, splits, output), n_jobs=jobs, data_dir=data_dir, progress=advance, study=BEYOND
+            )
+        table = summarize_beyond(results)
+        points = find_fronts(table)
+        write_whole(output / f"beyond_{name}_by_dataset.csv", to_csv(table))
+        write_whole(output / f"beyond_{name}.json", json.dumps([vars(point) for point in points], indent=1))
+        draw_fronts(arm, points, output)
+        pages.append(beyond_page(arm, points))
+    return pages
+
+
 def _finish_arms(finished: dict[str, list[dict[str, Any]]], output: Path, pages: list[Page]) -> None:
     from secateur.paper.report import tolerance_page
     from secateur.paper.store import write_whole
@@ -133,8 +170,7 @@ def _runtime(output: Path, quiet: bool) -> Page:
     from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, draw_runtime, ratios, run_runtime
     from secateur.paper.store import write_whole
 
-    if find_spec("matplotlib") is None:
-        raise ParameterError("The runtime study draws a figure with matplotlib: pip install secateur[reproduce].")
+    _require_matplotlib("The runtime study")
     with _progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS), quiet) as advance:
         timings = run_runtime(advance)
     write_whole(output / "runtime.json", json.dumps([vars(timing) for timing in timings], indent=1))
@@ -147,6 +183,11 @@ def _runtime(output: Path, quiet: bool) -> Page:
         rows,
         tuple((None,) * 3 for _ in rows),
     )
+
+
+def _require_matplotlib(what: str) -> None:
+    if find_spec("matplotlib") is None:
+        raise ParameterError(f"{what} draws a figure with matplotlib: pip install secateur[reproduce].")
 
 
 def _exhibits(output: Path) -> Page:

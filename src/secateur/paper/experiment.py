@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from joblib import Parallel, delayed
 
 from secateur.datasets import load
-from secateur.paper.protocol import run_split
+from secateur.paper.protocol import PAPER
 from secateur.paper.store import load_split, save_split
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secateur.datasets import Dataset
-    from secateur.paper.protocol import Arm
+    from secateur.paper.protocol import Arm, Study
 
 __all__ = ["run_arm"]
 
@@ -29,14 +29,15 @@ def run_arm(
     n_jobs: int,
     data_dir: str | None,
     progress: Callable[[str], None],
+    study: Study = PAPER,
 ) -> list[dict[str, Any]]:
-    """All splits of an arm; ``progress`` is called with the data set's name after each."""
+    """All splits of an arm in a study; ``progress`` is called with the data set's name after each."""
     results = []
     todo: list[tuple[Dataset, int]] = []
     for name in datasets:
         missing = []
         for split in range(n_splits):
-            found = load_split(output, arm, name, split)
+            found = load_split(output, study, arm, name, split)
             if found is None:
                 missing.append(split)
             else:
@@ -46,7 +47,7 @@ def run_arm(
             data = load(name, data_dir)
             todo += [(data, split) for split in missing]
     finished: Iterator[dict[str, Any]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_run_and_save)(arm, data, split, output) for data, split in todo
+        delayed(_run_and_save)(study, arm, data, split, output) for data, split in todo
     )
     for result in finished:
         results.append(result)
@@ -55,7 +56,5 @@ def run_arm(
     return sorted(results, key=lambda result: (order[result["dataset"]], result["split"]))
 
 
-def _run_and_save(arm: Arm, data: Dataset, split: int, output: Path) -> dict[str, Any]:
-    result = run_split(arm, data, split)
-    save_split(output, arm, result)
-    return result
+def _run_and_save(study: Study, arm: Arm, data: Dataset, split: int, output: Path) -> dict[str, Any]:
+    return save_split(output, study, arm, data.name, split, study.measure(arm, data, split))

@@ -7,7 +7,7 @@ published, so agreement is statistical. Means go first over splits, then equally
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,26 @@ from secateur.errors import InputError, SecateurError
 from secateur.local_search import LocalSearchTreeClassifier
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from secateur.datasets import Dataset
     from secateur.tree import Tree
 
-__all__ = ["ARMS", "DATASETS", "GRID", "METHODS", "METRICS", "N_SPLITS", "TOLERANCES", "Arm", "find_arm", "run_split"]
+__all__ = [
+    "ARMS",
+    "DATASETS",
+    "GRID",
+    "METHODS",
+    "METRICS",
+    "N_SPLITS",
+    "PAPER",
+    "TOLERANCES",
+    "Arm",
+    "Study",
+    "find_arm",
+    "run_split",
+    "split_rows",
+]
 
 DATASETS = ("adult", "backache", "cancer", "EEG", "german", "heart-h", "ionosphere", "spambase")
 METHODS = ("M1-P", "M2-P", "Quinlan", "Izza")
@@ -146,11 +162,17 @@ def _read_saved(path: Path, data: Dataset) -> Tree:
     return replace(tree, counts=None)
 
 
-def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Fit one tree and measure all procedures on it; M1-P once for each tolerance of the grid."""
+def split_rows(data: Dataset, split: int) -> tuple[Any, Any, Any, Any]:
+    """Training rows, test rows, training labels and test labels of one split."""
     X_train, X_test, y_train, y_test = train_test_split(
         data.X, data.y, test_size=0.3, stratify=data.y, random_state=split
     )
+    return X_train, X_test, y_train, y_test
+
+
+def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
+    """Fit one tree and measure all procedures on it; M1-P once for each tolerance of the grid."""
+    X_train, X_test, y_train, y_test = split_rows(data, split)
     model = arm.fit(data, split, X_train, y_train)
     rows = []
     for method in METHODS:
@@ -159,4 +181,26 @@ def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
             audit = rules.audit(X_test, y_test)
             measured = {column: getattr(audit, metric) for column, metric in METRICS.items()}
             rows.append({"method": method, "tolerance": tolerance, **measured})
-    return {**arm.describe(data.name, split), "dataset": data.name, "split": split, "n_rules": len(rules), "rows": rows}
+    return {"n_rules": len(rules), "rows": rows}
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is measured on each split.
+
+    Attributes
+    ----------
+    name : str
+        The directory of its finished splits.
+    measure : callable
+        Takes an arm, a data set and the number of a split; returns a dict with ``rows``.
+    settings : mapping of str to object
+        What finished splits must have been made with to be reused.
+    """
+
+    name: str
+    measure: Callable[[Arm, Dataset, int], dict[str, Any]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+PAPER = Study("splits", run_split)

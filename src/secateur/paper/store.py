@@ -12,25 +12,29 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import InputError
 
 if TYPE_CHECKING:
-    from secateur.paper.protocol import Arm
+    from secateur.paper.protocol import Arm, Study
 
 __all__ = ["load_split", "save_split", "write_figure", "write_whole"]
 
 
-def load_split(output: Path, arm: Arm, dataset: str, split: int) -> dict[str, Any] | None:
-    """A finished split of the same arm and versions; None if it must be run."""
+def load_split(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any] | None:
+    """A finished split of the same study, arm and versions; None if it must be run."""
     try:
-        found = json.loads(_path(output, arm, dataset, split).read_text(encoding="utf-8"))
+        found = json.loads(_path(output, study, arm, dataset, split).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    wanted = {**arm.describe(dataset, split), "dataset": dataset, "split": split}
+    wanted = _describe(study, arm, dataset, split)
     same = isinstance(found, dict) and "rows" in found and wanted.items() <= found.items()
     return found if same else None
 
 
-def save_split(output: Path, arm: Arm, result: dict[str, Any]) -> None:
-    """Store a finished split."""
-    write_whole(_path(output, arm, result["dataset"], result["split"]), json.dumps(result))
+def save_split(
+    output: Path, study: Study, arm: Arm, dataset: str, split: int, measured: dict[str, Any]
+) -> dict[str, Any]:
+    """Store a finished split; return what was stored."""
+    result = {**_describe(study, arm, dataset, split), **measured}
+    write_whole(_path(output, study, arm, dataset, split), json.dumps(result))
+    return result
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -49,8 +53,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
         raise
 
 
-def _path(output: Path, arm: Arm, dataset: str, split: int) -> Path:
-    return output / "splits" / arm.name / dataset / f"{split:02d}.json"
+def _describe(study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any]:
+    return {**arm.describe(dataset, split), **study.settings, "dataset": dataset, "split": split}
+
+
+def _path(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> Path:
+    return output / study.name / arm.name / dataset / f"{split:02d}.json"
 
 
 def write_figure(path: Path, figure: Any) -> Path:
