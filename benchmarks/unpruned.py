@@ -1,7 +1,7 @@
 """Run with ``make bench-unpruned``: exact and budgeted deletion on trees that nobody pruned.
 
 Answers are checked first: on fresh rows every rule that covers a row predicts what the tree predicts (`exact`), the
-conflict of the training rows is within the budget (`budgeted`), and a smaller tree is proved by the independent checker.
+conflict of the training rows is within the budget (`budgeted`), and a smaller tree passes the independent checker.
 Then the clock runs; times are medians, as ratios to what ``fit`` of the same tree took in the same process.
 """
 

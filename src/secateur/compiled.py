@@ -170,8 +170,8 @@ def compile_module(name: str) -> ModuleType:
         setattr(module, function.__name__, getattr(compile_module(function.__module__), function.__name__))
     for function in module.KERNELS:  # callees first, so that callers find them compiled
         # Inlining everything would multiply the time to compile; LLVM inlines what is small.
-        inline = "always" if function in getattr(module, "INLINED", ()) else "never"
-        setattr(module, function.__name__, numba.njit(cache=True, nogil=True, inline=inline)(function))
+        inlined: Any = "always" if function in getattr(module, "INLINED", ()) else "never"
+        setattr(module, function.__name__, numba.njit(cache=True, nogil=True, inline=inlined)(function))
     return module
 
 

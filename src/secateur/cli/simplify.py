@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.panel import Panel
@@ -28,6 +28,7 @@ def command(
     table: Annotated[Table, typer.Option(help="The embedded table to use.")] = Table.weather,
     method: Annotated[str, typer.Option(help="How to delete; see `secateur methods`.")] = "layered",
     tolerance: Annotated[float, typer.Option(help="How far a rule's reliability may move, 0 to 1.")] = 0.05,
+    budget: Annotated[float, typer.Option(help="Share of rows that may be in conflict (budgeted), 0 to 1.")] = 0.015,
     max_depth: Annotated[int | None, typer.Option(help="Depth limit of the tree.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=2**32 - 1)] = 0,
 ) -> None:
@@ -35,11 +36,11 @@ def command(
 
     For example: `secateur simplify --table human-id --method M1-D`
     """
-    verified = show(out, table.value, method, tolerance, max_depth, seed)
+    verified = show(out, table.value, method, max_depth, seed, tolerance=tolerance, budget=budget)
     raise typer.Exit(code=0 if verified else 1)
 
 
-def show(console: Console, table: str, method: str, tolerance: float, max_depth: int | None, seed: int) -> bool:
+def show(console: Console, table: str, method: str, max_depth: int | None, seed: int, **knobs: Any) -> bool:
     """Print the whole story of one simplification; return whether the independent check held."""
     from sklearn.tree import DecisionTreeClassifier
 
@@ -50,7 +51,7 @@ def show(console: Console, table: str, method: str, tolerance: float, max_depth:
     data = load(table)
     model = DecisionTreeClassifier(max_depth=max_depth, random_state=seed).fit(data.X, data.y)
     before = simplify(model, data.X, data.y, method="none", feature_names=data.feature_names)
-    rules = simplify(model, data.X, data.y, method=method, tolerance=tolerance, feature_names=data.feature_names)
+    rules = simplify(model, data.X, data.y, method=method, feature_names=data.feature_names, **knobs)
     audit, proof = rules.audit(data.X, data.y), rules.verify()
     left = int((~rules.deleted).sum())
     console.print(
