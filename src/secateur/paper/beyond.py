@@ -191,8 +191,10 @@ def draw_fronts(arm: Arm, points: Sequence[FrontPoint], directory: Path) -> list
         margin = 0.05 * (max(shown) - min(shown))
         panel.set(xlabel=title, xlim=(min(shown) - margin, max(shown) + margin))
     panels[0].set(ylabel="conditions removed, %")
-    panels[0].legend(fontsize="small", title="quinlan is out of view")
-    figure.suptitle(arm.title)
+    handles, labels = panels[0].get_legend_handles_labels()
+    listed = [(handle, label) for handle, label in zip(handles, labels, strict=True) if "quinlan" not in label]
+    figure.legend(*zip(*listed, strict=True), loc="outside lower center", ncols=len(listed))
+    figure.suptitle(f"{arm.title} (quinlan is out of view)")
     paths = [write_figure(directory / f"beyond_{arm.name}.{kind}", figure) for kind in ("svg", "png")]
     plt.close(figure)
     return paths
