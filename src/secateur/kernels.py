@@ -464,5 +464,5 @@ KERNELS = (
     count_rows,
 )
 
-INLINED = (find_leaf,)
+INLINED = (find_leaf, find_foreign_leaf)
 """Kernels that are compiled into their callers: a call would cost as much as the few steps of a walk."""
