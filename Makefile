@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all reproduce-beyond bench-optimal bench-unpruned picture oldest pyxai clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.package  ## Shorten the rules of a tree on built-in data, with reasons
 	@$(BIN)/secateur simplify

@@ -76,7 +76,11 @@ def measure(n_rows: int) -> list[dict[str, Any]]:
         settings = {"method": method, "budget": BUDGET}
         rules = secateur.simplify(model, *rows, **settings)
         right = secateur.simplify(small, *((small_X, small_y) if rows else ()), **settings).verify().ok
-        right &= covers_as_the_tree(rules, probes) if method == "exact" else rules.audit(X, y).conflict <= 100 * BUDGET
+        right &= (
+            covers_as_the_tree(rules, model, probes)
+            if method == "exact"
+            else rules.audit(X, y).conflict <= 100 * BUDGET
+        )
         seconds = median_seconds(lambda settings=settings, rows=rows: secateur.simplify(model, *rows, **settings))
         results.append(
             {
@@ -90,10 +94,10 @@ def measure(n_rows: int) -> list[dict[str, Any]]:
     return results
 
 
-def covers_as_the_tree(rules: secateur.RuleSet, rows: NDArray[np.float32]) -> bool:
+def covers_as_the_tree(rules: secateur.RuleSet, model: Any, rows: NDArray[np.float32]) -> bool:
     """Whether every rule that covers a row predicts what the tree predicts."""
     own = rules.notes.leaf_class
-    wanted = rules.tree.classes.searchsorted(rules.predict(rows))
+    wanted = rules.tree.classes.searchsorted(model.predict(rows))
     covered = rules.covers(rows)
     return bool(covered.any(axis=1).all() and not (covered & (own[None, :] != wanted[:, None])).any())
 

@@ -572,7 +572,7 @@ def mixed_rows(tree: Tree, X: Rows, w: Weights, smoothing: float, pool: int = 40
     shuffled = shuffled_rows(tree, X, weights, members, copies)
 
     equal = len(set(weights.tolist())) == 1
-    total = np.sum(weights)
+    total = math.fsum(weights)
     real = [Fraction(1, n) if equal else to_52_bits(weights[i] / total) for i in range(n)]
     if equal and float(smoothing).is_integer():
         n0 = int(smoothing)

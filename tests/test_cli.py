@@ -93,6 +93,12 @@ def test_the_tolerance_reaches_the_method() -> None:
     assert counts[0] >= counts[1]
 
 
+def test_the_budget_reaches_the_method() -> None:
+    shown = [one_line(invoke("simplify", "--method", "budgeted", "--budget", share).stdout) for share in ("0", "1")]
+    counts = [int(re.findall(r"conditions before, (\d+) after", text)[0]) for text in shown]
+    assert counts[0] > counts[1] == 0
+
+
 def test_simplify_says_the_same_twice() -> None:
     assert invoke("simplify", "--table", "human-id").stdout == invoke("simplify", "--table", "human-id").stdout
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -13,11 +15,14 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
 
-from secateur import budget_kernels, compiled, pool
+from secateur import budget_kernels, compiled, kernels, pool, simplification, simplify
 from secateur.annotation import annotate
 from secateur.budget import spend_budget
 from secateur.coverage import count_rules
+from secateur.evidence import Evidence
 from secateur.row_index import index_rows
 from secateur.rows import check_rows
 from secateur.tree import Tree
@@ -45,18 +50,18 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
 
 @given(
     problem=strategies.trees(max_leaves=8).flatmap(
-        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=False, max_rows=20))
+        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=20))
     ),
     budget=st.sampled_from([0.0, 0.1, 0.5]),
 )
 @settings(max_examples=40, deadline=None)
 def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
-    tree, (X, _, _) = problem
+    tree, (X, _, weights) = problem
     notes = annotate(tree)
     if not len(notes.links):
         return
     with mock.patch.object(pool, "POOL_ROWS", 20):
-        rows = pool.make_pool(tree, notes, check_rows(tree, X), None, 10)
+        rows = pool.make_pool(tree, notes, check_rows(tree, X), np.array(weights), 10)
     deleted = compiled.run_deletion("delete_links", tree, notes)
     arguments = (tree, notes, rows, deleted, np.ones(notes.n_rules, dtype=bool), budget)
     plain = spend_budget(*arguments, kernels=budget_kernels)
@@ -105,9 +110,29 @@ def test_every_node_has_the_run_of_rows_that_pass_it(problem: tuple[Tree, tuple[
         assert sorted(index.order[index.first[node] : index.last[node]].tolist()) == passing
 
 
+def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    by_masks = simplify(model, X, y, tolerance=0.2)
+    with mock.patch.object(Evidence, "masks_are_small", False):
+        in_blocks = simplify(model, X, y, tolerance=0.2)
+        with mock.patch.object(simplification, "WALKED_LEAVES", 1):
+            by_walks = simplify(model, X, y, tolerance=0.2)
+    for other in (in_blocks, by_walks):
+        np.testing.assert_array_equal(by_masks.class_counts, other.class_counts)
+        np.testing.assert_array_equal(by_masks.source_class_counts, other.source_class_counts)
+
+
+def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
+    module = compiled.compile_module(budget_kernels.__name__)
+    sources = sorted({budget_kernels.__file__, kernels.__file__})
+    digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()[:12]
+    assert module.spend.py_func.__qualname__ == f"spend_{digest}"
+
+
 def test_many_categories_need_several_words() -> None:
     """More than 64 categories: the left set of the split spans words."""
-    from secateur import TreeBuilder, simplify
+    from secateur import TreeBuilder
 
     levels = [f"level {number}" for number in range(150)]
     builder = TreeBuilder(["a", "b"], ["place", "x"], categories={"place": levels})

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -145,3 +146,16 @@ def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -
         secateur.select_tolerance(model, X, y, method="exact")
     with pytest.raises(InputError, match="one label for each of the 569 rows"):
         secateur.select_budget(model, X, y[:-1])
+    with pytest.raises(InputError, match="one weight for each of the 569 rows"):
+        secateur.select_budget(model, X, y, sample_weight=np.ones(5000))
+    with pytest.raises(InputError, match=r"found a sparse matrix: pass X\.toarray\(\)"):
+        secateur.select_budget(model, scipy.sparse.csr_matrix(X), y)
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(InputError, match="training rows of fold 0 have no row of class 0: use a stratified splitter"):
+        secateur.select_budget(model, X[order][150:450], y[order][150:450], cv=KFold(4))
+
+
+def test_labels_may_stand_in_a_column(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    column = secateur.select_budget(model, X, y[:, None], grid=GRID, cv=3, progress=False)
+    assert column.curve == secateur.select_budget(model, X, y, grid=GRID, cv=3, progress=False).curve

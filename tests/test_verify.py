@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.export.json import rules_to_record
+from secateur.methods import Why
 from secateur.tree import Tree
 
 
@@ -129,6 +130,22 @@ def test_a_deletion_beyond_the_tolerance_is_found(problem: tuple[Any, Any, Any])
     found = replace(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
     assert not found.ok
     assert "moved its reliability by" in found.failures[0]
+
+
+def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[Any, Any, Any]) -> None:
+    rules = secateur.simplify(*problem, method="budgeted", budget=0.1)
+    assert rules.verify().ok
+    poor = replace(rules, parameters={**rules.parameters, "budget": 0.001}).verify()
+    assert not poor.ok
+    assert "of the rows, beyond the budget of 0.001" in poor.failures[0]
+    number = rules.deletions.number.copy()
+    number[np.flatnonzero(rules.deletions.why == Why.WITHIN_BUDGET)[0]] += 0.01
+    false = replace(rules, deletions=replace(rules.deletions, number=number)).verify()
+    assert not false.ok
+    assert "The deletions are said to have cost" in false.failures[0]
+    silent = secateur.RuleSet.from_json(rules.to_json()).verify()
+    assert not silent.ok
+    assert "The conflicts were not recounted: pass the training rows" in silent.failures[0]
 
 
 def test_a_certificate_is_checked_against_the_listed_domain(problem: tuple[Any, Any, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur import budget_kernels
-from secateur.budget_kernels import HEAP_SIZE, MIXED_SPENT, Accounts, Rows
+from secateur.budget_kernels import HEAP_SIZE, MIXED_SPENT, REAL_SPENT, Accounts, Rows
 from secateur.compiled import compile_module, make_box, make_indexed_rows, make_walkable
 from secateur.masks import pack_bits
 
@@ -39,15 +39,19 @@ class Spending:
         What was deleted before, and what the budget paid for.
     before, after : ndarray of float64
         Mixed share in conflict before and after the deletion; for a kept entry, the share in the end and what it would
-        be without it, or at least: dear entries of large trees are not counted in full.
+        be without it.
     real : ndarray of float64
-        Share of the training rows that the deletion brings, or would bring, into conflict.
+        Share of the training rows that the deletion brought into conflict; for a kept entry, the share of the training
+        rows that would be in conflict without it.
+    is_counted : bool
+        Whether the numbers of kept entries were counted to the end; else they are lower bounds.
     """
 
     deleted: NDArray[np.bool_]
     before: NDArray[np.float64]
     after: NDArray[np.float64]
     real: NDArray[np.float64]
+    is_counted: bool
 
 
 def spend_budget(
@@ -65,20 +69,22 @@ def spend_budget(
     candidates = np.flatnonzero(~deleted & is_open[notes.rule])
     tree_arrays = make_walkable(tree, notes), make_box(tree)
     rows = _make_rows(tree, notes, pool)
-    accounts = _make_accounts(tree, candidates, len(notes.links), len(pool.mixed))
+    accounts = _make_accounts(tree, tree_arrays[1].width, candidates, len(notes.links), len(pool.mixed))
     paths = notes.offsets, notes.links, notes.rule, notes.leaf_class
     paid, paid_real, after = (np.zeros(len(notes.links), dtype=np.int64) for _ in range(3))
     limits = np.array(pool.limits(budget))
     while not module.spend(*tree_arrays, rows, accounts, *paths, deleted, limits, paid, paid_real, after):
         accounts = _make_room(accounts)
-    if np.count_nonzero(~deleted) * len(pool.mixed) <= COUNTED_PAIRS:
+    is_counted = int(np.count_nonzero(~deleted)) * len(pool.mixed) <= COUNTED_PAIRS
+    if is_counted:
         module.count_kept(*tree_arrays, rows, accounts, *paths, deleted, is_open, pool.mixed_total)
     spent = accounts.counters[MIXED_SPENT]
     return Spending(
         deleted=deleted,
         before=np.where(deleted, after - paid, spent) / pool.mixed_total,
         after=np.where(deleted, after, spent + accounts.cost) / pool.mixed_total,
-        real=np.where(deleted, paid_real, accounts.real_cost) / pool.real_total,
+        real=np.where(deleted, paid_real, accounts.counters[REAL_SPENT] + accounts.real_cost) / pool.real_total,
+        is_counted=is_counted,
     )
 
 
@@ -139,7 +145,7 @@ def _make_maps(
     return np.concatenate(maps), map_of, ~notes.is_left, n_beyond
 
 
-def _make_accounts(tree: Tree, candidates: NDArray[np.int64], n_entries: int, n_rows: int) -> Accounts:
+def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int64], n_entries: int, n_rows: int) -> Accounts:
     """All accounts at zero and to be settled; every candidate is in the heap, which is in order by entry."""
     heap = np.zeros(n_entries, dtype=np.int64)
     heap[: len(candidates)] = candidates
@@ -148,7 +154,6 @@ def _make_accounts(tree: Tree, candidates: NDArray[np.int64], n_entries: int, n_
     counters = np.zeros(5, dtype=np.int64)
     counters[HEAP_SIZE] = len(candidates)
     levels = tree.depth + 2
-    width = make_box(tree).width
     return Accounts(
         cost=np.zeros(n_entries, dtype=np.int64),
         real_cost=np.zeros(n_entries, dtype=np.int64),

@@ -7,7 +7,7 @@ rule, every entry that watches it gets cheaper.
 
 Entries wait in a binary heap by (cost, further leaves met, entry). A walk stops as soon as its entry is dearer than it
 may be to matter now; what was found until then is a lower bound that stays one, for a rule only grows. An entry whose
-account is not *settled* is walked again when it comes to the top, with twice the allowance, and further leaves are
+account is not *settled* is walked again when it comes to the top, with a larger allowance, and further leaves are
 counted for entries that tie. So dear conditions, the most of them, are never counted in full.
 """
 
@@ -21,6 +21,7 @@ __all__ = ["BORROWED", "KERNELS", "Accounts", "Rows", "count_kept", "spend"]
 
 HEAP_SIZE, N_WATCHES, MIXED_SPENT, REAL_SPENT, MODE = 0, 1, 2, 3, 4
 WATCH, COUNT, COMMIT, LEAVES = 0, 1, 2, 3
+ALLOWANCE_GROWTH = 4
 
 
 class Rows(NamedTuple):
@@ -341,7 +342,7 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
         if not is_settled[entry]:
             if counters[N_WATCHES] + len(mixed) > len(accounts.watch_entry):
                 return False
-            allowance = 4 * cost[entry]
+            allowance = ALLOWANCE_GROWTH * cost[entry]
             for k in range(1, min(size, 3)):
                 allowance = max(allowance, cost[heap[k]])
             version[entry] += 1
@@ -356,7 +357,7 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
         for k in range(1, min(size, 3)):
             is_tied = is_tied or cost[heap[k]] == cost[entry]
         if is_tied and not is_ranked[entry]:
-            allowance = 4 * further[entry]
+            allowance = ALLOWANCE_GROWTH * further[entry]
             for k in range(1, min(size, 3)):
                 if cost[heap[k]] == cost[entry]:
                     allowance = max(allowance, further[heap[k]])
@@ -395,10 +396,11 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
             watch = last_watch[row]
             while watch >= 0:
                 other = watch_entry[watch]
-                if watch_version[watch] == version[other] and place[other] >= 0:
+                if watch_version[watch] == version[other]:
                     cost[other] -= mixed[row]
                     real_cost[other] -= real[row]
-                    sift(other, size - 1, heap, place, cost, further)
+                    if place[other] >= 0:
+                        sift(other, size - 1, heap, place, cost, further)
                 watch = watch_before[watch]
     return True
 

@@ -1,14 +1,17 @@
 """Kernels at their best speed: compiled with numba for large trees, as they are for small ones.
 
-numba is imported on first use only, and only when a tree is large enough to repay it. The kernels' own module stays
-uncompiled: a second copy of it is loaded and its functions are compiled there, with numba's cache on disk.
+numba is imported on first use only: for walks when a tree is large enough to repay it, for `budgeted` always. The
+kernels' own modules stay uncompiled: second copies of them are loaded and their functions are compiled there, with
+numba's cache on disk.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +28,17 @@ if TYPE_CHECKING:
     from secateur.row_index import RowIndex
     from secateur.tree import Tree
 
-__all__ = ["SMALL_TREE_ENTRIES", "compile_module", "compiled_kernels", "run_deletion", "run_witnesses"]
+__all__ = [
+    "SMALL_TREE_ENTRIES",
+    "compile_module",
+    "compiled_kernels",
+    "make_box",
+    "make_indexed_rows",
+    "make_walkable",
+    "run_count",
+    "run_deletion",
+    "run_witnesses",
+]
 
 # Up to this many conditions in all, plain Python is done before numba would be imported.
 SMALL_TREE_ENTRIES = 1_000
@@ -166,9 +179,15 @@ def compile_module(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[copy_name] = module
     spec.loader.exec_module(module)
+    sources = {str(spec.origin)}
     for function in getattr(module, "BORROWED", ()):  # from another module of kernels
         setattr(module, function.__name__, getattr(compile_module(function.__module__), function.__name__))
+        sources.add(function.__code__.co_filename)
+    # numba's cache looks at the file of a function only, but borrowed functions are compiled into it: their sources are
+    # part of its name.
+    digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()[:12]
     for function in module.KERNELS:  # callees first, so that callers find them compiled
+        function.__qualname__ = f"{function.__name__}_{digest}"
         # Inlining everything would multiply the time to compile; LLVM inlines what is small.
         inlined: Any = "always" if function in getattr(module, "INLINED", ()) else "never"
         setattr(module, function.__name__, numba.njit(cache=True, nogil=True, inline=inlined)(function))

@@ -423,7 +423,9 @@ def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  #
         while node >= 0 or n_forks > 0:
             leaf, n_forks = find_leaf(walk, box, node, n_forks, NO_CLASS)
             node = -1
-            for row in range(first[leaf], last[leaf] if leaf >= 0 else 0):
+            if leaf < 0:
+                break
+            for row in range(first[leaf], last[leaf]):
                 is_covered = True
                 k = 0
                 while is_covered and k < n_kept:

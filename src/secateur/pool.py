@@ -34,7 +34,7 @@ __all__ = ["Pool", "make_pool"]
 
 POOL_ROWS = 4_000  # shuffled rows, at least
 FINEST = 2**52
-LARGEST = 2**62
+LARGEST = 2**58  # a cost is multiplied by a small number, and must stay a 64-bit one
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def make_pool(
     """Shuffle the rows, route them through the tree, and put them in the order of their leaves."""
     counted = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights > 0)
     weight = np.ones(len(counted)) if weights is None else weights[counted]
-    rows = matrix[counted]
+    rows = matrix if weights is None else matrix[counted]
     predicted = tree.leaf_class[apply_tree(tree, rows)]
     groups = [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
     copies = math.ceil(POOL_ROWS / len(rows)) if smoothing > 0 else 0
@@ -80,9 +80,9 @@ def make_pool(
     shuffled = np.zeros((copies * len(rows), matrix.shape[1]), dtype=matrix.dtype)
     rng = np.random.RandomState(0)
     filled = 0
+    drawn = [_draw(members, weight) for members in groups]
     for _ in range(copies):
-        for members in groups:
-            source = _draw(members, weight)
+        for members, source in zip(groups, drawn, strict=True):
             for column in np.unique(tree.feature[tree.feature >= 0]) if len(members) else ():
                 shuffled[filled : filled + len(members), column] = rows[source[rng.permutation(len(members))], column]
             filled += len(members)
@@ -119,7 +119,7 @@ def _price(
     if is_even:
         real, real_total = np.concatenate([np.ones(n, dtype=np.int64), no_part]), n
     else:
-        real = np.concatenate([_round(weight / weight.sum()), no_part])
+        real = np.concatenate([_round(weight / math.fsum(weight)), no_part])
         real_total = int(real.sum())
     if copies == 0:
         return real, real, real_total, real_total
@@ -127,7 +127,7 @@ def _price(
     if is_even and smoothing == int(smoothing) and whole < LARGEST:
         mixed = np.concatenate([np.full(n, copies * n), np.full(copies * n, int(smoothing))])
         return mixed, real, whole, real_total
-    total = weight.sum()
+    total = math.fsum(weight)  # the same on every machine
     trained = (weight / total) * (n / (n + smoothing))
     shares = [
         np.full(len(members), (np.cumsum(weight[members])[-1] / total) / (copies * len(members)))

@@ -145,8 +145,9 @@ def _tell(
             return f"certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {parameters['alpha']:g})"
         case Why.WITHIN_BUDGET:
             return (
-                f"without it {read_share(after)} of the rows are in conflict, {read_share(before)} before "
-                f"({read_share(number)} of the training rows more), within the budget of {parameters['budget']:g}"
+                f"without it the rows in conflict go {moved} of training and shuffled rows together, and "
+                f"{read_share(number)} of the training rows are new there: within the budget of "
+                f"{_percentage(parameters['budget'])}"
             )
         case Why.UNTOUCHED:
             return "the method deletes nothing"
@@ -178,10 +179,12 @@ def _tell(
             )
         case Why.SIGNIFICANT:
             return f"certainty would go {moved}, significantly (Fisher p = {number:.3g})"
-        case Why.OVER_BUDGET:
+        case Why.OVER_BUDGET | Why.FAR_OVER_BUDGET:
+            counted = "" if why is Why.OVER_BUDGET else "at least "
             return (
-                f"without it at least {read_share(after)} of the rows would be in conflict, {read_share(before)} with "
-                f"it ({read_share(number)} of the training rows more), beyond the budget of {parameters['budget']:g}"
+                f"without it {counted}{read_share(after)} of training and shuffled rows together, and "
+                f"{counted}{read_share(number)} of the training rows, would be in conflict: beyond the budget of "
+                f"{_percentage(parameters['budget'])}"
             )
         case Why.NO_ROWS:
             return "no row satisfies this rule, so there is nothing to judge a deletion by"
@@ -196,6 +199,10 @@ def _read_value(value: Label | None, dtype: str) -> str:
     if value is None:
         return "missing"
     return str(np.dtype(dtype).type(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _percentage(share: float) -> str:
+    return f"{100 * share:.6g}%"
 
 
 def _known(value: float) -> float | None:

@@ -127,6 +127,9 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
         raise InputError(f"sample_weight must not be negative, but row {row} has {values[row]:g}.")
     if not values.any():
         raise InputError("sample_weight is zero for every row; at least one row must count.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(values.sum()):
+            raise InputError("The sum of sample_weight is too large for a float; divide all weights by a constant.")
     return values
 
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.tree import Tree
 
+__all__ = ["check_amount", "check_share", "is_number", "open_problem", "simplify"]
+
 # From this many leaves on, the rows of a rule are found by walking the tree and not by masks of all links.
 WALKED_LEAVES = 1_000
-
-__all__ = ["check_amount", "check_share", "open_problem", "simplify"]
 
 
 def simplify(
@@ -199,17 +199,21 @@ def open_problem(
     return Problem(tree, annotate(tree, tolerated), evidence, None, {})
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain number; a bool is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def check_share(name: str, value: Any) -> float:
     """A parameter that must be a number between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError(f"Expected {name} as a number from 0 to 1, found {value!r}.")
     return float(value)
 
 
 def check_amount(name: str, value: Any) -> float:
     """A parameter that must be a finite number, not negative."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not 0 <= value < math.inf:
+    if not is_number(value) or not 0 <= value < math.inf:
         raise ParameterError(f"Expected {name} as a number that is not negative, found {value!r}.")
     return float(value)
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from secateur.errors import InputError, ParameterError
 from secateur.export.frame import make_frame
-from secateur.rows import frame_columns
-from secateur.simplification import check_share, simplify
+from secateur.rows import check_weights, frame_columns
+from secateur.simplification import check_share, is_number, simplify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,21 +205,9 @@ def select_tolerance(
     """
     if method not in ("layered", "mismatch"):
         raise ParameterError(f"A tolerance can be selected for 'layered' and 'mismatch', found {method!r}.")
-    return _select(
-        "tolerance",
-        method,
-        model,
-        X,
-        y,
-        TOLERANCES if grid is None else grid,
-        max_conflict,
-        min_accuracy_change,
-        cv,
-        sample_weight,
-        n_jobs,
-        progress,
-        {},
-    )
+    values = _check_grid("tolerance", TOLERANCES if grid is None else grid)
+    search = _Search("tolerance", method, values, max_conflict, min_accuracy_change, {})
+    return _select(model, search, _Sample.check(X, y, sample_weight), cv, n_jobs, progress)
 
 
 def select_budget(
@@ -276,77 +264,98 @@ def select_budget(
     >>> selection = select_budget(model, X, y, grid=(0, 0.01, 0.02))
     >>> rules = simplify(model, X, y, method="budgeted", budget=selection.value)
     """
-    values = BUDGETS if grid is None else grid
-    return _select(
-        *("budget", "budgeted", model, X, y, values, max_conflict, min_accuracy_change, cv, sample_weight, n_jobs),
-        *(progress, {"smoothing": smoothing}),
-    )
+    values = _check_grid("budget", BUDGETS if grid is None else grid)
+    search = _Search("budget", "budgeted", values, max_conflict, min_accuracy_change, {"smoothing": smoothing})
+    return _select(model, search, _Sample.check(X, y, sample_weight), cv, n_jobs, progress)
 
 
-def _select(
-    parameter: str,
-    method: str,
-    model: Any,
-    X: Any,
-    y: Any,
-    grid: Sequence[float],
-    max_conflict: float,
-    min_accuracy_change: float,
-    cv: Any,
-    sample_weight: Any,
-    n_jobs: int | None,
-    progress: bool,
-    settings: dict[str, Any],
-) -> Selection:
-    values = _check_grid(parameter, grid)
-    ceiling = check_share("max_conflict", max_conflict)
-    floor = _check_change(min_accuracy_change)
+@dataclass(frozen=True)
+class _Search:
+    """What is tried, and what is allowed."""
+
+    parameter: str
+    method: str
+    values: list[float]
+    max_conflict: float
+    min_accuracy_change: float
+    settings: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        check_share("max_conflict", self.max_conflict)
+        if not is_number(self.min_accuracy_change) or not -1 <= self.min_accuracy_change <= 1:
+            raise ParameterError(
+                f"Expected min_accuracy_change as a number from -1 to 1, found {self.min_accuracy_change!r}."
+            )
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Rows, labels and weights."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+    @classmethod
+    def check(cls, X: Any, y: Any, sample_weight: Any) -> _Sample:
+        if frame_columns(X) is None:
+            if hasattr(X, "tocsr"):
+                raise InputError("Expected X as an array or data frame, found a sparse matrix: pass X.toarray().")
+            X = np.asarray(X)
+        labels = np.asarray(y)
+        labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        if labels.shape != (len(X),):
+            raise InputError(f"Expected one label for each of the {len(X)} rows, found y of shape {labels.shape}.")
+        return cls(X, labels, check_weights(sample_weight, len(X)))
+
+    def take(self, rows: NDArray[np.int64]) -> _Sample:
+        weights = None if self.weights is None else self.weights[rows]
+        if isinstance(self.X, np.ndarray):
+            return _Sample(self.X[rows], self.y[rows], weights)
+        import narwhals
+
+        return _Sample(narwhals.from_native(self.X, eager_only=True)[rows].to_native(), self.y[rows], weights)
+
+
+def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool) -> Selection:
     if not hasattr(model, "fit") or not hasattr(model, "get_params"):
         raise InputError(
             f"Cross-validation fits the model anew in every fold, which a {type(model).__name__} cannot: pass the "
             "estimator, for example a DecisionTreeClassifier."
         )
-    audits = _audit_folds(parameter, method, model, X, y, values, cv, sample_weight, n_jobs, progress, settings)
+    audits = _audit_folds(model, search, sample, cv, n_jobs, progress)
     curve = tuple(
-        _summarize(value, [fold[place] for fold in audits], ceiling, floor) for place, value in enumerate(values)
+        _summarize(value, [fold[place] for fold in audits], search) for place, value in enumerate(search.values)
     )
     allowed = [point for point in curve if point.is_allowed]
     if not allowed:
         warnings.warn(
-            f"No {parameter} of the grid keeps the mean conflict within {ceiling:g} and the mean accuracy change at "
-            f"{floor:g} or above; {values[0]:g}, the smallest, is picked.",
+            f"No {search.parameter} of the grid keeps the mean conflict within {search.max_conflict:g} and the mean "
+            f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked.",
             stacklevel=3,
         )
     # Of equal deletion, the smaller value.
-    picked = max(allowed, key=lambda point: (point.removed, -point.value)).value if allowed else values[0]
-    return Selection(parameter, picked, method, ceiling, floor, curve)
+    picked = max(allowed, key=lambda point: (point.removed, -point.value)).value if allowed else search.values[0]
+    limits = float(search.max_conflict), float(search.min_accuracy_change)
+    return Selection(search.parameter, picked, search.method, *limits, curve)
 
 
 def _audit_folds(
-    parameter: str,
-    method: str,
-    model: Any,
-    X: Any,
-    y: Any,
-    values: list[float],
-    cv: Any,
-    sample_weight: Any,
-    n_jobs: int | None,
-    progress: bool,
-    settings: dict[str, Any],
+    model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool
 ) -> list[list[Audit]]:
     """One audit for each fold and value."""
     from joblib import Parallel, delayed
 
-    labels = np.asarray(y)
-    n_rows = len(X) if frame_columns(X) is not None else len(np.asarray(X))
-    if labels.shape != (n_rows,):
-        raise InputError(f"Expected one label for each of the {n_rows} rows, found y of shape {labels.shape}.")
-    weights = None if sample_weight is None else np.asarray(sample_weight)
-    folds = list(_make_folds(cv, n_rows, labels))
+    folds = list(_make_folds(cv, sample.y))
+    classes = set(np.unique(sample.y).tolist())
+    for number, (train, _) in enumerate(folds):
+        if absent := classes - set(np.unique(sample.y[train]).tolist()):
+            raise InputError(
+                f"The training rows of fold {number} have no row of class {min(absent)!s}: use a stratified splitter, "
+                "such as cv=5."
+            )
     finished = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_audit_fold)(parameter, method, model, X, labels, weights, train, test, values, settings)
-        for train, test in folds
+        delayed(_audit_fold)(model, search, sample.take(train), sample.take(test)) for train, test in folds
     )
     if not progress:
         return list(finished)
@@ -354,47 +363,26 @@ def _audit_folds(
     from rich.progress import track
 
     console = Console(stderr=True)
-    return list(
-        track(
-            *(finished, f"selecting {parameter}"),
-            total=len(folds),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-        )
-    )
+    title, hidden = f"selecting {search.parameter}", not console.is_terminal
+    return list(track(finished, title, total=len(folds), console=console, disable=hidden, transient=True))
 
 
-def _audit_fold(
-    parameter: str,
-    method: str,
-    model: Any,
-    X: Any,
-    y: NDArray[Any],
-    weights: NDArray[Any] | None,
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    values: list[float],
-    settings: dict[str, Any],
-) -> list[Audit]:
+def _audit_fold(model: Any, search: _Search, train: _Sample, test: _Sample) -> list[Audit]:
     from sklearn.base import clone
 
-    X_train, weight_train = _take(X, train), None if weights is None else weights[train]
-    weighted: dict[str, Any] = {} if weights is None else {"sample_weight": weight_train}
-    knob: dict[str, Any] = dict(settings)
-    tree = clone(model).fit(X_train, y[train], **weighted)
+    weighted: dict[str, Any] = {} if train.weights is None else {"sample_weight": train.weights}
+    tree = clone(model).fit(train.X, train.y, **weighted)
     audits = []
-    for value in values:
-        knob[parameter] = value
-        rules = simplify(tree, X_train, y[train], method=method, **weighted, **knob)
-        held_out = None if weights is None else weights[test]
-        audits.append(rules.audit(_take(X, test), y[test], sample_weight=held_out))
+    for value in search.values:
+        knobs: dict[str, Any] = {**search.settings, search.parameter: value}
+        rules = simplify(tree, train.X, train.y, method=search.method, **weighted, **knobs)
+        audits.append(rules.audit(test.X, test.y, sample_weight=test.weights))
     return audits
 
 
-def _make_folds(cv: Any, n_rows: int, labels: NDArray[Any]) -> Any:
+def _make_folds(cv: Any, labels: NDArray[Any]) -> Any:
     if hasattr(cv, "split"):
-        return cv.split(np.zeros((n_rows, 1)), labels)
+        return cv.split(np.zeros((len(labels), 1)), labels)
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
         raise ParameterError(f"Expected cv as a number of folds from 2 on, or an object with split, found {cv!r}.")
     classes, counts = np.unique(labels, return_counts=True)
@@ -405,16 +393,7 @@ def _make_folds(cv: Any, n_rows: int, labels: NDArray[Any]) -> Any:
         )
     from sklearn.model_selection import StratifiedKFold
 
-    return StratifiedKFold(int(cv), shuffle=True, random_state=0).split(np.zeros((n_rows, 1)), labels)
-
-
-def _take(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Some rows of whatever the rows are in."""
-    if frame_columns(X) is None:
-        return np.asarray(X)[rows]
-    import narwhals
-
-    return narwhals.from_native(X, eager_only=True)[rows].to_native()
+    return StratifiedKFold(int(cv), shuffle=True, random_state=0).split(np.zeros((len(labels), 1)), labels)
 
 
 def _check_grid(parameter: str, grid: Sequence[float]) -> list[float]:
@@ -428,14 +407,7 @@ def _check_grid(parameter: str, grid: Sequence[float]) -> list[float]:
     return values
 
 
-def _check_change(value: Any) -> float:
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not -1 <= value <= 1:
-        raise ParameterError(f"Expected min_accuracy_change as a number from -1 to 1, found {value!r}.")
-    return float(value)
-
-
-def _summarize(value: float, audits: list[Audit], ceiling: float, floor: float) -> SelectionPoint:
+def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionPoint:
     def mean(name: str) -> float:
         return float(np.mean([getattr(audit, name) for audit in audits]))
 
@@ -448,5 +420,5 @@ def _summarize(value: float, audits: list[Audit], ceiling: float, floor: float) 
         macro_dev=mean("macro_dev"),
         conflict_sd=float(np.std([audit.conflict for audit in audits])),
         delta_accuracy_sd=float(np.std([audit.delta_accuracy for audit in audits])),
-        is_allowed=conflict <= 100 * ceiling and change >= 100 * floor,
+        is_allowed=conflict <= 100 * search.max_conflict and change >= 100 * search.min_accuracy_change,
     )

@@ -98,8 +98,12 @@ def test_budgeted_equals_its_slow_version(
         mock.patch.object(secateur.budget, "MAP_BYTES", map_bytes),
     ):
         rules = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
-    assert deletions(rules) == oracles.delete_budgeted(tree, X, w, budget, smoothing, pool=pool_rows)
     steps = oracles.budgeted_steps(tree, X, w, budget, smoothing, pool=pool_rows)
+    gone = {(step.leaf, step.link) for step in steps}
+    assert deletions(rules) == {
+        leaf: [link for link in oracles.path(tree, leaf) if link in exact or (leaf, link) in gone]
+        for leaf, exact in oracles.delete_exact(tree).items()
+    }
     paid = {
         (rule.leaf_id, link): (reason.after - reason.before, reason.number)
         for rule in rules
@@ -110,6 +114,30 @@ def test_budgeted_equals_its_slow_version(
     assert paid.keys() == expected.keys()
     for key, cost in paid.items():
         assert cost == pytest.approx(expected[key], abs=1e-9)
+
+
+@given(problem=trees_with_rows(), budget=st.sampled_from([0.0, 0.1, 0.3]), smoothing=st.sampled_from([0, 10]))
+@settings(max_examples=100, deadline=None)
+def test_what_a_kept_condition_would_cost_is_counted_or_bounded_from_below(
+    problem: tuple[Tree, Any, Any, Any], budget: float, smoothing: float
+) -> None:
+    with mock.patch.object(secateur.pool, "POOL_ROWS", 20):
+        counted = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
+        with mock.patch.object(secateur.budget, "COUNTED_PAIRS", -1):
+            bounded = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
+    for full, partial in zip(counted, bounded, strict=True):
+        assert full.deleted_ids == partial.deleted_ids
+        for link in full.kept_ids:
+            exact, bound = full.reasons[link], partial.reasons[link]
+            if exact.kind == "no-rows":
+                assert bound.kind == "no-rows"
+                continue
+            assert (exact.kind, bound.kind) == ("over-budget", "far-over-budget")
+            assert "at least" in bound.text
+            assert bound.after <= exact.after + 1e-12
+            assert bound.number <= exact.number + 1e-12
+            assert max(exact.after, exact.number) > budget
+            assert max(bound.after, bound.number) > budget
 
 
 @given(data=st.data(), tree=strategies.trees())

@@ -148,8 +148,8 @@ def _beyond(
             )
         table = summarize_beyond(results)
         points = find_fronts(table)
-        write_whole(output / f"beyond_{name}_by_dataset.csv", to_csv(table))
-        write_whole(output / f"beyond_{name}.json", json.dumps([vars(point) for point in points], indent=1))
+        write_whole(output / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
+        write_whole(output / f"beyond_{arm.name}.json", json.dumps([vars(point) for point in points], indent=1))
         draw_fronts(arm, points, output)
         pages.append(beyond_page(arm, points))
     return pages

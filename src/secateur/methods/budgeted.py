@@ -6,7 +6,7 @@ and on the mixture of training rows and shuffled copies of :mod:`secateur.pool`.
 leaf's rule, so the rules can differ from the tree on conflicting rows only.
 
 Ties go to the condition whose deletion meets the fewest further leaves of another class, then to source order, then to
-the one nearest the root. Everything is whole-number arithmetic, so the result depends on neither threads nor platform.
+the one nearest the root. Shares are whole numbers of a small unit, so sums depend on neither order nor threads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def delete(problem: Problem) -> Deletions:
     judged = ~result.deleted
     result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]
     result.number[judged] = spending.real[judged]
-    result.keep(judged, Why.OVER_BUDGET)
+    result.keep(judged, Why.OVER_BUDGET if spending.is_counted else Why.FAR_OVER_BUDGET)
     result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
     unsupported = judged & ~is_open[notes.rule]
     result.keep(unsupported, Why.NO_ROWS)

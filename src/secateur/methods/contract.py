@@ -55,7 +55,8 @@ class Why(IntEnum):
     DIRECTION_REFUTES = 107  # node: the link whose direction is not covered by the stated monotonicity
     SIGNIFICANT = 108  # before, after: certainty factor; number: Fisher's p
     NO_ROWS = 109
-    OVER_BUDGET = 110  # before, after: share of rows in conflict; number: share of training rows it would bring there
+    OVER_BUDGET = 110  # before, after: share of rows in conflict; number: share of training rows then in conflict
+    FAR_OVER_BUDGET = 111  # the same, but after and number were not counted to the end: they are lower bounds
 
     @property
     def is_deletion(self) -> bool:

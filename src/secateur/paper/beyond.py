@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import secateur
 from secateur.paper.protocol import DATASETS, GRID, TOLERANCES, Arm, Study, split_rows
 from secateur.paper.report import Page
+from secateur.tuning import BUDGETS as TRIED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ def measure_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
             rules = secateur.simplify(model, X_train, y_train, method=method, **settings)
             rows.append(_measure(rules, X_test, y_test, "" if value is None else f"{value:g}"))
     if arm.name == "cart":  # folds fit the tree anew, which takes the local search minutes
-        selection = secateur.select_budget(model, X_train, y_train, max_conflict=TARGET, progress=False)
+        selection = secateur.select_budget(model, X_train, y_train, grid=TRIED, max_conflict=TARGET, progress=False)
         rules = secateur.simplify(model, X_train, y_train, method="budgeted", budget=selection.value)
         rows.append(_measure(rules, X_test, y_test, BY_FOLDS))
     return {"n_rules": len(rules), "rows": rows}
@@ -88,7 +89,7 @@ def _measure(rules: secateur.RuleSet, X: Any, y: Any, knob: str) -> dict[str, An
     return {"method": rules.method, "knob": knob, **{metric: getattr(audit, metric) for metric in METRICS}}
 
 
-BEYOND = Study("beyond", measure_split, {"budgets": list(BUDGETS), "target": TARGET})
+BEYOND = Study("beyond", measure_split, {"budgets": list(BUDGETS), "target": TARGET, "by_folds": list(TRIED)})
 
 
 def summarize_beyond(splits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
