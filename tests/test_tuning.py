@@ -89,6 +89,7 @@ def test_where_nothing_is_allowed_the_smallest_is_picked_with_a_warning(problem:
             *problem, max_conflict=0.0, grid=(0.1, 0.2), cv=3, min_accuracy_change=1, progress=False
         )
     assert selection.value == 0.1
+    assert "← picked (not allowed)" in str(selection)
 
 
 def test_frames_arrays_jobs_and_fitted_models_give_the_same_selection() -> None:
@@ -126,6 +127,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
         ({"min_accuracy_change": "x"}, "min_accuracy_change as a number from -1 to 1"),
         ({"cv": 1}, "cv as a number of folds from 2 on"),
         ({"cv": True}, "cv as a number of folds from 2 on"),
+        ({"cv": "x"}, "cv as a number of folds from 2 on"),
         ({"cv": 300}, "Expected at least 300 rows of every class for 300 folds, found 212 of class 0"),
         ({"smoothing": -1}, "smoothing as a number that is not negative"),
     ],
@@ -153,6 +155,19 @@ def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -
     order = np.argsort(y, kind="stable")
     with pytest.raises(InputError, match="training rows of fold 0 have no row of class 0: use a stratified splitter"):
         secateur.select_budget(model, X[order][150:450], y[order][150:450], cv=KFold(4))
+
+
+def test_a_fold_without_the_missing_value_still_takes_it() -> None:
+    X, y = load_wine(return_X_y=True)
+    X[3, 2] = np.nan
+    model = DecisionTreeClassifier(max_depth=3, random_state=0)
+    selection = secateur.select_budget(model, X, y, grid=GRID, cv=3, progress=False, max_conflict=1)
+    assert len(selection.curve) == len(GRID)
+
+
+def test_a_method_may_go_by_its_paper_name(problem: tuple[Any, Any, Any]) -> None:
+    selection = secateur.select_tolerance(*problem, method="M1-P", grid=GRID, cv=3, progress=False, max_conflict=1)
+    assert selection.method == "mismatch"
 
 
 def test_labels_may_stand_in_a_column(problem: tuple[Any, Any, Any]) -> None:

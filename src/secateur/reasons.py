@@ -39,9 +39,10 @@ class Reason:
     text : str
         The reason in a sentence, also its ``str()``.
     before, after : float or None
-        The reliability (Quinlan: certainty factor) that the decision compared.
+        The reliability (Quinlan: certainty factor; ``budgeted``: share of rows in conflict) that the decision compared.
     number : float or None
-        The shift of the class share along the link, or Fisher's p.
+        The shift of the class share along the link, Fisher's p, or for ``budgeted`` the share of the training rows that
+        the deletion brought into conflict, or that would be in conflict without the kept condition.
     node_id : int or None
         The node (for a finite domain: the row) that the reason points at.
     witness_leaf : int or None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ import numpy as np
 
 from secateur.errors import InputError, ParameterError
 from secateur.export.frame import make_frame
-from secateur.rows import check_weights, frame_columns
+from secateur.methods import find_method
+from secateur.rows import check_weights, frame_columns, holds_missing
 from secateur.simplification import check_share, is_number, simplify
 
 if TYPE_CHECKING:
@@ -132,7 +134,11 @@ class Selection:
         ax.axvline(
             100 * self.max_conflict, color="gray", linestyle="--", label=f"ceiling {100 * self.max_conflict:g} %"
         )
-        ax.set(xlabel="conflict on rows left out, %", ylabel="conditions removed, %", title=f"{self.method}, by fold")
+        ax.set(
+            xlabel="conflict on rows left out, %",
+            ylabel="conditions removed, %",
+            title=f"{self.method}, means over folds",
+        )
         ax.legend()
         return ax
 
@@ -140,7 +146,7 @@ class Selection:
         lines = [f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation:"]
         lines.append(f"{self.parameter:>10} {'removed %':>10} {'conflict %':>11} {'Δaccuracy':>10} {'MacroDev':>9}")
         for point in self.curve:
-            mark = " ← picked" if point.value == self.value else "" if point.is_allowed else " not allowed"
+            mark = (" ← picked" if point.value == self.value else "") + ("" if point.is_allowed else " (not allowed)")
             lines.append(
                 f"{point.value:>10g} {point.removed:>10.2f} {point.conflict:>11.2f} {point.delta_accuracy:>+10.2f} "
                 f"{point.macro_dev:>9.2f}{mark}"
@@ -182,6 +188,7 @@ def select_tolerance(
     cv : int or splitter, default=5
         Number of folds (stratified, shuffled with a fixed seed), or an object with ``split``.
     sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows, in the fit and in the measures.
     n_jobs : int, default=None
         Processes, as joblib counts them.
     progress : bool, default=True
@@ -190,7 +197,8 @@ def select_tolerance(
     Returns
     -------
     Selection
-        If no value of the grid is allowed, the smallest one is picked, with a warning.
+        Of the values whose mean conflict and accuracy change are allowed, the one that deletes most; of equal ones the
+        smallest. If none is allowed, the smallest of the grid is picked, with a warning.
 
     Examples
     --------
@@ -203,10 +211,11 @@ def select_tolerance(
     0.2
     >>> rules = simplify(model, X, y, tolerance=selection.value)
     """
-    if method not in ("layered", "mismatch"):
+    name = find_method(method).name
+    if name not in ("layered", "mismatch"):
         raise ParameterError(f"A tolerance can be selected for 'layered' and 'mismatch', found {method!r}.")
     values = _check_grid("tolerance", TOLERANCES if grid is None else grid)
-    search = _Search("tolerance", method, values, max_conflict, min_accuracy_change, {})
+    search = _Search("tolerance", name, values, max_conflict, min_accuracy_change, {})
     return _select(model, search, _Sample.check(X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -245,6 +254,7 @@ def select_budget(
     cv : int or splitter, default=5
         Number of folds (stratified, shuffled with a fixed seed), or an object with ``split``.
     sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows, in the fit and in the measures.
     n_jobs : int, default=None
         Processes, as joblib counts them.
     progress : bool, default=True
@@ -253,7 +263,8 @@ def select_budget(
     Returns
     -------
     Selection
-        If no value of the grid is allowed, the smallest one is picked, with a warning.
+        Of the values whose mean conflict and accuracy change are allowed, the one that deletes most; of equal ones the
+        smallest. If none is allowed, the smallest of the grid is picked, with a warning.
 
     Examples
     --------
@@ -308,6 +319,11 @@ class _Sample:
             raise InputError(f"Expected one label for each of the {len(X)} rows, found y of shape {labels.shape}.")
         return cls(X, labels, check_weights(sample_weight, len(X)))
 
+    @cached_property
+    def accepts_missing(self) -> bool | None:
+        """A tree fitted to a fold without a missing value still takes the others' missing values."""
+        return True if holds_missing(self.X) else None
+
     def take(self, rows: NDArray[np.int64]) -> _Sample:
         weights = None if self.weights is None else self.weights[rows]
         if isinstance(self.X, np.ndarray):
@@ -331,7 +347,8 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
     if not allowed:
         warnings.warn(
             f"No {search.parameter} of the grid keeps the mean conflict within {search.max_conflict:g} and the mean "
-            f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked.",
+            f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked. "
+            "The method 'exact' brings no row into conflict.",
             stacklevel=3,
         )
     # Of equal deletion, the smaller value.
@@ -355,7 +372,8 @@ def _audit_folds(
                 "such as cv=5."
             )
     finished = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_audit_fold)(model, search, sample.take(train), sample.take(test)) for train, test in folds
+        delayed(_audit_fold)(model, search, sample.take(train), sample.take(test), sample.accepts_missing)
+        for train, test in folds
     )
     if not progress:
         return list(finished)
@@ -367,21 +385,23 @@ def _audit_folds(
     return list(track(finished, title, total=len(folds), console=console, disable=hidden, transient=True))
 
 
-def _audit_fold(model: Any, search: _Search, train: _Sample, test: _Sample) -> list[Audit]:
+def _audit_fold(
+    model: Any, search: _Search, train: _Sample, test: _Sample, accepts_missing: bool | None
+) -> list[Audit]:
     from sklearn.base import clone
 
     weighted: dict[str, Any] = {} if train.weights is None else {"sample_weight": train.weights}
     tree = clone(model).fit(train.X, train.y, **weighted)
     audits = []
     for value in search.values:
-        knobs: dict[str, Any] = {**search.settings, search.parameter: value}
+        knobs: dict[str, Any] = {**search.settings, search.parameter: value, "accepts_missing": accepts_missing}
         rules = simplify(tree, train.X, train.y, method=search.method, **weighted, **knobs)
         audits.append(rules.audit(test.X, test.y, sample_weight=test.weights))
     return audits
 
 
 def _make_folds(cv: Any, labels: NDArray[Any]) -> Any:
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, str):
         return cv.split(np.zeros((len(labels), 1)), labels)
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
         raise ParameterError(f"Expected cv as a number of folds from 2 on, or an object with split, found {cv!r}.")
