@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from secateur.tree import Tree
 
-__all__ = ["DEFAULT_RF_TOL", "Annotation", "annotate"]
+__all__ = ["DEFAULT_RF_TOL", "Annotation", "annotate", "find_runs"]
 
 DEFAULT_RF_TOL = 1e-12
 
@@ -175,17 +175,26 @@ def _shares(tree: Tree) -> NDArray[np.float64] | None:
 
 def _source_order(tree: Tree) -> NDArray[np.int64]:
     """Leaves left to right, from the number of leaves that lie to the left of each subtree."""
-    leaves_below = tree.is_leaf.astype(np.int64)
-    for level in reversed(tree.levels):
-        inner = level[~tree.is_leaf[level]]
-        leaves_below[inner] = leaves_below[tree.children_left[inner]] + leaves_below[tree.children_right[inner]]
-    before = np.zeros(tree.n_nodes, dtype=np.int64)
-    for level in tree.levels:
-        inner = level[~tree.is_leaf[level]]
-        before[tree.children_left[inner]] = before[inner]
-        before[tree.children_right[inner]] = before[inner] + leaves_below[tree.children_left[inner]]
+    before, _ = find_runs(tree, tree.is_leaf.astype(np.int64))
     leaves = np.flatnonzero(tree.is_leaf)
     return leaves[np.argsort(before[leaves])]
+
+
+def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each node's run begins and ends when things that lie in leaves are put from left to right.
+
+    ``at_leaf`` says how many lie in each leaf, and is 0 at internal nodes.
+    """
+    below = at_leaf.copy()
+    for level in reversed(tree.levels):
+        inner = level[~tree.is_leaf[level]]
+        below[inner] = below[tree.children_left[inner]] + below[tree.children_right[inner]]
+    first = np.zeros(tree.n_nodes, dtype=np.int64)
+    for level in tree.levels:
+        inner = level[~tree.is_leaf[level]]
+        first[tree.children_left[inner]] = first[inner]
+        first[tree.children_right[inner]] = first[inner] + below[tree.children_left[inner]]
+    return first, first + below
 
 
 def _paths(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.annotation import find_runs
 from secateur.routing import apply_tree
 
 if TYPE_CHECKING:
@@ -52,13 +53,5 @@ def index_rows(tree: Tree, notes: Annotation, matrix: NDArray[Any]) -> RowIndex:
     rank = np.zeros(tree.n_nodes, dtype=np.int64)
     rank[notes.leaf_ids] = np.arange(notes.n_rules)
     order = np.argsort(rank[reached], kind="stable")
-    size = np.bincount(reached, minlength=tree.n_nodes)
-    for level in reversed(tree.levels):
-        inner = level[~tree.is_leaf[level]]
-        size[inner] = size[tree.children_left[inner]] + size[tree.children_right[inner]]
-    first = np.zeros(tree.n_nodes, dtype=np.int64)
-    for level in tree.levels:
-        inner = level[~tree.is_leaf[level]]
-        first[tree.children_left[inner]] = first[inner]
-        first[tree.children_right[inner]] = first[inner] + size[tree.children_left[inner]]
-    return RowIndex(order, matrix[order[:, None], columns], columns, first, first + size)
+    first, last = find_runs(tree, np.bincount(reached, minlength=tree.n_nodes))
+    return RowIndex(order, matrix[order[:, None], columns], columns, first, last)
