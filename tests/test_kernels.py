@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import budget_kernels, compiled, kernels, pool, simplification, simplify
+from secateur import budget_kernels, compiled, evidence, kernels, pool, simplify, tally
 from secateur.annotation import annotate
 from secateur.budget import spend_budget
-from secateur.coverage import count_rules
 from secateur.evidence import Evidence
 from secateur.row_index import index_rows
 from secateur.rows import check_rows
@@ -82,15 +81,14 @@ def test_rows_counted_by_walking_the_tree_are_those_counted_by_masks(
 ) -> None:
     tree, (X, y, w) = problem
     notes = annotate(tree)
-    matrix, weights = check_rows(tree, X), np.array(w)
     size = len(notes.links)
     deleted = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
-    index = index_rows(tree, notes, matrix)
-    for weight in (None, weights):
-        by_masks = count_rules(tree, notes, deleted, matrix, y, weight)
-        plain = compiled.run_count(tree, notes, deleted, index, y, weight)
+    for weight in (None, np.array(w)):
+        rows = Evidence(tree, check_rows(tree, X), y, weight)
+        by_masks = rows.count(notes, deleted, is_exact=False)
+        plain = rows.count_by_walks(notes, deleted)
         with mock.patch.object(compiled, "SMALL_TREE_ENTRIES", -1):
-            quick = compiled.run_count(tree, notes, deleted, index, y, weight)
+            quick = rows.count_by_walks(notes, deleted)
         np.testing.assert_array_equal(plain, quick)
         np.testing.assert_allclose(plain, by_masks, rtol=1e-12)
 
@@ -110,15 +108,16 @@ def test_every_node_has_the_run_of_rows_that_pass_it(problem: tuple[Tree, tuple[
         assert sorted(index.order[index.first[node] : index.last[node]].tolist()) == passing
 
 
-def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
+@pytest.mark.parametrize("method", ["exact", "layered"])
+def test_counts_of_rules_do_not_depend_on_how_they_are_counted(method: str) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    by_masks = simplify(model, X, y, tolerance=0.2)
-    with mock.patch.object(Evidence, "masks_are_small", False):
-        in_blocks = simplify(model, X, y, tolerance=0.2)
-        with mock.patch.object(simplification, "WALKED_LEAVES", 1):
-            by_walks = simplify(model, X, y, tolerance=0.2)
-    for other in (in_blocks, by_walks):
+    by_masks = simplify(model, X, y, method=method, tolerance=0.2)
+    with mock.patch.object(evidence, "WALKED_LEAVES", 1):
+        by_walks = simplify(model, X, y, method=method, tolerance=0.2)
+    with mock.patch.object(tally, "SMALL_TALLY", 0):
+        by_tiles = simplify(model, X, y, method=method, tolerance=0.2)
+    for other in (by_walks, by_tiles):
         np.testing.assert_array_equal(by_masks.class_counts, other.class_counts)
         np.testing.assert_array_equal(by_masks.source_class_counts, other.source_class_counts)
 

@@ -19,7 +19,7 @@ from secateur.tree import Tree
 @settings(max_examples=100, deadline=None)
 def test_a_links_mask_holds_the_rows_that_satisfy_it(tree: Tree, data: st.DataObject) -> None:
     X = data.draw(strategies.rows(tree, max_rows=70))
-    packed = pack_links(tree, check_rows(tree, X))
+    packed = pack_links(tree, check_rows(tree, X).matrix)
     for link in range(1, tree.n_nodes):
         found = unpack_bits(packed[link], len(X)).tolist()
         assert found == [oracles.satisfies(tree, row, [link]) for row in X]

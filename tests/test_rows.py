@@ -55,18 +55,18 @@ def categorical(levels: list[Any], *, accepts_missing: bool = False) -> Tree:
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int8", "uint16", "bool"])
 def test_numbers_of_every_kind_become_the_dtype_of_the_tree(dtype: str) -> None:
     for wanted in ("float32", "float64"):
-        matrix = check_rows(numeric(dtype=wanted), np.array([[0, 1], [1, 0]], dtype=dtype))
+        matrix = check_rows(numeric(dtype=wanted), np.array([[0, 1], [1, 0]], dtype=dtype)).matrix
         assert matrix.dtype == wanted
         assert matrix.tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
 def test_lists_are_rows_too() -> None:
-    assert check_rows(numeric(), [[1, 2.5], [3, 4]]).tolist() == [[1.0, 2.5], [3.0, 4.0]]
+    assert check_rows(numeric(), [[1, 2.5], [3, 4]]).matrix.tolist() == [[1.0, 2.5], [3.0, 4.0]]
 
 
 def test_a_matrix_that_fits_is_not_copied() -> None:
     X = np.zeros((4, 2), dtype=np.float32)
-    assert np.shares_memory(check_rows(numeric(), X), X)
+    assert np.shares_memory(check_rows(numeric(), X).matrix, X)
 
 
 @settings(max_examples=50, deadline=None)
@@ -81,7 +81,7 @@ def test_the_rows_of_the_caller_are_never_changed(data: st.DataObject) -> None:
 
 def test_values_are_rounded_to_nearest_as_scikit_learn_does() -> None:
     values = np.array([[0.1, 16777217.0]])
-    assert check_rows(numeric(), values).tolist() == [[float(np.float32(0.1)), 16777216.0]]
+    assert check_rows(numeric(), values).matrix.tolist() == [[float(np.float32(0.1)), 16777216.0]]
 
 
 ARRAY_REFUSALS: dict[str, tuple[Any, str]] = {
@@ -114,12 +114,12 @@ def test_an_array_that_does_not_fit_is_refused_with_what_was_found(case: str) ->
 
 
 def test_what_float32_cannot_hold_a_float64_tree_takes() -> None:
-    assert check_rows(numeric(dtype="float64"), np.array([[0.0, 1e39]])).tolist() == [[0.0, 1e39]]
+    assert check_rows(numeric(dtype="float64"), np.array([[0.0, 1e39]])).matrix.tolist() == [[0.0, 1e39]]
 
 
 def test_numbers_whose_sum_overflows_are_not_infinite() -> None:
     X = np.full((10, 2), 3e38)
-    assert check_rows(numeric(), X).shape == (10, 2)
+    assert check_rows(numeric(), X).matrix.shape == (10, 2)
 
 
 def test_infinities_that_cancel_are_still_found() -> None:
@@ -129,7 +129,7 @@ def test_infinities_that_cancel_are_still_found() -> None:
 
 def test_nan_passes_only_in_the_columns_that_accept_it() -> None:
     tree = numeric(accepts_missing=["f1"])
-    assert np.isnan(check_rows(tree, [[0, math.nan]])[0, 1])
+    assert np.isnan(check_rows(tree, [[0, math.nan]]).matrix[0, 1])
     with pytest.raises(InputError, match="missing value in column 'f0'"):
         check_rows(tree, [[math.nan, math.nan]])
 
@@ -154,23 +154,23 @@ def test_columns_without_names_are_called_x0() -> None:
 
 def test_a_frame_gives_the_matrix_that_an_array_gives(make_frame: MakeFrame) -> None:
     X = np.array([[0.1, 1], [0.7, 0], [1 / 3, 5]])
-    expected = check_rows(numeric(), X)
+    expected = check_rows(numeric(), X).matrix
     frame = make_frame({"f0": X[:, 0], "f1": X[:, 1].astype(int)})
-    assert check_rows(numeric(), frame).tobytes(order="C") == expected.tobytes(order="C")
+    assert check_rows(numeric(), frame).matrix.tobytes(order="C") == expected.tobytes(order="C")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "bool"])
 def test_columns_of_every_numeric_type_are_read(make_frame: MakeFrame, dtype: str) -> None:
     frame = make_frame({"f0": np.array([0, 1, 1], dtype=dtype), "f1": np.array([1.5, 2.5, 3.5])})
-    assert check_rows(numeric(), frame).tolist() == [[0, 1.5], [1, 2.5], [1, 3.5]]
+    assert check_rows(numeric(), frame).matrix.tolist() == [[0, 1.5], [1, 2.5], [1, 3.5]]
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Int8", "UInt16", "Float64", "boolean"])
 def test_nullable_columns_of_pandas_are_read(dtype: str) -> None:
     frame = pd.DataFrame({"f0": pd.array([1, 0, 1], dtype=dtype), "f1": [0.0, 0.0, 0.0]})
-    assert check_rows(numeric(), frame)[:, 0].tolist() == [1, 0, 1]
+    assert check_rows(numeric(), frame).matrix[:, 0].tolist() == [1, 0, 1]
     frame.loc[1, "f0"] = pd.NA
-    assert np.isnan(check_rows(numeric(accepts_missing=True), frame)[1, 0])
+    assert np.isnan(check_rows(numeric(accepts_missing=True), frame).matrix[1, 0])
     with pytest.raises(InputError, match=r"missing value in column 'f0' \(row 1\)"):
         check_rows(numeric(), frame)
 
@@ -180,7 +180,7 @@ def test_nulls_are_missing_values(make_frame: MakeFrame, values: list[Any]) -> N
     if make_frame is pd.DataFrame and isinstance(values[0], bool):
         pytest.skip("pandas makes an object column of bools with None")
     frame = make_frame({"f0": values, "f1": [1.0, 2.0, 3.0]})
-    found = check_rows(numeric(accepts_missing=True), frame)[:, 0]
+    found = check_rows(numeric(accepts_missing=True), frame).matrix[:, 0]
     assert found[[0, 2]].tolist() == [float(values[0]), float(values[2])]
     assert np.isnan(found[1])
     with pytest.raises(InputError, match=r"missing value in column 'f0' \(row 1\)"):
@@ -226,7 +226,7 @@ def test_a_long_list_of_names_is_shortened() -> None:
 
 def test_a_tree_without_names_takes_any_names_in_the_right_number(make_frame: MakeFrame) -> None:
     tree = numeric(named=False)
-    assert check_rows(tree, make_frame({"a": [1.0], "b": [2.0]})).tolist() == [[1.0, 2.0]]
+    assert check_rows(tree, make_frame({"a": [1.0], "b": [2.0]})).matrix.tolist() == [[1.0, 2.0]]
     with pytest.raises(InputError, match="X has 1 columns, but the tree was fitted on 2"):
         check_rows(tree, make_frame({"a": [1.0]}))
 
@@ -271,13 +271,18 @@ def test_missing_values_are_seen(make_frame: MakeFrame) -> None:
 def test_an_array_holds_codes_and_whatever_is_no_code_is_unlisted() -> None:
     tree = categorical(["red", "green", "blue"])
     X = np.array([0, 1, 2, 3, 4, -1, 0.5, 1e6])[:, None]
-    assert check_rows(tree, X)[:, 0].tolist() == [0, 1, 2, 3, 3, 3, 3, 3]
+    assert check_rows(tree, X).matrix[:, 0].tolist() == [0, 1, 2, 3, 3, 3, 3, 3]
     assert X[4, 0] == 4
 
 
 def test_a_frame_holds_labels_and_whatever_is_no_label_is_unlisted(make_frame: MakeFrame) -> None:
     tree = categorical(["red", "green", "blue"])
-    assert check_rows(tree, make_frame({"kind": ["blue", "red", "pink", "green"]}))[:, 0].tolist() == [2, 0, 3, 1]
+    assert check_rows(tree, make_frame({"kind": ["blue", "red", "pink", "green"]})).matrix[:, 0].tolist() == [
+        2,
+        0,
+        3,
+        1,
+    ]
 
 
 def test_a_categorical_column_of_every_library_holds_labels() -> None:
@@ -289,22 +294,22 @@ def test_a_categorical_column_of_every_library_holds_labels() -> None:
         pl.DataFrame({"kind": pl.Series(values, dtype=pl.Enum(values))}),
         pa.table({"kind": pa.array(values).dictionary_encode()}),
     ):
-        assert check_rows(tree, frame)[:, 0].tolist() == [1, 0, 2]
+        assert check_rows(tree, frame).matrix[:, 0].tolist() == [1, 0, 2]
 
 
 def test_labels_that_are_numbers_are_labels_in_a_frame(make_frame: MakeFrame) -> None:
     tree = categorical([10, 20, 1])
-    assert check_rows(tree, make_frame({"kind": [20, 10, 1, 0, 30]}))[:, 0].tolist() == [1, 0, 2, 3, 3]
+    assert check_rows(tree, make_frame({"kind": [20, 10, 1, 0, 30]})).matrix[:, 0].tolist() == [1, 0, 2, 3, 3]
 
 
 def test_labels_that_are_bools_are_labels_in_a_frame(make_frame: MakeFrame) -> None:
     tree = categorical([True, False])
-    assert check_rows(tree, make_frame({"kind": [True, False, True]}))[:, 0].tolist() == [0, 1, 0]
+    assert check_rows(tree, make_frame({"kind": [True, False, True]})).matrix[:, 0].tolist() == [0, 1, 0]
 
 
 def test_a_missing_label_is_nan_where_the_column_accepts_it(make_frame: MakeFrame) -> None:
     frame = make_frame({"kind": ["red", None, "green"]})
-    found = check_rows(categorical(["red", "green"], accepts_missing=True), frame)[:, 0]
+    found = check_rows(categorical(["red", "green"], accepts_missing=True), frame).matrix[:, 0]
     assert found[[0, 2]].tolist() == [0, 1]
     assert np.isnan(found[1])
     with pytest.raises(InputError, match=r"missing value in column 'kind' \(row 1\)"):
@@ -314,14 +319,14 @@ def test_a_missing_label_is_nan_where_the_column_accepts_it(make_frame: MakeFram
 @pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
 def test_a_missing_label_of_every_text_type_of_pandas_is_nan(dtype: str) -> None:
     frame = pd.DataFrame({"kind": pd.Series(["red", None], dtype=dtype)})
-    found = check_rows(categorical(["red", "green"], accepts_missing=True), frame)[:, 0]
+    found = check_rows(categorical(["red", "green"], accepts_missing=True), frame).matrix[:, 0]
     assert found[0] == 0
     assert np.isnan(found[1])
 
 
 def test_a_missing_code_is_nan_where_the_column_accepts_it() -> None:
     X = np.array([[0.0], [math.nan]])
-    assert np.isnan(check_rows(categorical(["red", "green"], accepts_missing=True), X)[1, 0])
+    assert np.isnan(check_rows(categorical(["red", "green"], accepts_missing=True), X).matrix[1, 0])
     with pytest.raises(InputError, match=r"missing value in column 'kind' \(row 1\)"):
         check_rows(categorical(["red", "green"]), X)
 

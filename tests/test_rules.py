@@ -171,7 +171,6 @@ def test_counting_a_block_of_rows_at_a_time_changes_nothing(problem: tuple[Any, 
     rules = simplify(problem)
     X_test = problem[4]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("secateur.evidence.MASK_BYTES", 0)
         patch.setattr("secateur.coverage.MASK_BYTES", 0)
         again = simplify(problem)
         assert again == rules

@@ -405,8 +405,7 @@ def test_levels_list_every_node_once_below_its_parent(tree: Tree) -> None:
 def test_rows_reach_the_leaf_that_a_walk_by_hand_reaches(data: st.DataObject) -> None:
     tree = data.draw(strategies.trees())
     X = data.draw(strategies.rows(tree))
-    matrix = check_rows(tree, X)
-    assert apply_tree(tree, matrix).tolist() == [oracles.walk(tree, row) for row in X]
+    assert apply_tree(tree, check_rows(tree, X)).tolist() == [oracles.walk(tree, row) for row in X]
 
 
 # upper: the threshold rounded down to the dtype that rows are compared in.

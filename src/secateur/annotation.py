@@ -149,16 +149,15 @@ def _labels_below(tree: Tree) -> NDArray[np.bool_]:
     below = np.zeros((tree.n_nodes, tree.n_classes), dtype=bool)
     leaves = np.flatnonzero(tree.is_leaf)
     below[leaves, tree.leaf_class[leaves]] = True
-    for level in reversed(tree.levels):
-        inner = level[~tree.is_leaf[level]]
+    for inner in reversed(tree.inner_levels):
         below[inner] = below[tree.children_left[inner]] | below[tree.children_right[inner]]
     return below
 
 
 def _homogeneous_top(tree: Tree, homogeneous: NDArray[np.int64]) -> NDArray[np.int64]:
     top = np.arange(tree.n_nodes)
-    for level in tree.levels:
-        inner = level[(homogeneous[level] >= 0) & ~tree.is_leaf[level]]
+    for level in tree.inner_levels:
+        inner = level[homogeneous[level] >= 0]
         top[tree.children_left[inner]] = top[inner]
         top[tree.children_right[inner]] = top[inner]
     return top
@@ -186,12 +185,10 @@ def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     ``at_leaf`` says how many lie in each leaf, and is 0 at internal nodes.
     """
     below = at_leaf.copy()
-    for level in reversed(tree.levels):
-        inner = level[~tree.is_leaf[level]]
+    for inner in reversed(tree.inner_levels):
         below[inner] = below[tree.children_left[inner]] + below[tree.children_right[inner]]
     first = np.zeros(tree.n_nodes, dtype=np.int64)
-    for level in tree.levels:
-        inner = level[~tree.is_leaf[level]]
+    for inner in tree.inner_levels:
         first[tree.children_left[inner]] = first[inner]
         first[tree.children_right[inner]] = first[inner] + below[tree.children_left[inner]]
     return first, first + below

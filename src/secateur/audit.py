@@ -106,13 +106,13 @@ class Audit:
 def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
     """Audit a rule set on labelled rows."""
     tree = rules.tree
-    matrix = check_rows(tree, X)
-    truth = check_labels(tree, y, len(matrix))
-    weights = check_weights(sample_weight, len(matrix))
-    share = np.full(len(matrix), 1.0) if weights is None else weights
-    by_tree = tree.leaf_class[apply_tree(tree, matrix)]
-    by_rules = rules.notes.leaf_class[rules.apply(matrix)]
-    conflict, covered = find_overlap(tree, rules.notes, rules.deleted, matrix)
+    rows = check_rows(tree, X)
+    truth = check_labels(tree, y, rows.n_rows)
+    weights = check_weights(sample_weight, rows.n_rows)
+    share = np.full(rows.n_rows, 1.0) if weights is None else weights
+    by_tree = tree.leaf_class[apply_tree(tree, rows)]
+    by_rules = rules.notes.leaf_class[rules.apply(rows)]
+    conflict, covered = find_overlap(tree, rules.notes, rules.deleted, rows)
     old_precision, old_recall = _precision_recall(truth, by_tree, share, tree.n_classes)
     new_precision, new_recall = _precision_recall(truth, by_rules, share, tree.n_classes)
     d_precision, d_recall = np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
@@ -124,7 +124,7 @@ def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
         n_rules=len(rules),
         n_conditions=int(lengths.sum()),
         n_deleted=int(gone.sum()),
-        n_rows=len(matrix),
+        n_rows=rows.n_rows,
         rule_irc=100.0 * float(touched.mean()),
         irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else 0.0,
         removed=100.0 * float(gone.sum() / lengths.sum()) if lengths.sum() else 0.0,

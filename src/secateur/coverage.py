@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.masks import MASK_BYTES, Masks, pack_bits, pack_links, rows_in, unpack_bits
+from secateur.compiled import compile_module
+from secateur.masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
+from secateur.tally import Conditions, make_literals, make_tests
+from secateur.threads import map_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,17 +17,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
+    from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
-__all__ = ["count_rules", "cover_rows", "find_overlap", "find_winners"]
+__all__ = ["cover_rows", "find_overlap", "find_winners", "mask_blocks", "rows_of_rule"]
+
+# Up to this many rows times rules, numpy is done before numba would be imported.
+SMALL_SEARCH = 1 << 22
 
 
-def cover_rows(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], matrix: NDArray[Any]) -> NDArray[np.bool_]:
+def cover_rows(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
     """Whether each rule covers each row, shape (n_rows, n_rules)."""
-    covered = np.empty((len(matrix), notes.n_rules), dtype=bool)
-    for rows, masks in _blocks(tree, matrix):
+    covered = np.empty((rows.n_rows, notes.n_rules), dtype=bool)
+    for span, masks in mask_blocks(tree, rows):
         for rule in range(notes.n_rules):
-            covered[rows, rule] = unpack_bits(_rows_of(notes, deleted, rule, masks), rows.stop - rows.start)
+            covered[span, rule] = unpack_bits(rows_of_rule(notes, deleted, rule, masks), span.stop - span.start)
     return covered
 
 
@@ -33,15 +40,18 @@ def find_winners(
     notes: Annotation,
     deleted: NDArray[np.bool_],
     ranking: NDArray[np.int64],
-    matrix: NDArray[Any],
+    rows: Rows,
 ) -> NDArray[np.int64]:
     """For each row the first rule of the ranking that covers it; every row is covered, for deletion only widens."""
-    winners = np.empty(len(matrix), dtype=np.int64)
-    for rows, masks in _blocks(tree, matrix):
+    winners = np.empty(rows.n_rows, dtype=np.int64)
+    if rows.n_rows * notes.n_rules > SMALL_SEARCH:
+        _find_by_tiles(tree, notes, deleted, ranking, rows, winners)
+        return winners
+    for span, masks in mask_blocks(tree, rows):
         undecided = masks[0].copy()
-        block = winners[rows]
+        block = winners[span]
         for rule in ranking.tolist():
-            won = _rows_of(notes, deleted, rule, masks) & undecided
+            won = rows_of_rule(notes, deleted, rule, masks) & undecided
             if won.any():
                 block[unpack_bits(won, len(block))] = rule
                 undecided ^= won
@@ -51,55 +61,56 @@ def find_winners(
 
 
 def find_overlap(
-    tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], matrix: NDArray[Any]
+    tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], rows: Rows
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Rows covered by rules of different classes, and rows covered at all."""
-    conflict, covered = np.empty(len(matrix), dtype=bool), np.empty(len(matrix), dtype=bool)
-    for rows, masks in _blocks(tree, matrix):
+    conflict, covered = np.empty(rows.n_rows, dtype=bool), np.empty(rows.n_rows, dtype=bool)
+    for span, masks in mask_blocks(tree, rows):
         by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
         for rule, class_id in enumerate(notes.leaf_class.tolist()):
-            by_class[class_id] |= _rows_of(notes, deleted, rule, masks)
+            by_class[class_id] |= rows_of_rule(notes, deleted, rule, masks)
         once, twice = np.zeros_like(by_class[0]), np.zeros_like(by_class[0])
         for mask in by_class:
             twice |= once & mask
             once |= mask
-        conflict[rows] = unpack_bits(twice, rows.stop - rows.start)
-        covered[rows] = unpack_bits(once, rows.stop - rows.start)
+        conflict[span] = unpack_bits(twice, span.stop - span.start)
+        covered[span] = unpack_bits(once, span.stop - span.start)
     return conflict, covered
 
 
-def count_rules(
+def _find_by_tiles(
     tree: Tree,
     notes: Annotation,
     deleted: NDArray[np.bool_],
-    matrix: NDArray[Any],
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """(Weighted) rows of each class that each widened rule covers, shape (n_rules, n_classes); others stay 0."""
-    counts = np.zeros((notes.n_rules, tree.n_classes))
-    widened = np.unique(notes.rule[deleted]).tolist()
-    for rows, masks in _blocks(tree, matrix) if widened else ():
-        ids = class_ids[rows]
-        members = pack_bits(ids == np.arange(tree.n_classes)[:, None])
-        for rule in widened:
-            mask = _rows_of(notes, deleted, rule, masks)
-            if weights is None:
-                counts[rule] += np.bitwise_count(members & mask).sum(axis=1)
-            elif mask.any():
-                inside = unpack_bits(mask, len(ids))
-                counts[rule] += np.bincount(ids[inside], weights=weights[rows][inside], minlength=tree.n_classes)
-    return counts
+    ranking: NDArray[np.int64],
+    rows: Rows,
+    winners: NDArray[np.int64],
+) -> None:
+    """Find the winners in compiled code, blocks of rows on several threads."""
+    find_first_rules = compile_module("secateur.tile_kernels").find_first_rules
+    features, tests, literal = make_tests(tree)
+    every = np.arange(notes.n_rules)
+    conditions = Conditions(deleted, np.zeros_like(deleted), every >= 0)
+    literals = make_literals(notes, literal, conditions, every, every)
+
+    def find(span: tuple[int, int]) -> None:
+        block = rows.block(*span, features)
+        place = block.values, block.origin, block.step, block.columns, block.n_rows
+        find_first_rules(*place, tests, literals, ranking, winners[slice(*span)])
+
+    for _ in map_in_threads(find, rows.spans()):
+        pass
 
 
-def _rows_of(notes: Annotation, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:
+def rows_of_rule(notes: Annotation, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:
+    """Mask of the rows that a rule covers."""
     span = notes.entries(rule)
     return rows_in(masks, notes.links[span][~deleted[span]])
 
 
-def _blocks(tree: Tree, matrix: NDArray[Any]) -> Iterator[tuple[slice, Masks]]:
+def mask_blocks(tree: Tree, rows: Rows) -> Iterator[tuple[slice, Masks]]:
     """Link masks of the rows, a bounded block at a time."""
     size = max(64, MASK_BYTES // tree.n_nodes * 8 // 64 * 64)
-    for first in range(0, len(matrix), size):
-        rows = slice(first, min(first + size, len(matrix)))
-        yield rows, pack_links(tree, matrix[rows])
+    for first in range(0, rows.n_rows, size):
+        span = slice(first, min(first + size, rows.n_rows))
+        yield span, pack_links(tree, rows.select(span.start, span.stop, np.arange(rows.n_features)))

@@ -15,11 +15,11 @@ import numpy as np
 from secateur.annotation import DEFAULT_RF_TOL
 from secateur.compiled import run_witnesses
 from secateur.export.frame import make_frame
-from secateur.masks import rows_in
 from secateur.methods.contract import Problem
 from secateur.methods.mismatch_certified import find_refuting_link
 from secateur.reading import read_link
 from secateur.simplification import check_share, open_problem
+from secateur.tally import find_reliability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -215,17 +215,13 @@ def diagnose(
 def _effects(problem: Problem, evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """D of deleting each entry alone, and whether all rows that the rule then covers have its class."""
     notes = problem.notes
-    effect, pure = np.full(len(notes.links), np.nan), np.zeros(len(notes.links), dtype=bool)
-    for rule in range(notes.n_rules):
-        span = notes.entries(rule)
-        links, class_id = notes.links[span], int(notes.leaf_class[rule])
-        base = evidence.reliability(evidence.rows(links), class_id)
-        for place in range(len(links)):
-            right, total = evidence.count(rows_in(evidence.links, np.delete(links, place)), class_id)
-            pure[span.start + place] = right == total
-            if total > 0:
-                effect[span.start + place] = right / total - base
-    return effect, pure
+    every = np.ones(len(notes.links), dtype=bool)
+    tally = evidence.tally(notes, ~every, every)
+    counts = tally.leaf_counts[notes.rule] + tally.gain(np.arange(len(every)), ~every)
+    right, total = counts[np.arange(len(counts)), notes.leaf_class[notes.rule]], counts.sum(axis=1)
+    effect = np.full(len(notes.links), np.nan)
+    np.divide(right, total, out=effect, where=total > 0)
+    return effect - find_reliability(notes, tally.leaf_counts)[notes.rule], right == total
 
 
 def _monotone(problem: Problem) -> NDArray[np.bool_] | None:

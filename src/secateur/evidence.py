@@ -2,79 +2,96 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.masks import MASK_BYTES, Masks, count_bits, pack_bits, pack_links, rows_in, unpack_bits
+from secateur.compiled import run_count
+from secateur.routing import count_classes
+from secateur.row_index import index_rows
+from secateur.tally import Conditions, Tally, tally_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.annotation import Annotation
+    from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
 __all__ = ["Evidence"]
 
+# From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
+WALKED_LEAVES = 1_000
 
+
+@dataclass
 class Evidence:
-    """Labelled, possibly weighted rows, packed for counting.
+    """Labelled, possibly weighted rows, and the counts of rules that somebody has asked for already.
 
     Parameters
     ----------
     tree : Tree
-    matrix : ndarray of shape (n_rows, n_features)
-        Checked rows.
+    rows : Rows
     class_ids : ndarray of int64, shape (n_rows,)
     weights : ndarray of float64, shape (n_rows,), or None
     """
 
-    def __init__(
-        self, tree: Tree, matrix: NDArray[Any], class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None
-    ) -> None:
-        self.n_rows = len(matrix)
-        self.matrix = matrix
-        self.n_classes = tree.n_classes
-        self.class_ids = class_ids
-        self.weights = weights
-        self._tree = tree
-
-    @cached_property
-    def links(self) -> Masks:
-        """One mask a link, packed when a method first asks for it."""
-        return pack_links(self._tree, self.matrix)
+    tree: Tree
+    rows: Rows
+    class_ids: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+    _counted: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]] | None = field(
+        default=None, init=False, repr=False
+    )
 
     @property
-    def masks_are_small(self) -> bool:
-        """Whether the masks of all links are packed already, or would fit into one block."""
-        return "links" in self.__dict__ or self._tree.n_nodes * self.n_rows <= MASK_BYTES * 8
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
 
-    @cached_property
-    def _members(self) -> Masks:
-        return pack_bits(self.class_ids == np.arange(self.n_classes)[:, None])
-
-    def rows(self, links: NDArray[np.int64]) -> Masks:
-        """Mask of the rows that satisfy all the links."""
-        return rows_in(self.links, links)
-
-    def count(self, mask: Masks, class_id: int) -> tuple[float, float]:
-        """(Weighted) number of the mask's rows that have the class, and of all its rows."""
-        if self.weights is None:
-            return float(count_bits(mask & self._members[class_id])), float(count_bits(mask))
-        counts = self.class_counts(mask)
-        return float(counts[class_id]), float(counts.sum())
-
-    def reliability(self, mask: Masks, class_id: int) -> float:
-        """Share of the mask's rows that have the class; NaN when the mask holds no (weighted) row."""
-        right, total = self.count(mask, class_id)
-        return right / total if total > 0 else float("nan")
-
-    def class_counts(self, mask: Masks) -> NDArray[np.float64]:
-        """(Weighted) number of the mask's rows in each class, shape (n_classes,)."""
-        if self.weights is None:
-            counts: NDArray[np.float64] = np.bitwise_count(self._members & mask).sum(axis=1).astype(np.float64)
-            return counts
-        rows = unpack_bits(mask, self.n_rows)
-        return np.bincount(self.class_ids[rows], weights=self.weights[rows], minlength=self.n_classes).astype(
-            np.float64
+    def tally(
+        self,
+        notes: Annotation,
+        deleted: NDArray[np.bool_],
+        opened: NDArray[np.bool_] | None = None,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Tally:
+        """Count the rows of rules by the open conditions that they violate; see :mod:`secateur.tally`."""
+        conditions = Conditions(
+            deleted,
+            np.zeros_like(deleted) if opened is None else opened,
+            np.ones(notes.n_rules, dtype=bool) if among is None else among,
         )
+        return tally_patterns(self.tree, notes, conditions, self.rows, self.class_ids, self.weights)
+
+    def count(
+        self, notes: Annotation, deleted: NDArray[np.bool_], *, is_exact: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(Weighted) rows of each class that each rule covers, and each leaf's own rule; shape (n_rules, n_classes).
+
+        Rules that meet no leaf of another class are narrow: where there are many, the tree itself finds their rows.
+        Others are wide, and a walk with one of them would visit most of the tree: they are counted by masks.
+        """
+        if self._counted is not None and np.array_equal(self._counted[0], deleted):
+            return self._counted[1:]
+        if is_exact and notes.n_rules >= WALKED_LEAVES:
+            return self.count_by_walks(notes, deleted)
+        tally = self.tally(notes, deleted)
+        return tally.counts, tally.leaf_counts
+
+    def count_by_walks(
+        self, notes: Annotation, deleted: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same as :meth:`count`, always by walking the tree with each rule's box."""
+        index = index_rows(self.tree, notes, self.rows)
+        leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[notes.leaf_ids]
+        widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
+        walked = run_count(self.tree, notes, deleted, index, self.class_ids, self.weights)
+        return np.where(widened[:, None], walked, leaf_counts), leaf_counts
+
+    def remember(
+        self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
+    ) -> None:
+        """Keep the counts that a method came by, so that nobody counts its rules again."""
+        self._counted = deleted.copy(), counts, leaf_counts

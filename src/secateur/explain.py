@@ -15,6 +15,8 @@ from secateur.rows import category_code, check_rows, frame_columns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from secateur.rule import Rule
     from secateur.rules import RuleSet
     from secateur.tree import Label
@@ -56,21 +58,40 @@ class Explanation:
 def explain_row(rules: RuleSet, row: Any) -> Explanation:
     """Explain the prediction for one row."""
     tree, notes = rules.tree, rules.notes
-    matrix = check_rows(tree, _as_table(rules, row), name="row")
-    winner = int(rules.apply(matrix)[0])
-    covered = rules.covers(matrix)[0]
-    covering = (winner, *(index for index in rules.ranking.tolist() if covered[index] and index != winner))
+    rows = check_rows(tree, _as_table(rules, row), name="row")
+    leaf = int(apply_tree(tree, rows)[0])
+    covers = _find_covering(rules, rows.matrix[0])
+    covering = rules.ranking[covers[rules.ranking]].tolist()
+    # As `rules.apply` decides, which would look at many rows at once.
+    winner = covering[0] if rules.is_ranked else int(np.flatnonzero(notes.leaf_ids == leaf)[0])
+    covering = (winner, *(index for index in covering if index != winner))
     tested = dict.fromkeys(tree.feature[notes.parent[notes.links[notes.entries(winner)]]].tolist())
-    own_class = int(tree.leaf_class[apply_tree(tree, matrix)[0]])
+    own_class = int(tree.leaf_class[leaf])
     explanation = Explanation(
         prediction=rules[winner].prediction,
         tree_prediction=tree.classes[own_class].item(),
         rule=rules[winner],
         covering=tuple(rules[index] for index in covering),
-        values={tree.feature_name(feature): float(matrix[0, feature]) for feature in tested},
+        values={tree.feature_name(feature): float(rows.matrix[0, feature]) for feature in tested},
         text=_tell(rules, [rules[index] for index in covering], tree.class_names[own_class]),
     )
     return explanation
+
+
+def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rules cover one row: all splits are asked at once, and then all conditions."""
+    tree, notes = rules.tree, rules.notes
+    values = row[tree.feature]  # at leaves, which test nothing, any value
+    left = values <= tree.upper
+    start, table = tree.category_table
+    missing = np.isnan(values)
+    sets = (start >= 0) & ~missing
+    left[sets] = table[start[sets] + values[sets].astype(np.int64)]
+    left[missing] = tree.missing_left[missing]
+    holds = left[notes.parent] == notes.is_left
+    covers = np.ones(notes.n_rules, dtype=bool)
+    covers[notes.rule[~holds[notes.links] & ~rules.deleted]] = False
+    return covers
 
 
 def _as_table(rules: RuleSet, row: Any) -> Any:

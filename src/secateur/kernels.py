@@ -389,6 +389,17 @@ def goes_left(value, limit, missing_left, start, table):  # type: ignore[no-unty
     return value <= limit
 
 
+def route_rows(values, origin, step, columns, n_rows, left, right, feature, upper, missing_left, start, table, reached):  # type: ignore[no-untyped-def]
+    """The leaf that each row of a block reaches; ``columns`` has a place for every feature."""
+    for row in range(n_rows):
+        node, at = 0, origin + row * step
+        while feature[node] >= 0:
+            value = values[at + columns[feature[node]]]
+            is_left = goes_left(value, upper[node], missing_left[node], start[node], table)
+            node = left[node] if is_left else right[node]
+        reached[row] = node
+
+
 def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  # type: ignore[no-untyped-def]
     """The weight of the rows of each class that each widened rule covers.
 
@@ -463,6 +474,7 @@ KERNELS = (
     delete_features,
     find_witnesses,
     goes_left,
+    route_rows,
     count_rows,
 )
 

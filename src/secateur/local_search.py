@@ -32,6 +32,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from secateur.compiled import compile_module
 from secateur.local_search_kernels import Problem, Workspace
 from secateur.routing import apply_tree, count_classes
+from secateur.row_blocks import Rows
 from secateur.tree import Tree, check_tree, make_tree
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         ndarray of int64, shape (n_rows,)
         """
         check_is_fitted(self)
-        return apply_tree(self.tree_, validate_data(self, X, dtype=np.float32, reset=False))
+        return apply_tree(self.tree_, Rows.of(validate_data(self, X, dtype=np.float32, reset=False)))
 
 
 def _encode(
@@ -400,7 +401,7 @@ class _Slots:
             feature_names=names,
             dtype="float32",
         )
-        counted = replace(tree, counts=count_classes(tree, X, problem.y, weights))
+        counted = replace(tree, counts=count_classes(tree, apply_tree(tree, Rows.of(X)), problem.y, weights))
         check_tree(counted)  # also makes the counts read-only
         return counted
 

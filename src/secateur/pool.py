@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.routing import apply_tree
+from secateur.row_blocks import Rows
 from secateur.row_index import RowIndex, index_rows
 
 if TYPE_CHECKING:
@@ -66,27 +67,26 @@ class Pool:
         return math.floor(share * self.mixed_total), math.floor(share * self.real_total)
 
 
-def make_pool(
-    tree: Tree, notes: Annotation, matrix: NDArray[Any], weights: NDArray[np.float64] | None, smoothing: float
-) -> Pool:
+def make_pool(tree: Tree, notes: Annotation, rows: Rows, weights: NDArray[np.float64] | None, smoothing: float) -> Pool:
     """Shuffle the rows, route them through the tree, and put them in the order of their leaves."""
-    counted = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights > 0)
+    counted = np.arange(rows.n_rows) if weights is None else np.flatnonzero(weights > 0)
     weight = np.ones(len(counted)) if weights is None else weights[counted]
-    rows = matrix if weights is None else matrix[counted]
-    predicted = tree.leaf_class[apply_tree(tree, rows)]
+    columns = np.unique(tree.feature[~tree.is_leaf])
+    copies = math.ceil(POOL_ROWS / len(counted)) if smoothing > 0 else 0
+    # Only the tested columns are ever looked at.
+    table = np.empty(((1 + copies) * len(counted), len(columns)), dtype=tree.dtype)
+    table[: len(counted)] = rows.take(counted, columns)
+    predicted = tree.leaf_class[apply_tree(tree, rows)[counted]]
     groups = [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
-    copies = math.ceil(POOL_ROWS / len(rows)) if smoothing > 0 else 0
-    # Only the tested columns differ from zero in a copy; the others are never looked at.
-    shuffled = np.zeros((copies * len(rows), matrix.shape[1]), dtype=matrix.dtype)
     rng = np.random.RandomState(0)
-    filled = 0
+    filled = len(counted)
     drawn = [_draw(members, weight) for members in groups]
     for _ in range(copies):
         for members, source in zip(groups, drawn, strict=True):
-            for column in np.unique(tree.feature[tree.feature >= 0]) if len(members) else ():
-                shuffled[filled : filled + len(members), column] = rows[source[rng.permutation(len(members))], column]
+            for column in range(len(columns)) if len(members) else ():
+                table[filled : filled + len(members), column] = table[source[rng.permutation(len(members))], column]
             filled += len(members)
-    index = index_rows(tree, notes, np.concatenate([rows, shuffled]))
+    index = index_rows(tree, notes, Rows.of_columns(table, columns, tree.n_features))
     mixed, real, mixed_total, real_total = _price(weight, groups, copies, smoothing)
     return Pool(
         index=index,

@@ -6,19 +6,44 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.compiled import compiled_kernels
+from secateur.threads import map_in_threads
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
 __all__ = ["apply_tree", "count_classes"]
 
+# Up to this many rows, numpy is done before numba would be imported.
+SMALL_ROUTE = 1 << 16
 
-def apply_tree(tree: Tree, matrix: NDArray[Any]) -> NDArray[np.int64]:
-    """Leaf id of each row of a checked matrix, shape (n_rows,).
 
-    All rows descend together, one level a step; rows that have arrived drop out.
-    """
+def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
+    """Leaf id of each row, shape (n_rows,)."""
+    if rows.n_rows <= SMALL_ROUTE:
+        return _descend(tree, rows.matrix)
+    route_rows = compiled_kernels().route_rows
+    start, table = tree.category_table
+    features = np.unique(tree.feature[~tree.is_leaf])
+    reached = np.empty(rows.n_rows, dtype=np.int64)
+
+    def route(span: tuple[int, int]) -> None:
+        block = rows.block(*span, features)
+        columns = np.zeros(tree.n_features, dtype=np.int64)
+        columns[features] = block.columns
+        arrays = tree.children_left, tree.children_right, tree.feature, tree.upper, tree.missing_left, start, table
+        route_rows(block.values, block.origin, block.step, columns, block.n_rows, *arrays, reached[slice(*span)])
+
+    for _ in map_in_threads(route, rows.spans()):
+        pass
+    return reached
+
+
+def _descend(tree: Tree, matrix: NDArray[Any]) -> NDArray[np.int64]:
+    """All rows descend together, one level a step; rows that have arrived drop out."""
     nodes = np.zeros(len(matrix), dtype=np.int64)
     start, table = tree.category_table
     moving = np.arange(len(matrix)) if not tree.is_leaf[0] else np.zeros(0, dtype=np.int64)
@@ -36,13 +61,15 @@ def apply_tree(tree: Tree, matrix: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def count_classes(
-    tree: Tree, matrix: NDArray[Any], class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None
+    tree: Tree,
+    reached: NDArray[np.int64],
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """(Weighted) rows of each class that pass each node, shape (n_nodes, n_classes)."""
-    cells = apply_tree(tree, matrix) * tree.n_classes + class_ids
+    """(Weighted) rows of each class that pass each node, from the leaves reached; shape (n_nodes, n_classes)."""
+    cells = reached * tree.n_classes + class_ids
     counts = np.bincount(cells, weights=weights, minlength=tree.n_nodes * tree.n_classes).astype(np.float64)
     counts = counts.reshape(tree.n_nodes, tree.n_classes)
-    for level in reversed(tree.levels):
-        inner = level[~tree.is_leaf[level]]
+    for inner in reversed(tree.inner_levels):
         counts[inner] = counts[tree.children_left[inner]] + counts[tree.children_right[inner]]
     return counts

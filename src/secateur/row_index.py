@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
+    from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
 __all__ = ["RowIndex", "index_rows"]
@@ -37,6 +38,8 @@ class RowIndex:
         Which features they are.
     first, last : ndarray of int64, shape (n_nodes,)
         The rows at ``first[i]`` to ``last[i]``, the latter not included, pass node ``i``.
+    reached : ndarray of int64, shape (n_rows,)
+        The leaf that each row reaches, in the rows' own order.
     """
 
     order: NDArray[np.int64]
@@ -44,14 +47,15 @@ class RowIndex:
     columns: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
+    reached: NDArray[np.int64]
 
 
-def index_rows(tree: Tree, notes: Annotation, matrix: NDArray[Any]) -> RowIndex:
-    """Route the rows of a checked matrix and put them in the order of their leaves, otherwise as they were."""
-    reached = apply_tree(tree, matrix)
+def index_rows(tree: Tree, notes: Annotation, rows: Rows) -> RowIndex:
+    """Route the rows and put them in the order of their leaves, otherwise as they were."""
+    reached = apply_tree(tree, rows)
     columns = np.unique(tree.feature[tree.feature >= 0])
     rank = np.zeros(tree.n_nodes, dtype=np.int64)
     rank[notes.leaf_ids] = np.arange(notes.n_rules)
     order = np.argsort(rank[reached], kind="stable")
     first, last = find_runs(tree, np.bincount(reached, minlength=tree.n_nodes))
-    return RowIndex(order, matrix[order[:, None], columns], columns, first, last)
+    return RowIndex(order, rows.take(order, columns), columns, first, last, reached)

@@ -1,7 +1,7 @@
 """A person's rows, labels and weights, checked and brought into the tree's own terms.
 
-Rows become a matrix in the tree's comparison dtype, with category codes in categorical columns; labels become
-class indices. What does not fit is refused with one sentence.
+Rows become numbers of the tree's comparison dtype, with category codes in categorical columns, converted a block at a
+time; labels become class indices. What does not fit is refused with one sentence.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
+from secateur.row_blocks import Rows
+from secateur.threads import map_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,33 +33,36 @@ __all__ = [
 ]
 
 SHOWN_NAMES = 5
+FEW_CLASSES = 16
 
 
-def check_rows(tree: Tree, X: Any, *, name: str = "X") -> NDArray[Any]:
-    """Return the rows as a matrix of ``tree.dtype``, or say in a sentence why they do not fit.
+def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
+    """Return the rows in the tree's own terms, or say in a sentence why they do not fit.
 
     Parameters
     ----------
     tree : Tree
-    X : array-like or data frame of shape (n_rows, n_features)
+    X : array-like or data frame of shape (n_rows, n_features), or Rows
     name : str, default="X"
         What the rows are called in messages.
 
     Returns
     -------
-    ndarray of float, shape (n_rows, n_features)
-        No copy is made of a matrix that already has the right dtype.
+    Rows
+        No copy is made of a matrix that already has the right dtype; others are converted when they are read.
     """
+    if isinstance(X, Rows):  # checked before
+        return X
     names = frame_columns(X)
     if names is not None:
         _check_names(tree, names, name)
-        matrix = _from_frame(tree, X, name)
+        rows = _from_frame(tree, X, name)
     else:
-        matrix = _from_array(tree, X, name)
-    if matrix.shape[0] == 0:
+        rows = _from_array(tree, X, name)
+    if rows.n_rows == 0:
         raise InputError(f"{name} has no rows; at least one is needed.")
-    _check_finite(tree, matrix, name)
-    return matrix
+    _check_finite(tree, rows, name)
+    return rows
 
 
 def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray[np.int64]:
@@ -167,7 +172,10 @@ def holds_missing(X: Any) -> bool:
         values = np.asarray(X)
     except ValueError:
         return False
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())
+    if values.dtype.kind != "f":
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):  # where the sum is finite, so is every value
+        return not np.isfinite(values.sum()) and bool(np.isnan(values).any())
 
 
 def _check_names(tree: Tree, names: list[str], what: str) -> None:
@@ -200,36 +208,44 @@ def _check_names(tree: Tree, names: list[str], what: str) -> None:
         )
 
 
-def _from_frame(tree: Tree, X: Any, what: str) -> NDArray[Any]:
+def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
     import narwhals as nw
 
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
-    matrix = np.empty((len(frame), tree.n_features), dtype=tree.dtype, order="F")
-    for feature, column in enumerate(frame.iter_columns()):
-        levels = tree.categories[feature]
-        holds_labels = levels is not None and (
-            not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)
+
+    def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
+        part = frame if (first, last) == (0, len(frame)) else frame[first:last]
+        matrix = np.empty((last - first, len(features)), dtype=tree.dtype, order="F")
+        for place, feature in enumerate(features.tolist()):
+            matrix[:, place] = _read_column(tree, part[:, feature], feature, what)
+        return matrix
+
+    return Rows(len(frame), tree.n_features, None, read)
+
+
+def _read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
+    """A column of a frame as numbers of the tree's dtype, or as category codes."""
+    import narwhals as nw
+
+    levels = tree.categories[feature]
+    if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
+        return np.array(_label_codes(column.name, column.to_list(), levels), dtype=tree.dtype)
+    if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
+        raise InputError(
+            f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
+            "Encode it as it was encoded for fitting."
         )
-        if levels is not None and holds_labels:
-            matrix[:, feature] = _label_codes(column.name, column.to_list(), levels)
-        elif column.dtype.is_numeric() or column.dtype == nw.Boolean:
-            values = column.to_numpy()
-            if values.dtype.kind not in "fiub":
-                values = column.cast(nw.Float64).to_numpy()
-            with np.errstate(over="ignore"):
-                matrix[:, feature] = values
-        else:
-            raise InputError(
-                f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
-                "Encode it as it was encoded for fitting."
-            )
-    return _recode(tree, matrix)
+    values = column.to_numpy()
+    if values.dtype.kind not in "fiub":
+        values = column.cast(nw.Float64).to_numpy()
+    with np.errstate(over="ignore"):
+        return _recode(values.astype(tree.dtype, copy=False), levels)
 
 
-def _from_array(tree: Tree, X: Any, what: str) -> NDArray[Any]:
+def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     if hasattr(X, "toarray"):
         raise InputError(f"{what} is a sparse matrix; pass {what}.toarray().")
     try:
@@ -247,8 +263,18 @@ def _from_array(tree: Tree, X: Any, what: str) -> NDArray[Any]:
             f"{what} is an array of {values.dtype}, but the tree compares numbers. "
             "Encode its columns as they were encoded for fitting, or convert them with astype(float)."
         )
-    with np.errstate(over="ignore"):
-        return _recode(tree, values.astype(tree.dtype, copy=False))
+    if values.dtype == tree.dtype and not any(tree.categories):
+        return Rows.of(values)
+
+    def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
+        matrix = np.empty((last - first, len(features)), dtype=tree.dtype)
+        with np.errstate(over="ignore"):
+            matrix[:] = values[first:last] if len(features) == tree.n_features else values[first:last, features]
+        for place, feature in enumerate(features.tolist()):
+            matrix[:, place] = _recode(matrix[:, place], tree.categories[feature])
+        return matrix
+
+    return Rows(len(values), tree.n_features, None, read)
 
 
 def _check_width(tree: Tree, width: int, what: str) -> None:
@@ -256,17 +282,12 @@ def _check_width(tree: Tree, width: int, what: str) -> None:
         raise InputError(f"{what} has {width} columns, but the tree was fitted on {tree.n_features}.")
 
 
-def _recode(tree: Tree, matrix: NDArray[Any]) -> NDArray[Any]:
+def _recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[Any]:
     """Replace what is no category code by the code that stands for unlisted values."""
-    categorical = [(f, len(levels)) for f, levels in enumerate(tree.categories) if levels is not None]
-    if not categorical:
-        return matrix
-    recoded = matrix.copy()
-    for feature, size in categorical:
-        column = recoded[:, feature]
-        listed = (column >= 0) & (column < size) & (column == np.floor(column))
-        column[~listed & ~np.isnan(column)] = size
-    return recoded
+    if levels is None:
+        return column
+    listed = (column >= 0) & (column < len(levels)) & (column == np.floor(column))
+    return np.where(listed | np.isnan(column), column, len(levels)).astype(column.dtype)
 
 
 def category_code(value: Any, levels: tuple[Label, ...]) -> float:
@@ -291,35 +312,58 @@ def _is_absent(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or value != value
 
 
-def _check_finite(tree: Tree, matrix: NDArray[Any], what: str) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(matrix.sum()):  # one pass; a NaN or an infinity would show in the sum
-            return
+def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
+    features = np.arange(tree.n_features)
+
+    def is_finite(span: tuple[int, int]) -> bool:
+        with np.errstate(over="ignore", invalid="ignore"):  # one pass; a NaN or an infinity would show in the sum
+            block = rows.read(*span, features) if rows.source is None else rows.source[slice(*span)]
+            return bool(np.isfinite(block.sum()))
+
+    for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
+        if not finite:
+            _check_block(tree, rows, span, what)
+
+
+def _check_block(tree: Tree, rows: Rows, span: tuple[int, int], what: str) -> None:
+    """Name the first value of a block that is infinite, or missing where the tree takes no missing value."""
+    block = rows.select(*span, np.arange(tree.n_features))
     for feature in range(tree.n_features):
-        column = matrix[:, feature]
+        column = block[:, feature]
         infinite = np.flatnonzero(np.isinf(column))
         if len(infinite):
             raise InputError(
                 f"{what} holds an infinite value, or one too large for {tree.dtype}, "
-                f"in column {tree.feature_name(feature)!r} (row {infinite[0]})."
+                f"in column {tree.feature_name(feature)!r} (row {span[0] + infinite[0]})."
             )
         missing = np.flatnonzero(np.isnan(column))
         if len(missing) and not tree.accepts_missing[feature]:
             raise InputError(
                 f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
-                f"{missing[0]}), but the tree was "
+                f"{span[0] + missing[0]}), but the tree was "
                 "fitted without missing values. Fill it in, or pass accepts_missing=True if it was fitted with them."
             )
 
 
 def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
     classes = tree.classes
+    whole = "iub"
+    if len(labels) and labels.dtype.kind in whole and classes.dtype.kind in whole:
+        lowest, highest = int(classes.min()), int(classes.max())
+        within = lowest <= int(labels.min()) and int(labels.max()) <= highest
+        if within and np.array_equal(classes, np.arange(lowest, highest + 1)):  # codes but for the start
+            return labels.astype(np.int64, copy=False) - lowest if lowest else labels.astype(np.int64, copy=False)
     numeric = labels.dtype.kind in "iufb" and classes.dtype.kind in "iufb"
     if numeric or (labels.dtype.kind == "U" and classes.dtype.kind == "U"):
+        if len(classes) <= FEW_CLASSES:  # comparing with each is faster than searching
+            codes = np.full(len(labels), -1, dtype=np.int64)
+            for code, label in enumerate(classes):
+                codes[labels == label] = code
+            return codes
         order = np.argsort(classes)
         place = np.searchsorted(classes, labels, sorter=order)
-        codes = order[np.minimum(place, len(classes) - 1)]
-        return np.where(classes[codes] == labels, codes, -1).astype(np.int64)
+        found = order[np.minimum(place, len(classes) - 1)]
+        return np.where(classes[found] == labels, found, -1).astype(np.int64)
     index: dict[Any, int] = {label: code for code, label in enumerate(classes.tolist())}
     plain = (label.item() if isinstance(label, np.generic) else label for label in labels.tolist())
     return np.array([index.get(label, -1) if _is_scalar(label) else -1 for label in plain], dtype=np.int64)

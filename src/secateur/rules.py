@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.audit import Audit
     from secateur.explain import Explanation
+    from secateur.row_blocks import Rows
     from secateur.tree import Tree
     from secateur.verify import Verification
 
@@ -188,10 +189,10 @@ class RuleSet(Sequence[Rule]):
         -------
         ndarray of labels, shape (n_rows,)
         """
-        matrix = check_rows(self.tree, X)
+        rows = check_rows(self.tree, X)
         if METHODS[self.method].is_exact:
-            return self.tree.classes[self.tree.leaf_class[apply_tree(self.tree, matrix)]]
-        return self.tree.classes[self.notes.leaf_class[self._winners(matrix)]]
+            return self.tree.classes[self.tree.leaf_class[apply_tree(self.tree, rows)]]
+        return self.tree.classes[self.notes.leaf_class[self._winners(rows)]]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class shares of the winning rule's training rows, for each row.
@@ -295,7 +296,7 @@ class RuleSet(Sequence[Rule]):
     def _check(self, rows: TrainingRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
         if rows.y is None:
             raise InputError("X was passed without y: pass both, the rows and their labels.")
-        matrix = check_rows(self.tree, rows.X)
+        matrix = check_rows(self.tree, rows.X).matrix
         class_ids = check_labels(self.tree, rows.y, len(matrix))
         return matrix, class_ids, check_weights(rows.sample_weight, len(matrix))
 
@@ -387,10 +388,10 @@ class RuleSet(Sequence[Rule]):
     def _witnesses(self) -> Witnesses:
         return Witnesses(self.tree, self.notes, self.deletions, METHODS[self.method].witness)
 
-    def _winners(self, matrix: NDArray[Any]) -> NDArray[np.int64]:
+    def _winners(self, rows: Rows) -> NDArray[np.int64]:
         if not self.is_ranked:
-            return self._rule_of_leaf[apply_tree(self.tree, matrix)]
-        return find_winners(self.tree, self.notes, self.deleted, self.ranking, matrix)
+            return self._rule_of_leaf[apply_tree(self.tree, rows)]
+        return find_winners(self.tree, self.notes, self.deleted, self.ranking, rows)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RuleSet) and self.to_json() == other.to_json()

@@ -10,13 +10,10 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.annotation import DEFAULT_RF_TOL, annotate
-from secateur.compiled import run_count
-from secateur.coverage import count_rules
 from secateur.errors import InputError, ParameterError
 from secateur.evidence import Evidence
 from secateur.methods import METHODS, Problem, find_method
-from secateur.routing import count_classes
-from secateur.row_index import index_rows
+from secateur.routing import apply_tree, count_classes
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns
 from secateur.rules import RuleSet, TrainingRows
 from secateur.tree import check_tree
@@ -26,13 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.annotation import Annotation
     from secateur.tree import Tree
 
 __all__ = ["check_amount", "check_share", "is_number", "open_problem", "simplify"]
-
-# From this many leaves on, the rows of a rule are found by walking the tree and not by masks of all links.
-WALKED_LEAVES = 1_000
 
 
 def simplify(
@@ -143,7 +136,7 @@ def simplify(
         parameters |= certificate
     problem = replace(problem, parameters=parameters)
     deletions = chosen.delete(problem)
-    counts, source_counts = _count_rules(problem, deletions.deleted)
+    counts, source_counts = _count_rules(problem, deletions.deleted, is_exact=chosen.is_exact)
     return RuleSet(
         tree=problem.tree,
         method=chosen.name,
@@ -187,15 +180,15 @@ def open_problem(
     )
     evidence = None
     if X is not None:
-        matrix = check_rows(tree, X)
-        class_ids = check_labels(tree, y, len(matrix))
-        weights = check_weights(sample_weight, len(matrix))
+        rows = check_rows(tree, X)
+        class_ids = check_labels(tree, y, rows.n_rows)
+        weights = check_weights(sample_weight, rows.n_rows)
         if tree.feature_names is None and (columns := frame_columns(X)) is not None:
             tree = replace(tree, feature_names=tuple(columns))
         if tree.counts is None:
-            tree = replace(tree, counts=count_classes(tree, matrix, class_ids, weights))
+            tree = replace(tree, counts=count_classes(tree, apply_tree(tree, rows), class_ids, weights))
             check_tree(tree)  # also makes the new array read-only
-        evidence = Evidence(tree, matrix, class_ids, weights)
+        evidence = Evidence(tree, rows, class_ids, weights)
     return Problem(tree, annotate(tree, tolerated), evidence, None, {})
 
 
@@ -218,39 +211,17 @@ def check_amount(name: str, value: Any) -> float:
     return float(value)
 
 
-def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _count_rules(
+    problem: Problem, deleted: NDArray[np.bool_], *, is_exact: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Class counts of each rule and of each leaf's own rule: from the rows, else from the tree where it can know."""
-    tree, notes, evidence = problem.tree, problem.notes, problem.evidence
-    if evidence is None:
-        unknown = np.full((notes.n_rules, tree.n_classes), np.nan)
-        source = unknown if tree.counts is None else tree.counts[notes.leaf_ids].copy()
-        widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
-        return np.where(widened[:, None], np.nan, source), source
+    tree, notes = problem.tree, problem.notes
+    if problem.evidence is not None:
+        return problem.evidence.count(notes, deleted, is_exact=is_exact)
+    unknown = np.full((notes.n_rules, tree.n_classes), np.nan)
+    source = unknown if tree.counts is None else tree.counts[notes.leaf_ids]
     widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
-    if evidence.masks_are_small:  # a few masks of all rows: intersect them
-        source = _count_by_masks(notes, evidence, np.zeros_like(deleted), np.arange(notes.n_rules))
-        counts = source.copy()
-        counts[widened] = _count_by_masks(notes, evidence, deleted, np.flatnonzero(widened))
-    elif tree.n_leaves < WALKED_LEAVES:  # many rows: a block of them at a time
-        rows = evidence.matrix, evidence.class_ids, evidence.weights
-        source = count_classes(tree, *rows)[notes.leaf_ids]
-        counts = np.where(widened[:, None], count_rules(tree, notes, deleted, *rows), source)
-    else:  # many leaves: the tree itself finds the rows of a rule
-        source = count_classes(tree, evidence.matrix, evidence.class_ids, evidence.weights)[notes.leaf_ids]
-        index = index_rows(tree, notes, evidence.matrix)
-        walked = run_count(tree, notes, deleted, index, evidence.class_ids, evidence.weights)
-        counts = np.where(widened[:, None], walked, source)
-    return counts, source
-
-
-def _count_by_masks(
-    notes: Annotation, evidence: Evidence, deleted: NDArray[np.bool_], rules: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    counts = np.zeros((len(rules), evidence.n_classes))
-    for place, rule in enumerate(rules.tolist()):
-        span = notes.entries(rule)
-        counts[place] = evidence.class_counts(evidence.rows(notes.links[span][~deleted[span]]))
-    return counts
+    return np.where(widened[:, None], np.nan, source), source
 
 
 def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dict[str, Any]]:
@@ -267,12 +238,12 @@ def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dic
                 "The method 'mismatch-certified' needs something to certify by: training rows, a domain, "
                 "or monotone signs."
             )
-        listed = problem.evidence
+        listed = replace(problem.evidence, weights=None)  # every listed row counts
     else:
         if not isinstance(domain, (tuple, list)) or len(domain) != 2:
             raise ParameterError("Expected domain as a pair (rows, labels) that lists every case.")
         rows = check_rows(tree, domain[0], name="domain")
-        listed = Evidence(tree, rows, check_labels(tree, domain[1], len(rows), name="domain labels"), None)
+        listed = Evidence(tree, rows, check_labels(tree, domain[1], rows.n_rows, name="domain labels"), None)
     _check_consistent(tree, listed)
     certificate = {
         "domain": "training rows" if domain is None else "listed cases",
@@ -316,8 +287,9 @@ def _check_consistent(tree: Tree, listed: Evidence) -> None:
     """A finite domain gives equal rows equal labels."""
     sizes = np.array([np.inf if levels is None else len(levels) for levels in tree.categories])
     # Unlisted categories share one code but need not be equal, so rows that hold one are not compared.
-    known = np.flatnonzero(~(listed.matrix >= sizes).any(axis=1))
-    _, group = np.unique(np.nan_to_num(listed.matrix[known], nan=np.inf), axis=0, return_inverse=True)
+    matrix = listed.rows.matrix
+    known = np.flatnonzero(~(matrix >= sizes).any(axis=1))
+    _, group = np.unique(np.nan_to_num(matrix[known], nan=np.inf), axis=0, return_inverse=True)
     labels, group = listed.class_ids[known], group.ravel()
     order = np.lexsort((labels, group))
     clash = np.flatnonzero((np.diff(group[order]) == 0) & (np.diff(labels[order]) != 0))

@@ -134,6 +134,11 @@ class Tree:
             frontier = np.column_stack([self.children_left[inner], self.children_right[inner]]).ravel()
         return tuple(found)
 
+    @cached_property
+    def inner_levels(self) -> tuple[NDArray[np.int64], ...]:
+        """The internal nodes of each level that has any, from the root down."""
+        return tuple(_read_only(level[~self.is_leaf[level]]) for level in self.levels[:-1])
+
     @property
     def depth(self) -> int:
         """Number of links on the longest path."""

@@ -78,7 +78,7 @@ def test_a_value_is_not_rounded_to_the_float32_of_the_threshold() -> None:
 def test_counts_are_those_of_the_training_rows() -> None:
     X, y = load_iris(return_X_y=True)
     tree = from_model(pycontree.ConTree(max_depth=3).fit(X, y))
-    matrix = check_rows(tree, X)
+    matrix = check_rows(tree, X).matrix
     assert tree.counts is not None
     assert tree.counts.tolist() == count_classes(tree, matrix, check_labels(tree, y, len(y)), None).tolist()
 

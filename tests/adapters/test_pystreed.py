@@ -101,7 +101,7 @@ def test_every_classification_task_is_read(task: str) -> None:
 def test_counts_are_those_of_the_training_rows() -> None:
     X, y = load_wine(return_X_y=True)
     tree = from_model(pystreed.STreeDClassifier(max_depth=3).fit(X, y))
-    routed = count_classes(tree, check_rows(tree, X), check_labels(tree, y, len(y)), None)
+    routed = count_classes(tree, apply_tree(tree, check_rows(tree, X)), check_labels(tree, y, len(y)), None)
     assert tree.counts is not None
     assert tree.counts.tolist() == routed.tolist()
 

@@ -108,8 +108,8 @@ def test_every_drawn_model_is_read_exactly(problem: strategies.SklearnProblem, s
 @given(strategies.sklearn_problems())
 def test_counts_are_those_of_the_training_rows(problem: strategies.SklearnProblem) -> None:
     tree = from_model(problem.model, problem.X, accepts_missing=bool(np.isnan(problem.X).any()))
-    matrix = check_rows(tree, problem.X)
-    routed = count_classes(tree, matrix, check_labels(tree, problem.y, len(matrix)), problem.sample_weight)
+    reached = apply_tree(tree, check_rows(tree, problem.X))
+    routed = count_classes(tree, reached, check_labels(tree, problem.y, len(reached)), problem.sample_weight)
     if problem.sample_weight is None:
         assert tree.counts is not None
         assert tree.counts.tolist() == routed.tolist()
@@ -125,7 +125,7 @@ def test_counts_are_weighted_by_sample_and_by_class() -> None:
     model = DecisionTreeClassifier(max_depth=3, random_state=0, class_weight=class_weight)
     tree = from_model(model.fit(X, y, sample_weight=weights))
     total = weights * np.array([class_weight[label] for label in y.tolist()])
-    routed = count_classes(tree, check_rows(tree, X), y, total)
+    routed = count_classes(tree, apply_tree(tree, check_rows(tree, X)), y, total)
     np.testing.assert_allclose(tree.counts, routed, rtol=1e-12)
     assert_tree_equals_model(tree, model, rows_near(model, X))
 

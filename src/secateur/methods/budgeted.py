@@ -27,7 +27,7 @@ def delete(problem: Problem) -> Deletions:
     result = exact.delete(problem)
     if not len(notes.links):
         return result
-    pool = make_pool(tree, notes, rows.matrix, rows.weights, problem.parameters["smoothing"])
+    pool = make_pool(tree, notes, rows.rows, rows.weights, problem.parameters["smoothing"])
     weight = np.append(0, np.cumsum(pool.real))
     is_open = weight[pool.index.last[notes.leaf_ids]] > weight[pool.index.first[notes.leaf_ids]]
     spending = spend_budget(tree, notes, pool, result.deleted, is_open, problem.parameters["budget"])

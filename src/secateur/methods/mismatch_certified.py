@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.masks import unpack_bits
+from secateur.coverage import mask_blocks, rows_of_rule
+from secateur.masks import pack_bits, unpack_bits
 from secateur.methods.contract import Deletions, Method, Problem, Why
 from secateur.regions import Region, domain_of, region_of_link, regions_of_links
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
     from secateur.evidence import Evidence
 
 __all__ = ["METHOD", "find_refuting_link"]
@@ -36,32 +40,40 @@ def delete(problem: Problem) -> Deletions:
     result.number[:] = notes.shift
     result.keep(notes.matched, Why.MATCHED)
     result.keep(~notes.matched & ~notes.mismatched, Why.NEUTRAL)
+    if problem.domain is not None:
+        _certify_by_domain(notes, problem.domain, result)
+        return result
     for rule in np.unique(notes.rule[notes.mismatched]).tolist():
         span = notes.entries(rule)
-        tried = np.flatnonzero(notes.mismatched[span]) + span.start
-        if problem.domain is not None:
-            _certify_by_domain(problem, problem.domain, result, rule, tried)
-        else:
-            _certify_by_direction(problem, result, rule, tried)
+        _certify_by_direction(problem, result, rule, np.flatnonzero(notes.mismatched[span]) + span.start)
     return result
 
 
-def _certify_by_domain(
-    problem: Problem, domain: Evidence, result: Deletions, rule: int, tried: np.ndarray[tuple[int], np.dtype[np.intp]]
-) -> None:
-    notes = problem.notes
-    span = notes.entries(rule)
-    if not domain.rows(notes.links[span]).any():
-        result.keep(tried, Why.NO_ROWS)
-        return
-    covered = unpack_bits(domain.rows(notes.links[span][~notes.mismatched[span]]), domain.n_rows)
-    foreign = np.flatnonzero(covered & (domain.class_ids != notes.leaf_class[rule]))
-    if len(foreign):
-        result.keep(tried, Why.DOMAIN_REFUTES)
-        result.node[tried] = foreign[0]
-    else:
-        result.delete(tried, Why.FINITE_DOMAIN)
-        result.after[tried] = covered.sum()
+def _certify_by_domain(notes: Annotation, domain: Evidence, result: Deletions) -> None:
+    tried = notes.mismatched
+    tally = domain.tally(notes, tried)
+    covered, own = tally.counts.sum(axis=1), tally.counts[np.arange(notes.n_rules), notes.leaf_class]
+    has_rows = tally.leaf_counts.sum(axis=1) > 0
+    refuted = has_rows & (own < covered)
+    result.keep(tried & ~has_rows[notes.rule], Why.NO_ROWS)
+    certified = tried & (has_rows & ~refuted)[notes.rule]
+    result.delete(certified, Why.FINITE_DOMAIN)
+    result.after[certified] = covered[notes.rule[certified]]
+    against = tried & refuted[notes.rule]
+    result.keep(against, Why.DOMAIN_REFUTES)
+    result.node[against] = _first_foreign_rows(notes, domain, np.unique(notes.rule[against]))[notes.rule[against]]
+
+
+def _first_foreign_rows(notes: Annotation, domain: Evidence, rules: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first listed row of another class that each of some rules covers without its mismatched conditions."""
+    first = np.full(notes.n_rules, -1, dtype=np.int64)
+    for span, masks in mask_blocks(domain.tree, domain.rows):
+        foreign = pack_bits(domain.class_ids[span] != np.arange(domain.tree.n_classes)[:, None])
+        for rule in rules[first[rules] < 0].tolist():
+            found = rows_of_rule(notes, notes.mismatched, rule, masks) & foreign[notes.leaf_class[rule]]
+            if found.any():
+                first[rule] = span.start + unpack_bits(found, span.stop - span.start).argmax()
+    return first
 
 
 def _certify_by_direction(

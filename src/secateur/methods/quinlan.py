@@ -18,8 +18,6 @@ from secateur.methods.fisher import fisher_greater
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.evidence import Evidence
-    from secateur.masks import Masks
 
 __all__ = ["METHOD"]
 
@@ -29,50 +27,50 @@ P_TOLERANCE = 1e-9
 
 
 def delete(problem: Problem) -> Deletions:
-    """Delete conditions greedily from every rule."""
+    """Delete conditions greedily, one at a time from every rule that has a deletable one."""
     notes, evidence, alpha = problem.notes, problem.rows, problem.parameters["alpha"]
     result = Deletions.keep_all(notes, Why.UNTOUCHED)
-    for rule in range(notes.n_rules):
-        span = notes.entries(rule)
-        class_id = int(notes.leaf_class[rule])
-        left = np.arange(span.start, span.stop)
-        right, total = evidence.count(evidence.rows(notes.links[left]), class_id)
-        if total == 0:
-            result.keep(left, Why.NO_ROWS)
-            continue
-        while len(left):
-            rights, totals = _count_without_each(evidence, evidence.links[notes.links[left]], class_id)
-            certainty, widened = right / total, rights / totals
-            p = fisher_greater(np.full(len(left), right), np.full(len(left), total), rights - right, totals - total)
-            holds = widened >= certainty - CERTAINTY_TOLERANCE
-            result.before[left], result.after[left], result.number[left] = certainty, widened, p
-            deletable = holds | (p > alpha)
-            if not deletable.any():
-                result.keep(left, Why.SIGNIFICANT)
-                break
-            best = _choose(deletable, widened, p)
-            result.delete(left[best], Why.CERTAINTY_KEPT if holds[best] else Why.NOT_SIGNIFICANT)
-            right, total = float(rights[best]), float(totals[best])
-            left = np.delete(left, best)
+    tally = evidence.tally(notes, result.deleted, ~result.deleted)
+    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
+    has_rows = leaf_counts.sum(axis=1) > 0
+    result.keep(~has_rows[notes.rule], Why.NO_ROWS)
+    left = np.flatnonzero(has_rows[notes.rule])
+    n_rounds = 0
+    while len(left):
+        if tally.is_paired and n_rounds == 2:
+            opened, among = np.zeros_like(result.deleted), np.zeros(notes.n_rules, dtype=bool)
+            opened[left], among[notes.rule[left]] = True, True
+            tally, n_rounds = evidence.tally(notes, result.deleted, opened, among), 0
+        rule, gained = notes.rule[left], tally.gain(left, result.deleted)
+        wanted, total, more = notes.leaf_class[rule], counts[rule].sum(axis=1), gained.sum(axis=1)
+        right, more_right = counts[rule, wanted], gained[np.arange(len(left)), wanted]
+        certainty, widened = right / total, (right + more_right) / (total + more)
+        p = fisher_greater(right, total, more_right, more)
+        holds = widened >= certainty - CERTAINTY_TOLERANCE
+        result.before[left], result.after[left], result.number[left] = certainty, widened, p
+        result.keep(left, Why.SIGNIFICANT)
+        best = _choose(rule, holds | (p > alpha), widened, p)
+        result.delete(left[best[holds[best]]], Why.CERTAINTY_KEPT)
+        result.delete(left[best[~holds[best]]], Why.NOT_SIGNIFICANT)
+        counts[rule[best]] += gained[best]
+        is_active = np.zeros(notes.n_rules, dtype=bool)
+        is_active[rule[best]] = True
+        left = left[is_active[rule] & ~result.deleted[left]]
+        n_rounds += 1
+    evidence.remember(result.deleted, counts, leaf_counts)
     return result
 
 
-def _count_without_each(
-    evidence: Evidence, masks: Masks, class_id: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Right and total rows of the rule without each of its conditions, from prefix and suffix intersections."""
-    everyone = evidence.links[:1]
-    before = np.bitwise_and.accumulate(np.vstack([everyone, masks[:-1]]), axis=0)
-    after = np.bitwise_and.accumulate(np.vstack([everyone, masks[:0:-1]]), axis=0)[::-1]
-    counted = [evidence.count(rows, class_id) for rows in before & after]
-    rights, totals = np.array(counted).T
-    return rights, totals
-
-
-def _choose(deletable: NDArray[np.bool_], certainty: NDArray[np.float64], p: NDArray[np.float64]) -> int:
-    best = deletable & (certainty == certainty[deletable].max())
-    best &= p >= p[best].max() * (1 - P_TOLERANCE)
-    return int(np.flatnonzero(best)[0])
+def _choose(
+    rule: NDArray[np.int64], deletable: NDArray[np.bool_], certainty: NDArray[np.float64], p: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Of each rule the deletable condition that leaves the highest certainty, then highest p, then nearest the root."""
+    best = np.flatnonzero(deletable)
+    for value, slack in ((certainty, 0.0), (p, P_TOLERANCE)):
+        highest = np.zeros(rule[-1] + 1)
+        np.maximum.at(highest, rule[best], value[best])
+        best = best[value[best] >= highest[rule[best]] * (1 - slack)]
+    return best[np.unique(rule[best], return_index=True)[1]]
 
 
 METHOD = Method(

@@ -1,7 +1,9 @@
 """ReliabilitySelect: the paper's two-sided acceptance test for deleting a set of conditions.
 
 Try the whole candidate set; if the rule's training reliability stays within ε of the leaf's own, accept it. Else walk
-the candidates leaf to root and accept each one whose cumulative deletion stays within ε.
+the candidates leaf to root and accept each one whose cumulative deletion stays within ε. All rules are tried together:
+one pass over the rows counts them by the candidates that they violate, and that answers every trial. Where rules have
+too many candidates for that, a pass answers for a rule until two of its candidates have gone, and another one goes on.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.methods.contract import Deletions, Why
+from secateur.tally import find_reliability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,33 +35,53 @@ def keep_by_orientation(result: Deletions, notes: Annotation, among: NDArray[np.
 
 
 def select_by_reliability(
-    result: Deletions, notes: Annotation, evidence: Evidence, candidates: NDArray[np.bool_], tolerance: float
+    result: Deletions,
+    notes: Annotation,
+    evidence: Evidence,
+    candidates: NDArray[np.bool_],
+    tolerance: float,
 ) -> None:
     """Run ReliabilitySelect on every rule that has candidate entries; what was deleted before stays deleted."""
-    for rule in np.unique(notes.rule[candidates]).tolist():
-        span = notes.entries(rule)
-        class_id = int(notes.leaf_class[rule])
-        base = evidence.reliability(evidence.rows(notes.links[span]), class_id)
-        tried = np.flatnonzero(candidates[span])[::-1] + span.start  # leaf to root
-        if np.isnan(base):
-            result.keep(tried, Why.NO_ROWS)
-            continue
-        result.before[tried] = base
-        firm = ~result.deleted[span] & ~candidates[span]
-        rows = evidence.rows(notes.links[span][firm])
-        joint = evidence.reliability(rows, class_id)
-        if abs(joint - base) <= tolerance:
-            result.delete(tried, Why.RELIABILITY_JOINT)
-            result.after[tried] = joint
-            continue
-        masks = evidence.links[notes.links[tried]]
-        # ahead[i]: the rows that satisfy every candidate after the i-th, all of which are still in the rule.
-        ahead = np.bitwise_and.accumulate(np.vstack([evidence.links[:1], masks[:0:-1]]), axis=0)[::-1]
-        for place, entry in enumerate(tried.tolist()):
-            trial = evidence.reliability(rows & ahead[place], class_id)
-            result.after[entry] = trial
-            if abs(trial - base) <= tolerance:
-                result.delete(entry, Why.RELIABILITY_STEP)
-            else:
-                result.keep(entry, Why.RELIABILITY_MOVES)
-                rows = rows & masks[place]
+    tally = evidence.tally(notes, result.deleted, candidates)
+    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
+    base, joint = (find_reliability(notes, c) for c in (leaf_counts, tally.counts_without_open))
+    tried = candidates & ~np.isnan(base)[notes.rule]
+    result.keep(candidates & ~tried, Why.NO_ROWS)
+    result.before[tried] = base[notes.rule[tried]]
+    holds = np.abs(joint - base) <= tolerance
+    together = candidates & holds[notes.rule]
+    result.delete(together, Why.RELIABILITY_JOINT)
+    result.after[together] = joint[notes.rule[together]]
+    counts[holds] = tally.counts_without_open[holds]
+
+    step = _count_from_leaf(notes, candidates)
+    left = np.flatnonzero(tried & ~together)
+    left = left[np.argsort(step[left], kind="stable")]
+    while len(left):
+        n_taken = np.zeros(notes.n_rules, dtype=np.int64)  # by this tally
+        waiting = []
+        for entries in np.split(left, np.flatnonzero(np.diff(step[left])) + 1):
+            if tally.is_paired:
+                waiting.append(entries[n_taken[notes.rule[entries]] > 1])
+                entries = entries[n_taken[notes.rule[entries]] <= 1]
+            rules = notes.rule[entries]
+            widened = counts[rules] + tally.gain(entries, result.deleted)
+            trial = find_reliability(notes, widened, rules)
+            taken = np.abs(trial - base[rules]) <= tolerance
+            result.after[entries] = trial
+            result.delete(entries[taken], Why.RELIABILITY_STEP)
+            result.keep(entries[~taken], Why.RELIABILITY_MOVES)
+            counts[rules[taken]] = widened[taken]
+            n_taken[rules[taken]] += 1
+        left = np.concatenate([np.zeros(0, dtype=np.int64), *waiting])
+        if len(left):
+            opened, among = np.zeros_like(candidates), np.zeros(notes.n_rules, dtype=bool)
+            opened[left], among[notes.rule[left]] = True, True
+            tally = evidence.tally(notes, result.deleted, opened, among)
+    evidence.remember(result.deleted, counts, leaf_counts)
+
+
+def _count_from_leaf(notes: Annotation, candidates: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many candidates each entry has between itself and its leaf."""
+    upto: NDArray[np.int64] = np.concatenate([[0], np.cumsum(candidates)])
+    return upto[notes.offsets[notes.rule + 1]] - upto[1:]

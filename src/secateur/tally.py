@@ -1,0 +1,388 @@
+"""Rows counted by what they violate: one pass over the rows answers many trials of every rule.
+
+Some conditions of a rule are *firm*: only rows that satisfy them all are counted. Others are *open*: the rows are told
+apart by which of these they violate. What the rule gains when it loses an open condition, with or without others, is
+then a sum of counts, so a method can try deletions without another look at the rows.
+
+Rules with few open conditions have a cell for each pattern of violated ones, which answers every question. Where that
+would be too many cells, rows that violate more than two conditions share one; the others answer as long as no more than
+one open condition of a rule has been deleted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.annotation import find_runs
+from secateur.compiled import compile_module
+from secateur.masks import pack_links, rows_in, unpack_bits
+from secateur.routing import apply_tree, count_classes
+from secateur.threads import map_in_threads, n_threads
+from secateur.tile_kernels import Preorder, RuleLiterals, Tests
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.row_blocks import Rows
+    from secateur.tree import Tree
+
+__all__ = [
+    "MOST_CELLS",
+    "Conditions",
+    "Tally",
+    "find_reliability",
+    "make_literals",
+    "make_tests",
+    "tally_patterns",
+]
+
+# Up to this many rows times rules, numpy is done before numba would be imported.
+SMALL_TALLY = 1 << 22
+# Patterns of all rules together that are counted in one pass; each needs a number for each class on each thread.
+MOST_CELLS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What becomes of the conditions of rules in a tally; what is neither deleted nor open is firm.
+
+    Attributes
+    ----------
+    deleted, opened : ndarray of bool, shape (n_entries,)
+    among : ndarray of bool, shape (n_rules,)
+        The rules that are counted at all.
+    """
+
+    deleted: NDArray[np.bool_]
+    opened: NDArray[np.bool_]
+    among: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """(Weighted) rows of each class, by rule and by violated open conditions.
+
+    Attributes
+    ----------
+    notes : Annotation
+    opened : ndarray of bool, shape (n_entries,)
+        The open conditions.
+    is_paired : bool
+        Whether only rows that violate up to two open conditions are told apart.
+    leaf_counts : ndarray of float64, shape (n_rules, n_classes)
+        Rows that satisfy all conditions of a rule's path.
+    rules : ndarray of int64, shape (n_tallied,)
+        The rules that were counted; the others cover what their leaf covers.
+    offsets : ndarray of int64, shape (n_tallied + 1,)
+        First cell of each of them.
+    cells : ndarray of float64, shape (n_cells, n_classes)
+        Cell ``offsets[i] + p`` counts the rows whose violated open conditions are pattern ``p``, a bit each from the
+        root on. If paired: first the rows that violate none, then those that violate the k-th alone, then those that
+        violate the j-th and the k-th alone for j < k at ``k (k - 1) / 2 + j``, and last all others.
+    """
+
+    notes: Annotation
+    opened: NDArray[np.bool_]
+    is_paired: bool
+    leaf_counts: NDArray[np.float64]
+    rules: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    cells: NDArray[np.float64]
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """Rows of each class that each rule covers, shape (n_rules, n_classes)."""
+        counts = self.leaf_counts.copy()
+        counts[self.rules] = self.cells[self.offsets[:-1]]
+        return counts
+
+    @cached_property
+    def counts_without_open(self) -> NDArray[np.float64]:
+        """Rows of each class that each rule covers without any of its open conditions."""
+        counts = self.leaf_counts.copy()
+        if len(self.rules):
+            counts[self.rules] = np.add.reduceat(self.cells, self.offsets[:-1])
+        return counts
+
+    def gain(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Rows of each class that a rule gains when it loses one more open entry, shape (n_entries, n_classes).
+
+        ``deleted`` says which open entries are gone by now; if the tally is paired, at most one of a rule.
+        """
+        return self._gain_by_pairs(entries, deleted) if self.is_paired else self._gain_by_patterns(entries, deleted)
+
+    def _gain_by_pairs(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        notes = self.notes
+        other = np.full(notes.n_rules, -1, dtype=np.int64)
+        gone = np.flatnonzero(deleted & self.opened)
+        other[notes.rule[gone]] = self._place[gone]
+        first, size = np.zeros((2, notes.n_rules), dtype=np.int64)
+        first[self.rules] = self.offsets[:-1]
+        size[self.rules] = self._n_open[self.rules]
+        rule, one, two = notes.rule[entries], self._place[entries], other[notes.rule[entries]]
+        gained: NDArray[np.float64] = self.cells[first[rule] + 1 + one]
+        low, high = np.minimum(one, two), np.maximum(one, two)
+        paired = low >= 0
+        gained[paired] += self.cells[(first[rule] + 1 + size[rule] + high * (high - 1) // 2 + low)[paired]]
+        return gained
+
+    def _gain_by_patterns(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        notes = self.notes
+        gone = np.flatnonzero(deleted & self.opened)
+        allowed = np.zeros(notes.n_rules, dtype=np.int64)
+        np.bitwise_or.at(allowed, notes.rule[gone], np.int64(1) << self._place[gone])
+        beyond = self._pattern & ~allowed[self._owner]
+        single = np.flatnonzero(np.bitwise_count(beyond) == 1)
+        owner, place = self._owner[single], np.bitwise_count(beyond[single] - 1)
+        asked = np.full(len(self.opened), -1, dtype=np.int64)
+        asked[entries] = np.arange(len(entries))
+        first_open = np.searchsorted(self._open_rule, owner)
+        target = asked[self._open_entries[first_open + place]]
+        gained = np.zeros((len(entries), self.cells.shape[1]))
+        np.add.at(gained, target[target >= 0], self.cells[single[target >= 0]])
+        return gained
+
+    @cached_property
+    def _open_entries(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.opened)
+
+    @cached_property
+    def _open_rule(self) -> NDArray[np.int64]:
+        return self.notes.rule[self._open_entries]
+
+    @cached_property
+    def _n_open(self) -> NDArray[np.int64]:
+        return np.bincount(self._open_rule, minlength=self.notes.n_rules)
+
+    @cached_property
+    def _place(self) -> NDArray[np.int64]:
+        """How many open entries of its rule come before an entry."""
+        before: NDArray[np.int64] = np.cumsum(self.opened) - self.opened
+        return before - before[self.notes.offsets[self.notes.rule]]
+
+    @cached_property
+    def _owner(self) -> NDArray[np.int64]:
+        return np.repeat(self.rules, np.diff(self.offsets))
+
+    @cached_property
+    def _pattern(self) -> NDArray[np.int64]:
+        return np.arange(len(self.cells)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+
+def find_reliability(
+    notes: Annotation, counts: NDArray[np.float64], rules: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Share of each rule's (weighted) rows in its class, by default of all rules; NaN where it has none."""
+    wanted = notes.leaf_class if rules is None else notes.leaf_class[rules]
+    total = counts.sum(axis=1)
+    share = np.full(len(counts), np.nan)
+    np.divide(counts[np.arange(len(counts)), wanted], total, out=share, where=total > 0)
+    return share
+
+
+def tally_patterns(
+    tree: Tree,
+    notes: Annotation,
+    conditions: Conditions,
+    rows: Rows,
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> Tally:
+    """Count the rows of every rule by the open conditions that they violate."""
+    n_open = np.bincount(notes.rule[conditions.opened], minlength=notes.n_rules)
+    is_widened = np.bincount(notes.rule[conditions.deleted], minlength=notes.n_rules) > 0
+    rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
+    size = n_open[rules]
+    is_paired = bool(np.exp2(size.astype(np.float64)).sum() > MOST_CELLS)
+    sizes = 2 + size + size * (size - 1) // 2 if is_paired else np.int64(1) << size
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    count = _count_by_numpy if rows.n_rows * notes.n_rules <= SMALL_TALLY else _count_by_tiles
+    leaf_counts, cells = count(tree, notes, conditions, rules, offsets, is_paired, rows, class_ids, weights)
+    return Tally(notes, conditions.opened, is_paired, leaf_counts, rules, offsets, cells)
+
+
+def _count_by_numpy(
+    tree: Tree,
+    notes: Annotation,
+    conditions: Conditions,
+    rules: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    is_paired: bool,
+    rows: Rows,
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A mask a link over all rows, and a bincount a rule."""
+    leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[notes.leaf_ids]
+    cells = np.zeros((offsets[-1], tree.n_classes))
+    masks = pack_links(tree, rows.matrix)
+    for rule, first, last in zip(rules.tolist(), offsets.tolist(), offsets[1:].tolist(), strict=False):
+        span = notes.entries(rule)
+        links, opened = notes.links[span], conditions.opened[span]
+        inside = np.flatnonzero(unpack_bits(rows_in(masks, links[~conditions.deleted[span] & ~opened]), rows.n_rows))
+        violated = ~unpack_bits(masks[links[opened]], rows.n_rows)[:, inside]
+        counted = np.bincount(
+            _find_cells(violated, is_paired=is_paired) * tree.n_classes + class_ids[inside],
+            weights=None if weights is None else weights[inside],
+            minlength=(last - first) * tree.n_classes,
+        )
+        cells[first:last] = counted.reshape(last - first, tree.n_classes)
+    return leaf_counts, cells
+
+
+def _find_cells(violated: NDArray[np.bool_], *, is_paired: bool) -> NDArray[np.int64]:
+    """The cell of each row, from which of the open conditions it violates, shape (n_open, n_rows)."""
+    place = np.arange(len(violated))
+    if not is_paired:
+        return (np.int64(1) << place) @ violated
+    n_violated = violated.sum(axis=0)
+    low = np.where(violated, place[:, None], len(violated)).min(axis=0, initial=len(violated))
+    high = np.where(violated, place[:, None], -1).max(axis=0, initial=-1)
+    pair = 1 + len(violated) + high * (high - 1) // 2 + low
+    many = 1 + len(violated) + len(violated) * (len(violated) - 1) // 2
+    return np.select([n_violated == 0, n_violated == 1, n_violated == 2], [np.zeros_like(low), 1 + low, pair], many)
+
+
+def _count_by_tiles(
+    tree: Tree,
+    notes: Annotation,
+    conditions: Conditions,
+    rules: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    is_paired: bool,
+    rows: Rows,
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Tiles of rows in compiled code, blocks of them on several threads.
+
+    Numbers of rows are whole and may be added in any order. Weights are added row after row on one thread, so that
+    their sums do not depend on the machine.
+    """
+    tally_rows = compile_module("secateur.tile_kernels").tally_rows
+    features, tests, literal = make_tests(tree)
+    literals = make_literals(notes, literal, conditions, rules, offsets, is_paired=is_paired)
+    nodes = _preorder(tree, notes, literal)
+    weight = np.zeros(0) if weights is None else weights
+
+    def count(spans: list[tuple[int, int]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        leaf_counts = np.zeros((notes.n_rules, tree.n_classes))
+        cells = np.zeros((offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
+        for span in spans:
+            block = rows.block(*span, features)
+            tally_rows(
+                *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
+                *(tests, nodes, literals, leaf_counts, cells),
+            )
+        return leaf_counts, cells
+
+    spans = rows.spans()
+    n_parts = n_threads() if weights is None else 1
+    parts = [spans[part::n_parts] for part in range(n_parts)]
+    leaf_counts, cells = (sum(counts) for counts in zip(*map_in_threads(count, parts), strict=True))
+    return leaf_counts, np.asarray(cells, dtype=np.float64)
+
+
+def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]:
+    """The tested features, the distinct tests in their terms, and the literal of the link into each node."""
+    inner = np.flatnonzero(~tree.is_leaf)
+    first_leaf, _ = find_runs(tree, tree.is_leaf.astype(np.int64))
+    start, table = tree.category_table
+    features, column = np.unique(tree.feature[inner], return_inverse=True)
+    limit = np.where(start[inner] < 0, tree.upper[inner], 0.0)
+    keys = np.column_stack([column, start[inner] >= 0, limit, tree.missing_left[inner], start[inner]])
+    order = np.lexsort(keys.T[::-1])
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+    test = np.empty(len(order), dtype=np.int64)
+    test[order] = np.cumsum(is_new) - 1
+    chosen = order[is_new]
+    slot = np.empty(len(chosen), dtype=np.int64)
+    slot[np.argsort(first_leaf[inner[chosen]], kind="stable")] = np.arange(len(chosen))
+    literal = np.full(tree.n_nodes, -1, dtype=np.int64)
+    literal[tree.children_left[inner]] = 2 * slot[test]
+    literal[tree.children_right[inner]] = 2 * slot[test] + 1
+    n_limits = np.bincount(column[chosen][start[inner[chosen]] < 0], minlength=len(features))
+    tests = Tests(
+        slot=slot,
+        first=np.searchsorted(column[chosen], np.arange(len(features) + 1)),
+        n_limits=n_limits,
+        most_limits=int(n_limits.max(initial=0)),
+        limit=limit[chosen].astype(tree.dtype),
+        missing_left=tree.missing_left[inner[chosen]],
+        table_start=start[inner[chosen]],
+        table=table,
+        takes_missing=tree.accepts_missing[features],
+    )
+    return features, tests, literal
+
+
+def make_literals(
+    notes: Annotation,
+    literal: NDArray[np.int64],
+    conditions: Conditions,
+    rules: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    *,
+    is_paired: bool = False,
+) -> RuleLiterals:
+    """The firm and open literals of some rules."""
+    listed = np.zeros(notes.n_rules, dtype=bool)
+    listed[rules] = True
+    among = listed[notes.rule] & ~conditions.deleted
+    firm_offsets, firm = _gather(notes, literal, rules, among & ~conditions.opened)
+    return RuleLiterals(
+        firm_offsets,
+        firm,
+        int(np.diff(firm_offsets).max(initial=0)),
+        _shared_prefixes(firm_offsets, firm),
+        *_gather(notes, literal, rules, among & conditions.opened),
+        cells,
+        is_paired,
+    )
+
+
+def _gather(
+    notes: Annotation, literal: NDArray[np.int64], rules: NDArray[np.int64], chosen: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The literals of chosen entries, and where those of each rule begin."""
+    sizes = np.bincount(notes.rule[chosen], minlength=notes.n_rules)[rules]
+    return np.concatenate([[0], np.cumsum(sizes)]), literal[notes.links[chosen]]
+
+
+def _shared_prefixes(offsets: NDArray[np.int64], literals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many first literals each rule shares with the one before."""
+    sizes = np.diff(offsets)
+    shared = np.zeros(len(sizes), dtype=np.int64)
+    alive = np.arange(1, len(sizes))
+    for place in range(int(sizes.max(initial=0))):
+        alive = alive[np.minimum(sizes[alive], sizes[alive - 1]) > place]
+        alive = alive[literals[offsets[alive] + place] == literals[offsets[alive - 1] + place]]
+        shared[alive] = place + 1
+    return shared
+
+
+def _preorder(tree: Tree, notes: Annotation, literal: NDArray[np.int64]) -> Preorder:
+    """The nodes of the tree, left subtree before right subtree, as the kernels visit them."""
+    size = np.ones(tree.n_nodes, dtype=np.int64)
+    for inner in reversed(tree.inner_levels):
+        size[inner] += size[tree.children_left[inner]] + size[tree.children_right[inner]]
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    for inner in tree.inner_levels:
+        place[tree.children_left[inner]] = place[inner] + 1
+        place[tree.children_right[inner]] = place[inner] + 1 + size[tree.children_left[inner]]
+    node = np.empty(tree.n_nodes, dtype=np.int64)
+    node[place] = np.arange(tree.n_nodes)
+    rule = np.full(tree.n_nodes, -1, dtype=np.int64)
+    rule[notes.leaf_ids] = np.arange(notes.n_rules)
+    return Preorder(
+        parent=place[np.maximum(notes.parent[node], 0)],
+        literal=literal[node],
+        beyond=np.arange(tree.n_nodes) + size[node],
+        rule=rule[node],
+    )

@@ -1,0 +1,37 @@
+"""Work on several threads: the kernels and numpy's array functions let other threads run."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+import joblib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["map_in_threads", "n_threads"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@cache
+def n_threads() -> int:
+    """Number of processors that this process may use; the variable ``LOKY_MAX_CPU_COUNT`` can lower it."""
+    return int(joblib.cpu_count())
+
+
+def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """Results in the order of the items; at most a few wait to be taken, so that memory stays bounded."""
+    if len(items) < 2 or n_threads() < 2:
+        yield from map(function, items)
+        return
+    ahead = 2 * n_threads()
+    with ThreadPoolExecutor(n_threads()) as pool:
+        waiting = [pool.submit(function, item) for item in items[:ahead]]
+        for place in range(len(items)):
+            yield waiting.pop(0).result()
+            if place + ahead < len(items):
+                waiting.append(pool.submit(function, items[place + ahead]))

@@ -1,0 +1,394 @@
+"""Counting and deciding rows by bit masks, 512 rows at a time, in plain Python that numba compiles.
+
+A *tile* of rows is small enough that its columns and the masks of all its tests stay in the processor's cache. Every
+distinct test is made once; its mask holds the rows that go left. A condition is a *literal*: twice its test, plus one
+for the right side, whose rows are the complement.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["KERNELS", "RuleLiterals", "Tests", "find_first_rules", "tally_rows"]
+
+TILE_WORDS = 8
+TILE_ROWS = 512
+# A rule's rows are split by up to this many tests as masks; by more of them, it pays to look at the rows one by one.
+SPLIT_TESTS = 6
+# A column with more tests than this is searched for the place of each row's value among their limits; with fewer, every
+# row is compared with every limit, many rows at once.
+COMPARED_TESTS = 16
+
+
+class Tests(NamedTuple):
+    """The distinct tests of a tree, column by column; of a column, first those of numbers by their limits."""
+
+    slot: Any  # whose mask a test is: tests that are near in the tree have masks that are near in memory
+    first: Any  # first test of each column of a block, shape (n_columns + 1,)
+    n_limits: Any  # how many tests of numbers a column has
+    most_limits: Any  # the most that a column has
+    limit: Any
+    missing_left: Any
+    table_start: Any  # first element of a test of categories in table; -1 elsewhere
+    table: Any  # whether a category code goes left
+    takes_missing: Any  # whether a column may hold NaN
+
+
+class RuleLiterals(NamedTuple):
+    """Literals of some rules, by what a violation of them means; see :mod:`secateur.tally`."""
+
+    firm_offsets: Any
+    firm: Any
+    longest: Any  # the most firm literals that a rule has
+    shared: Any  # how many of its first firm literals are also the first ones of the rule before
+    open_offsets: Any
+    open: Any
+    cell: Any  # a rule's first cell, and behind the last rule where cells end
+    is_paired: Any  # whether only rows that violate up to two open literals are told apart
+
+
+class Preorder(NamedTuple):
+    """The nodes of a tree, a node before what is below it."""
+
+    parent: Any  # place of the parent
+    literal: Any
+    beyond: Any  # place after the last node of the subtree
+    rule: Any  # the leaf's rule; -1 at an internal node
+
+
+def count_ones(word):  # type: ignore[no-untyped-def]
+    """Number of bits that are set; LLVM knows this sum and makes it one instruction."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+def lowest_bit(word):  # type: ignore[no-untyped-def]
+    """Place of the lowest bit that is set."""
+    return count_ones(~word & (word - np.uint64(1)))
+
+
+def flip_of(literal):  # type: ignore[no-untyped-def]
+    """What the words of a literal's test are flipped by: all bits for the right side."""
+    return np.uint64(0) - np.uint64(literal & 1)
+
+
+def rank_column(values, limits, slot, begin, end, buckets, masks):  # type: ignore[no-untyped-def]
+    """Masks of tests with rising limits: a row goes left at the first limit that its value does not exceed, and on."""
+    for test in range(end - begin):
+        for k in range(TILE_WORDS):
+            buckets[test, k] = np.uint64(0)
+    last = end - 1
+    for row in range(0, TILE_ROWS, 4):
+        # Four searches at once, without a branch: one would wait for itself, and where it goes cannot be predicted.
+        v0, v1, v2, v3 = values[row], values[row + 1], values[row + 2], values[row + 3]
+        t0, t1, t2, t3 = begin, begin, begin, begin
+        size = end - begin
+        while size > 1:
+            half = size >> 1
+            t0 += half * (limits[t0 + half - 1] < v0)
+            t1 += half * (limits[t1 + half - 1] < v1)
+            t2 += half * (limits[t2 + half - 1] < v2)
+            t3 += half * (limits[t3 + half - 1] < v3)
+            size -= half
+        for value, test, bit in ((v0, t0, row), (v1, t1, row + 1), (v2, t2, row + 2), (v3, t3, row + 3)):
+            if limits[test] < value:
+                test += 1
+            if test <= last and value == value:
+                buckets[test - begin, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+    for test in range(end - begin):
+        to = slot[begin + test]
+        before = max(test - 1, 0)
+        for k in range(TILE_WORDS):
+            buckets[test, k] |= buckets[before, k]
+        for k in range(TILE_WORDS):
+            masks[to, k] = buckets[test, k]
+
+
+def pack_tile(values, at, step, columns, n_rows, tests, buffer, buckets, masks, valid):  # type: ignore[no-untyped-def]
+    """Put the tile's columns one after another, then pack the left side of every test to bits."""
+    for k in range(TILE_WORDS):
+        n_bits = min(64, max(0, n_rows - 64 * k))
+        valid[k] = ~np.uint64(0) if n_bits == 64 else (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
+    if step == 1:  # a column lies in one piece
+        for column in range(len(columns)):
+            for row in range(n_rows):
+                buffer[column, row] = values[at + row + columns[column]]
+    else:
+        for row in range(n_rows):
+            for column in range(len(columns)):
+                buffer[column, row] = values[at + row * step + columns[column]]
+    for column in range(len(columns)):
+        cells = buffer[column]
+        begin, end = tests.first[column], tests.first[column + 1]
+        beyond = begin + tests.n_limits[column]
+        if beyond - begin > COMPARED_TESTS:
+            rank_column(cells, tests.limit, tests.slot, begin, beyond, buckets, masks)
+        else:
+            for test in range(begin, beyond):
+                limit, to = tests.limit[test], tests.slot[test]
+                for k in range(TILE_WORDS):
+                    word = np.uint64(0)
+                    for bit in range(64):
+                        word |= np.uint64(cells[64 * k + bit] <= limit) << np.uint64(bit)
+                    masks[to, k] = word
+        for test in range(beyond, end):
+            start, to = tests.table_start[test], tests.slot[test]
+            for k in range(TILE_WORDS):
+                word = np.uint64(0)
+                for bit in range(64):
+                    value = cells[64 * k + bit]
+                    if value == value and tests.table[start + np.int64(value)]:
+                        word |= np.uint64(1) << np.uint64(bit)
+                masks[to, k] = word
+        if tests.takes_missing[column]:
+            for k in range(TILE_WORDS):
+                word = np.uint64(0)
+                for bit in range(64):
+                    value = cells[64 * k + bit]
+                    word |= np.uint64(value != value) << np.uint64(bit)
+                for test in range(begin, end):
+                    if tests.missing_left[test]:
+                        masks[tests.slot[test], k] |= word
+
+
+def meet_literals(masks, literals, begin, end, prefixes, n_known):  # type: ignore[no-untyped-def]
+    """Meet a rule's firm literals, of whose prefixes the first ``n_known`` are known already.
+
+    Return how many are known then, and whether any row satisfies these; if none does, there may be further literals.
+    """
+    for place in range(n_known, end - begin):
+        literal = literals[begin + place]
+        test, flip = literal >> 1, flip_of(literal)
+        some = np.uint64(0)
+        for k in range(TILE_WORDS):
+            word = prefixes[place, k] & (masks[test, k] ^ flip)
+            prefixes[place + 1, k] = word
+            some |= word
+        if some == np.uint64(0):
+            return place + 1, False
+    return end - begin, True
+
+
+def add_rows(mask, members, class_ids, weights, row, counts, cell):  # type: ignore[no-untyped-def]
+    """Add the (weighted) rows of a mask to a cell, class by class."""
+    if len(weights) == 0:
+        for class_id in range(len(members)):
+            total = 0
+            for k in range(TILE_WORDS):
+                total += count_ones(mask[k] & members[class_id, k])
+            counts[cell, class_id] += total
+    else:
+        for k in range(TILE_WORDS):
+            word = mask[k]
+            while word != np.uint64(0):
+                found = row + 64 * k + lowest_bit(word)
+                counts[cell, class_ids[found]] += weights[found]
+                word &= word - np.uint64(1)
+
+
+def tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row, leaf_counts):  # type: ignore[no-untyped-def]
+    """Add the rows of a tile to the leaves that they reach.
+
+    Shared beginnings of paths are met once: a node's rows are those of its parent on its side. What no row reaches is
+    skipped whole.
+    """
+    for k in range(TILE_WORDS):
+        reached[0, k] = valid[k]
+    if len(nodes.parent) == 1:
+        add_rows(reached[0], members, class_ids, weights, row, leaf_counts, 0)
+    node = 1
+    while node < len(nodes.parent):
+        literal, above = nodes.literal[node], nodes.parent[node]
+        test, flip = literal >> 1, flip_of(literal)
+        some = np.uint64(0)
+        for k in range(TILE_WORDS):
+            word = reached[above, k] & (masks[test, k] ^ flip)
+            reached[node, k] = word
+            some |= word
+        if some == np.uint64(0):
+            node = nodes.beyond[node]
+            continue
+        if nodes.rule[node] >= 0:
+            add_rows(reached[node], members, class_ids, weights, row, leaf_counts, nodes.rule[node])
+        node += 1
+
+
+def tally_rows(values, origin, step, columns, first, last, class_ids, weights, tests, nodes, rules, leaf_counts, cells):  # type: ignore[no-untyped-def]
+    """Add the rows of a block to the counts of the leaves that they reach, and of every rule by violated literals.
+
+    ``first`` and ``last`` are the block's place among all rows. Without weights, an empty array of them is passed.
+    """
+    buffer = np.zeros((len(columns), TILE_ROWS), dtype=values.dtype)
+    masks = np.zeros((len(tests.limit), TILE_WORDS), dtype=np.uint64)
+    buckets = np.zeros((tests.most_limits, TILE_WORDS), dtype=np.uint64)
+    reached = np.zeros((len(nodes.parent), TILE_WORDS), dtype=np.uint64)
+    members = np.zeros((leaf_counts.shape[1], TILE_WORDS), dtype=np.uint64)
+    parts = np.zeros((1 << SPLIT_TESTS, TILE_WORDS), dtype=np.uint64)
+    prefixes = np.zeros((rules.longest + 1, TILE_WORDS), dtype=np.uint64)
+    valid = prefixes[0]
+    for row in range(first, last, TILE_ROWS):
+        n_rows = min(TILE_ROWS, last - row)
+        pack_tile(values, origin + (row - first) * step, step, columns, n_rows, tests, buffer, buckets, masks, valid)
+        members[:] = np.uint64(0)
+        for bit in range(n_rows):
+            members[class_ids[row + bit], bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+        tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row, leaf_counts)
+        n_known, is_met = 0, True
+        for rule in range(len(rules.shared)):
+            # Neighbours share the beginning of their paths: where that holds no row, the rule is not looked at.
+            if not is_met and n_known <= rules.shared[rule]:
+                continue
+            begin, end = rules.firm_offsets[rule], rules.firm_offsets[rule + 1]
+            n_known = min(n_known, rules.shared[rule])
+            n_known, is_met = meet_literals(masks, rules.firm, begin, end, prefixes, n_known)
+            if not is_met:
+                continue
+            begin, end, cell = rules.open_offsets[rule], rules.open_offsets[rule + 1], rules.cell[rule]
+            mask = prefixes[n_known]
+            if end == begin:
+                add_rows(mask, members, class_ids, weights, row, cells, cell)
+            elif rules.is_paired:
+                tally_pairs(mask, masks, rules.open, begin, end, parts, members, class_ids, weights, row, cells, cell)
+            elif is_many(mask, end - begin):
+                n_parts = split_rows(mask, masks, rules.open, begin, end, parts)
+                for part in range(n_parts):
+                    add_rows(parts[part], members, class_ids, weights, row, cells, cell + part)
+            else:
+                for k in range(TILE_WORDS):
+                    word = mask[k]
+                    while word != np.uint64(0):
+                        bit = lowest_bit(word)
+                        pattern = find_pattern(masks, rules.open, begin, end, k, np.uint64(bit))
+                        found = row + 64 * k + bit
+                        cells[cell + pattern, class_ids[found]] += 1.0 if len(weights) == 0 else weights[found]
+                        word &= word - np.uint64(1)
+
+
+def is_many(mask, n_open):  # type: ignore[no-untyped-def]
+    """Whether splitting the mask costs less than looking at its rows one by one."""
+    if n_open > SPLIT_TESTS:
+        return False
+    n_rows = 0
+    for k in range(TILE_WORDS):
+        n_rows += count_ones(mask[k])
+    return n_rows * n_open > 16 << n_open
+
+
+def tally_pairs(mask, masks, literals, begin, end, parts, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
+    """Count rows by the one or two literals that they violate; those that violate none or more are not looked at."""
+    some, several, many = parts[0], parts[1], parts[2]  # rows that violate at least one, two and three literals
+    for k in range(TILE_WORDS):
+        some[k], several[k], many[k] = np.uint64(0), np.uint64(0), np.uint64(0)
+    for place in range(begin, end):
+        test, flip = literals[place] >> 1, flip_of(literals[place])
+        for k in range(TILE_WORDS):
+            violated = mask[k] & ~(masks[test, k] ^ flip)
+            many[k] |= several[k] & violated
+            several[k] |= some[k] & violated
+            some[k] |= violated
+    n_open = end - begin
+    for k in range(TILE_WORDS):
+        word = some[k] & ~many[k]
+        some[k] = mask[k] & ~some[k]
+        while word != np.uint64(0):
+            bit = lowest_bit(word)
+            low, high = find_violated(masks, literals, begin, end, k, np.uint64(bit))
+            to = cell + 1 + low if high < 0 else cell + 1 + n_open + high * (high - 1) // 2 + low
+            found = row + 64 * k + bit
+            cells[to, class_ids[found]] += 1.0 if len(weights) == 0 else weights[found]
+            word &= word - np.uint64(1)
+    add_rows(some, members, class_ids, weights, row, cells, cell)
+    add_rows(many, members, class_ids, weights, row, cells, cell + 1 + n_open + n_open * (n_open - 1) // 2)
+
+
+def find_violated(masks, literals, begin, end, k, bit):  # type: ignore[no-untyped-def]
+    """The first and the second literal that a row of the tile violates; -1 if there is no second."""
+    low = -1
+    for place in range(begin, end):
+        word = masks[literals[place] >> 1, k] ^ flip_of(literals[place])
+        if ((word >> bit) & np.uint64(1)) == np.uint64(0):
+            if low >= 0:
+                return low, place - begin
+            low = place - begin
+    return low, -1
+
+
+def split_rows(mask, masks, literals, begin, end, parts):  # type: ignore[no-untyped-def]
+    """Split the rows of a mask by which literals they violate; return the number of parts, one for each pattern."""
+    for k in range(TILE_WORDS):
+        parts[0, k] = mask[k]
+    n_parts = 1
+    for place in range(begin, end):
+        test, flip = literals[place] >> 1, flip_of(literals[place])
+        for part in range(n_parts):
+            for k in range(TILE_WORDS):
+                word = parts[part, k]
+                inside = word & (masks[test, k] ^ flip)
+                parts[part, k] = inside
+                parts[n_parts + part, k] = word ^ inside
+        n_parts *= 2
+    return n_parts
+
+
+def find_pattern(masks, literals, begin, end, k, bit):  # type: ignore[no-untyped-def]
+    """Which literals a row of the tile violates, a bit each."""
+    pattern = 0
+    for place in range(begin, end):
+        word = masks[literals[place] >> 1, k] ^ flip_of(literals[place])
+        pattern |= np.int64((~word >> bit) & np.uint64(1)) << (place - begin)
+    return pattern
+
+
+def find_first_rules(values, origin, step, columns, n_rows, tests, rules, order, winners):  # type: ignore[no-untyped-def]
+    """The first rule, in the order given, that covers each row of a block; every row is covered."""
+    buffer = np.zeros((len(columns), TILE_ROWS), dtype=values.dtype)
+    masks = np.zeros((len(tests.limit), TILE_WORDS), dtype=np.uint64)
+    buckets = np.zeros((tests.most_limits, TILE_WORDS), dtype=np.uint64)
+    undecided, found = np.zeros(TILE_WORDS, dtype=np.uint64), np.zeros(TILE_WORDS, dtype=np.uint64)
+    for row in range(0, n_rows, TILE_ROWS):
+        n_left = min(TILE_ROWS, n_rows - row)
+        pack_tile(values, origin + row * step, step, columns, n_left, tests, buffer, buckets, masks, undecided)
+        for rule in order:
+            for k in range(TILE_WORDS):
+                found[k] = undecided[k]
+            for place in range(rules.firm_offsets[rule], rules.firm_offsets[rule + 1]):
+                test, flip = rules.firm[place] >> 1, flip_of(rules.firm[place])
+                some = np.uint64(0)
+                for k in range(TILE_WORDS):
+                    found[k] &= masks[test, k] ^ flip
+                    some |= found[k]
+                if some == np.uint64(0):
+                    break
+            some = np.uint64(0)
+            for k in range(TILE_WORDS):
+                word = found[k]
+                undecided[k] ^= word
+                some |= undecided[k]
+                while word != np.uint64(0):
+                    winners[row + 64 * k + lowest_bit(word)] = rule
+                    word &= word - np.uint64(1)
+            if some == np.uint64(0):
+                break
+
+
+KERNELS = (
+    count_ones,
+    lowest_bit,
+    flip_of,
+    rank_column,
+    pack_tile,
+    meet_literals,
+    add_rows,
+    tally_leaves,
+    is_many,
+    split_rows,
+    find_pattern,
+    find_violated,
+    tally_pairs,
+    tally_rows,
+    find_first_rules,
+)
