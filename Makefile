@@ -2,12 +2,13 @@
 
 PYTHON ?= python3
 PYTEST_WORKERS ?= 2
+ONLY ?= *
 BIN := .venv/bin
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all reproduce-beyond bench-optimal bench-unpruned picture oldest pyxai clean
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai picture oldest pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,12 +37,14 @@ pytest: .venv/.dev  ## Only the tests and doctests
 doctest: .venv/.dev  ## Only the examples in docstrings
 	$(BIN)/pytest -q src
 
-bench: .venv/.dev  ## Check the answers, then time them
-	$(BIN)/python -m benchmarks.run
+bench: .venv/.dev  ## Check the answers, then time them (minutes; ONLY='unpruned/*' for some)
+	$(BIN)/python -m benchmarks.run --only '$(ONLY)'
 
 bench-quick: .venv/.dev  ## The benchmarks on small data, in seconds
-	$(BIN)/python -m benchmarks.run --quick
-	$(BIN)/python -m benchmarks.unpruned --quick
+	$(BIN)/python -m benchmarks.run --quick --only '$(ONLY)'
+
+bench-pyxai: .venv-pyxai/.dev  ## exact against the sufficient reasons of PyXAI
+	.venv-pyxai/bin/python -m benchmarks.run --only 'pyxai/*'
 
 reproduce: .venv/.package  ## Recompute the paper's deterministic table and compare every cell
 	$(BIN)/secateur reproduce deterministic
@@ -51,9 +54,6 @@ reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resume
 
 reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (half an hour; resumes in ./reproduction)
 	$(BIN)/secateur reproduce beyond
-
-bench-unpruned: .venv/.dev  ## exact and budgeted on unpruned trees, against fit (minutes)
-	$(BIN)/python -m benchmarks.unpruned
 
 bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
 	$(BIN)/python -m benchmarks.optimal

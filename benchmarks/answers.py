@@ -1,0 +1,66 @@
+"""Whether rules are right: what the slow version deletes, and the rows that it counts, leaf by leaf."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import secateur
+from benchmarks.naive import all_pairs, by_rows
+from benchmarks.naive.budgeted import count_conflicts, delete_budgeted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from benchmarks.naive.plain_tree import Deletion
+    from benchmarks.problems import Problem
+
+__all__ = ["ALPHA", "BUDGET", "SLOW", "TOLERANCE", "agrees", "predicts_right", "simplify", "stays_within_budget"]
+
+TOLERANCE, ALPHA, BUDGET = 0.05, 0.01, 0.015  # the defaults of simplify
+
+SLOW: dict[str, Callable[[Problem, secateur.Tree, list[int] | None], Deletion]] = {
+    "sibling": lambda _, tree, leaves: all_pairs.delete_sibling(tree, leaves),
+    "subtree": lambda _, tree, leaves: all_pairs.delete_subtree(tree, leaves),
+    "redundancy": lambda _, tree, leaves: all_pairs.delete_redundancy(tree, leaves, keep_boxes=True),
+    "exact": lambda _, tree, leaves: all_pairs.delete_exact(tree, leaves),
+    "mismatch": lambda p, tree, leaves: by_rows.delete_mismatch(tree, p.X, p.y, TOLERANCE, leaves),
+    "layered": lambda p, tree, leaves: by_rows.delete_layered(tree, p.X, p.y, TOLERANCE, leaves),
+    "quinlan": lambda p, tree, leaves: by_rows.delete_quinlan(tree, p.X, p.y, ALPHA, leaves, keep_masks=True),
+    "budgeted": lambda p, tree, _: delete_budgeted(tree, p.X, BUDGET),
+}
+
+
+def simplify(method: str, problem: Problem) -> secateur.RuleSet:
+    """The call that is timed; methods that need no rows get none."""
+    rows = (problem.X, problem.y) if secateur.METHODS[method].needs_rows else ()
+    return secateur.simplify(problem.model, *rows, method=method)
+
+
+def agrees(rules: secateur.RuleSet, problem: Problem, n_leaves: int | None = None) -> bool:
+    """Whether the rules of all leaves, or of so many spread over the tree, are those of the slow version."""
+    listed = [rule.leaf_id for rule in rules]
+    leaves = None if n_leaves is None else listed[:: -(-len(listed) // n_leaves)]
+    wanted = SLOW[rules.method](problem, rules.tree, leaves)
+    places = [place for place, leaf in enumerate(listed) if leaf in wanted]
+    if {listed[place]: list(rules[place].deleted_ids) for place in places} != wanted:
+        return False
+    if not secateur.METHODS[rules.method].needs_rows:
+        return True
+    return np.array_equal(rules.class_counts[places], by_rows.count_rules(rules.tree, problem.X, problem.y, wanted))
+
+
+def stays_within_budget(rules: secateur.RuleSet, problem: Problem) -> bool:
+    """Whether no more than the budgeted share of the rows is covered by rules of different classes."""
+    deletion = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
+    return count_conflicts(rules.tree, problem.X, deletion) <= BUDGET * len(problem.X)
+
+
+def predicts_right(predicted: NDArray[Any], problem: Problem) -> bool:
+    """Whether predictions after `layered` are those of the slow version's best rules."""
+    tree = secateur.from_model(problem.model)
+    wanted = by_rows.predict(tree, problem.X, problem.y, SLOW["layered"](problem, tree, None))
+    return np.array_equal(predicted, tree.classes[wanted])

@@ -1,0 +1,186 @@
+"""Calls on one problem each, raced against known work on the same rows and tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+import secateur
+from benchmarks.answers import ALPHA, TOLERANCE, agrees, predicts_right, simplify, stays_within_budget
+from benchmarks.naive.all_pairs import delete_redundancy
+from benchmarks.naive.by_rows import delete_mismatch, delete_quinlan
+from benchmarks.problems import Problem, Unavailable, adult, many_rows, paper_leaves, unpruned
+from benchmarks.race import FULL, QUICK, peak_bytes, race
+from benchmarks.result import Quartiles, Result, quartiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["APPLY", "CASES", "FIT", "MEMORY", "Case", "Reference", "run_cases"]
+
+MEMORY, DELETES = "× X of extra memory", "× conditions that Izza deletes"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Known work: a multiple of it is reported, or for a slow version how many times faster we are."""
+
+    name: str
+    call: Callable[[Problem], object]
+    is_slow: bool = False
+    once: bool = False  # too slow for more than one repetition
+
+    @property
+    def measure(self) -> str:
+        """What the ratio is called."""
+        return f"× faster than {self.name}" if self.is_slow else f"× {self.name}"
+
+    def ratio(self, ours: list[float], theirs: list[float]) -> Quartiles:
+        """The ratio round by round; what ran once is compared with every round."""
+        ratios = np.array(ours) / np.array(theirs)
+        return quartiles(1 / ratios if self.is_slow else ratios)
+
+
+def tree_of(problem: Problem) -> secateur.Tree:
+    """What the slow versions read; making it costs them next to nothing."""
+    return secateur.from_model(problem.model)
+
+
+APPLY = Reference("apply", lambda p: p.model.tree_.apply(p.X))
+FIT = Reference("fit", lambda p: clone(p.model).fit(p.X, p.y))
+PREDICT = Reference("model.predict", lambda p: p.model.predict(p.X))
+TREE_PREDICT = Reference("tree_.predict", lambda p: p.model.tree_.predict(p.X))
+IZZA = Reference("all-pairs Izza", lambda p: delete_redundancy(tree_of(p)), is_slow=True)
+IZZA_BOXES = Reference("Izza, boxes kept", lambda p: delete_redundancy(tree_of(p), keep_boxes=True), is_slow=True)
+NAIVE = Reference("naive", lambda p: delete_mismatch(tree_of(p), p.X, p.y, TOLERANCE), is_slow=True)
+QUINLAN = Reference("naive", lambda p: delete_quinlan(tree_of(p), p.X, p.y, ALPHA), is_slow=True, once=True)
+QUINLAN_MASKS = Reference(
+    "naive, masks kept",
+    lambda p: delete_quinlan(tree_of(p), p.X, p.y, ALPHA, keep_masks=True),
+    is_slow=True,
+    once=True,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A timed call with the check of its answer; the cases of one problem take turns.
+
+    ``about`` says what the check and the ratios leave open; ``extra`` gives further measures of the answer.
+    """
+
+    name: str
+    problem: Callable[[bool], Problem]
+    call: Callable[[Problem], Any]
+    check: Callable[[Any, Problem], bool]
+    references: tuple[Reference, ...]
+    bars: dict[str, str]
+    about: str = ""
+    uses_rows: bool = True
+    extra: Callable[[Any], dict[str, float]] = lambda _: {}
+
+
+def run_cases(cases: list[Case], quick: bool) -> list[Result]:
+    """Check the answers of the cases of one problem, then let them and their references take turns."""
+    try:
+        problem = cases[0].problem(quick)
+    except Unavailable as reason:
+        return [Result(case.name, case.about, skipped=str(reason)) for case in cases]
+    results = {}
+    for case in cases:
+        about = "; ".join(filter(None, (problem.about, case.about)))
+        result = results[case] = Result(case.name, about, bars=case.bars)
+        answer = case.call(problem)
+        result.right = case.check(answer, problem)
+        if result.right:
+            extra = case.extra(answer)
+            del answer
+            if case.uses_rows:
+                extra[MEMORY] = peak_bytes(partial(case.call, problem)) / problem.X.nbytes
+            result.measures = {name: Quartiles(value, value, value) for name, value in extra.items()}
+    right = [case for case in cases if results[case].right]
+    references = dict.fromkeys(reference for case in right for reference in case.references)
+    runners: list[Any] = [*right, *references]
+    calls = {runner: partial(runner.call, problem) for runner in runners}
+    seconds = race(calls, QUICK if quick else FULL, once={reference for reference in references if reference.once})
+    for case in right:
+        ratios = {r.measure: r.ratio(seconds[case], seconds[r]) for r in case.references}
+        results[case].measures = ratios | results[case].measures
+        results[case].seconds = quartiles(seconds[case])
+    return list(results.values())
+
+
+@cache
+def layered_rules(problem: Problem) -> secateur.RuleSet:
+    """Rules to predict with."""
+    return simplify("layered", problem)
+
+
+def agrees_in_part(rules: secateur.RuleSet, problem: Problem) -> bool:
+    """Ten leaves of the large tree, and all leaves of a small one, as the slow version has them."""
+    small = unpruned(True)
+    return agrees(rules, problem, 10) and agrees(simplify(rules.method, small), small)
+
+
+def spends_right(rules: secateur.RuleSet, problem: Problem) -> bool:
+    """The slow version's rules on a tiny tree, and a conflict within the budget, recounted on all rows."""
+    tiny = unpruned(True, 300)
+    return agrees(simplify("budgeted", tiny), tiny) and stays_within_budget(rules, problem)
+
+
+def times_izza(rules: secateur.RuleSet) -> dict[str, float]:
+    """How much more is deleted than by Izza's procedure."""
+    slow = sum(map(len, delete_redundancy(rules.tree, keep_boxes=True).values()))
+    return {DELETES: float(rules.deleted.sum()) / max(slow, 1)}
+
+
+def _case(
+    group: str, problem: Any, method: str, references: tuple[Reference, ...], bars: dict[str, str], **more: Any
+) -> Case:
+    more = {"check": agrees, "uses_rows": secateur.METHODS[method].needs_rows, **more}
+    return Case(f"{group}/{method}", problem, partial(simplify, method), references=references, bars=bars, **more)
+
+
+MANY = partial(_case, "many-rows", many_rows)
+LEAVES = partial(_case, "paper-leaves", paper_leaves, references=(IZZA, IZZA_BOXES, FIT))
+UNPRUNED = partial(_case, "unpruned", unpruned, references=(FIT, APPLY))
+IN_PART: dict[str, Any] = {
+    "check": agrees_in_part,
+    "about": "slow version: 10 leaves, and all of 2,000 rows",
+    "uses_rows": True,
+}
+SPENDS: dict[str, Any] = {
+    "check": spends_right,
+    "about": "slow version: 300 rows; all conflicts recounted",
+}
+CASES = [
+    MANY("mismatch", (APPLY, NAIVE), {APPLY.measure: "≤ 1"}),
+    MANY("layered", (APPLY,), {APPLY.measure: "≤ 1.3"}),
+    MANY(
+        "quinlan",
+        (APPLY, QUINLAN, QUINLAN_MASKS),
+        {APPLY.measure: "≤ 4", QUINLAN.measure: "> 200"},
+        about="naive timed once",
+    ),
+    Case(
+        "many-rows/predict",
+        many_rows,
+        lambda problem: layered_rules(problem).predict(problem.X),
+        predicts_right,
+        (PREDICT, TREE_PREDICT),
+        {PREDICT.measure: "≤ 2"},
+        "after layered",
+    ),
+    LEAVES("sibling", bars={IZZA.measure: "≥ 300"}),
+    LEAVES("subtree", bars={IZZA.measure: "≥ 300"}),
+    LEAVES("exact", bars={IZZA.measure: "≥ 100", DELETES: "> 1"}, extra=times_izza),
+    LEAVES("redundancy", bars={}),
+    UNPRUNED("exact", bars={FIT.measure: "≤ 0.02"}, **IN_PART),
+    UNPRUNED("layered", bars={FIT.measure: "≤ 0.25", MEMORY: "≤ 3"}, **IN_PART),
+    UNPRUNED("budgeted", bars={FIT.measure: "≤ 1", MEMORY: "≤ 4"}, **SPENDS),
+    _case("adult", adult, "budgeted", (FIT, APPLY), {FIT.measure: "≤ 2"}),
+]
