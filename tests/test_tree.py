@@ -280,7 +280,7 @@ def test_make_tree_copies_what_it_is_given() -> None:
 
 def test_a_child_may_be_smaller_on_the_right() -> None:
     tree = stump(children_left=[2, -1, -1], children_right=[1, -1, -1])
-    assert apply_tree(tree, np.array([[10.0], [50.0]], np.float32)).tolist() == [2, 1]
+    assert apply_tree(tree, check_rows(tree, [[10.0], [50.0]])).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Tree)])

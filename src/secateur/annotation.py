@@ -10,10 +10,12 @@ Conventions used everywhere below and by all methods:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from secateur.tree import SMALL_TREE_NODES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,9 +27,14 @@ __all__ = ["DEFAULT_RF_TOL", "Annotation", "annotate", "find_runs"]
 DEFAULT_RF_TOL = 1e-12
 
 
-@dataclass(frozen=True)
 class Annotation:
-    """Everything structural that the methods ask of a tree, computed once.
+    """Everything structural that the methods ask of a tree, each computed when it is first asked for.
+
+    Parameters
+    ----------
+    tree : Tree
+    rf_tol : float
+        A class share that changes by no more than this along a link counts as unchanged.
 
     Attributes
     ----------
@@ -37,8 +44,6 @@ class Annotation:
         The parent's other child; -1 at the root.
     is_left : ndarray of bool, shape (n_nodes,)
         Whether the node is its parent's left child.
-    labels_below : ndarray of bool, shape (n_nodes, n_classes)
-        Λ: the classes that leaves below the node predict.
     homogeneous : ndarray of int64, shape (n_nodes,)
         The class of all leaves below the node; -1 where they differ.
     homogeneous_top : ndarray of int64, shape (n_nodes,)
@@ -57,23 +62,30 @@ class Annotation:
         Neutral entries are neither matched nor mismatched.
     """
 
-    parent: NDArray[np.int64]
-    sibling: NDArray[np.int64]
-    is_left: NDArray[np.bool_]
-    labels_below: NDArray[np.bool_]
-    homogeneous: NDArray[np.int64]
-    homogeneous_top: NDArray[np.int64]
-    share: NDArray[np.float64] | None
-    leaf_ids: NDArray[np.int64]
-    leaf_class: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    links: NDArray[np.int64]
-    rule: NDArray[np.int64]
-    shift: NDArray[np.float64]
-    matched: NDArray[np.bool_]
-    mismatched: NDArray[np.bool_]
-    inside_h: NDArray[np.bool_]
-    sibling_certified: NDArray[np.bool_]
+    def __init__(self, tree: Tree, rf_tol: float) -> None:
+        self._tree = tree
+        self._rf_tol = rf_tol
+        # Leaves left to right: those below a node are a run.
+        self._first_leaf, self._last_leaf = find_runs(tree, tree.is_leaf.astype(np.int64))
+        leaves = np.flatnonzero(tree.is_leaf)
+        self.leaf_ids: NDArray[np.int64] = np.empty(len(leaves), dtype=np.int64)
+        self.leaf_ids[self._first_leaf[leaves]] = leaves
+        self.leaf_class: NDArray[np.int64] = tree.leaf_class[self.leaf_ids]
+        self.offsets, self.links = self._make_paths()
+
+    def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Offsets and links of all paths: a node is on the path of every leaf of its run, as deep as it lies."""
+        tree = self._tree
+        nodes = np.arange(1, tree.n_nodes)
+        depth = tree.node_depth[nodes]
+        offsets = np.concatenate([[0], np.cumsum(tree.node_depth[self.leaf_ids])])
+        first = self._first_leaf[nodes]
+        n_leaves = self._last_leaf[nodes] - first
+        begin = np.cumsum(n_leaves) - n_leaves
+        leaf = np.arange(offsets[-1]) + np.repeat(first - begin, n_leaves)
+        links = np.empty(offsets[-1], dtype=np.int64)
+        links[offsets[leaf] + np.repeat(depth - 1, n_leaves)] = np.repeat(nodes, n_leaves)
+        return offsets, links
 
     @property
     def n_rules(self) -> int:
@@ -83,6 +95,100 @@ class Annotation:
     def entries(self, rule: int) -> slice:
         """The entries of one rule, root to leaf."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """-1 at the root."""
+        return self._of_children(np.flatnonzero(~self._tree.is_leaf), np.flatnonzero(~self._tree.is_leaf))
+
+    @cached_property
+    def sibling(self) -> NDArray[np.int64]:
+        """The parent's other child; -1 at the root."""
+        inner = np.flatnonzero(~self._tree.is_leaf)
+        return self._of_children(self._tree.children_right[inner], self._tree.children_left[inner])
+
+    def _of_children(self, of_left: NDArray[np.int64], of_right: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A number for each node, from those of the children of internal nodes; -1 at the root."""
+        tree = self._tree
+        inner = np.flatnonzero(~tree.is_leaf)
+        numbers = np.full(tree.n_nodes, -1, dtype=np.int64)
+        numbers[tree.children_left[inner]], numbers[tree.children_right[inner]] = of_left, of_right
+        return numbers
+
+    @cached_property
+    def is_left(self) -> NDArray[np.bool_]:
+        """Whether the node is its parent's left child."""
+        is_left = np.zeros(self._tree.n_nodes, dtype=bool)
+        is_left[self._tree.children_left[~self._tree.is_leaf]] = True
+        return is_left
+
+    @cached_property
+    def homogeneous(self) -> NDArray[np.int64]:
+        """The class of all leaves below the node; -1 where they differ."""
+        changes = np.concatenate([[0], np.cumsum(self.leaf_class[1:] != self.leaf_class[:-1])])
+        differ = changes[self._last_leaf - 1] != changes[self._first_leaf]
+        return np.where(differ, -1, self.leaf_class[self._first_leaf])
+
+    @cached_property
+    def homogeneous_top(self) -> NDArray[np.int64]:
+        """The highest homogeneous ancestor, or the node itself."""
+        tree = self._tree
+        top = np.arange(tree.n_nodes)
+        for level in tree.inner_levels:
+            inner = level[self.homogeneous[level] >= 0]
+            top[tree.children_left[inner]] = top[inner]
+            top[tree.children_right[inner]] = top[inner]
+        return top
+
+    @cached_property
+    def rule(self) -> NDArray[np.int64]:
+        """The rule of each entry."""
+        return np.repeat(np.arange(self.n_rules), np.diff(self.offsets))
+
+    @cached_property
+    def share(self) -> NDArray[np.float64] | None:
+        """p_c(N), shape (n_nodes, n_classes); NaN where the node has no rows, None when the tree has no counts."""
+        counts = self._tree.counts
+        if counts is None:
+            return None
+        total = counts.sum(axis=1, keepdims=True)
+        share = np.full(counts.shape, np.nan)
+        np.divide(counts, total, out=share, where=total > 0)
+        return share
+
+    @cached_property
+    def shift(self) -> NDArray[np.float64]:
+        """Change of the leaf's class share along the link; 0 where a share is undefined."""
+        if self.share is None:
+            return np.zeros(len(self.links))
+        change: NDArray[np.float64] = np.nan_to_num(self.share - self.share[self.parent])  # the root's is not looked at
+        return change[self.links, self.leaf_class[self.rule]]
+
+    @cached_property
+    def matched(self) -> NDArray[np.bool_]:
+        """Whether the share of the leaf's class rises along the link."""
+        return self.shift > self._rf_tol
+
+    @cached_property
+    def mismatched(self) -> NDArray[np.bool_]:
+        """Whether the share of the leaf's class falls along the link."""
+        return self.shift < -self._rf_tol
+
+    @cached_property
+    def inside_h(self) -> NDArray[np.bool_]:
+        """Whether both ends of the link lie in H.
+
+        They do exactly when its parent end does: all below a homogeneous node is homogeneous.
+        """
+        return (self.homogeneous >= 0)[self.parent[self.links]]
+
+    @cached_property
+    def sibling_certified(self) -> NDArray[np.bool_]:
+        """Whether the link leads to an internal node whose sibling is a leaf of the rule's class."""
+        tree = self._tree
+        of_sibling = np.where(tree.is_leaf, -1, tree.leaf_class[self.sibling])
+        certified: NDArray[np.bool_] = of_sibling[self.links] == self.leaf_class[self.rule]
+        return certified
 
 
 def annotate(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Annotation:
@@ -98,85 +204,7 @@ def annotate(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Annotation:
     -------
     Annotation
     """
-    parent, sibling, is_left = _relatives(tree)
-    labels_below = _labels_below(tree)
-    homogeneous = np.where(labels_below.sum(axis=1) == 1, labels_below.argmax(axis=1), -1)
-    leaf_ids = _source_order(tree)
-    leaf_class = tree.leaf_class[leaf_ids]
-    offsets, links = _paths(tree, leaf_ids, parent)
-    rule = np.repeat(np.arange(len(leaf_ids)), np.diff(offsets))
-    wanted = leaf_class[rule]
-    share = _shares(tree)
-    shift = np.zeros(len(links))
-    if share is not None:
-        shift = np.nan_to_num(share - share[parent])[links, wanted]  # the root's own row is not looked at
-    other = sibling[links]
-    return Annotation(
-        parent=parent,
-        sibling=sibling,
-        is_left=is_left,
-        labels_below=labels_below,
-        homogeneous=homogeneous,
-        homogeneous_top=_homogeneous_top(tree, homogeneous),
-        share=share,
-        leaf_ids=leaf_ids,
-        leaf_class=leaf_class,
-        offsets=offsets,
-        links=links,
-        rule=rule,
-        shift=shift,
-        matched=shift > rf_tol,
-        mismatched=shift < -rf_tol,
-        # Both ends of a link lie in H exactly when its parent end does: all below a homogeneous node is homogeneous.
-        inside_h=homogeneous[parent[links]] >= 0,
-        sibling_certified=~tree.is_leaf[links] & (tree.leaf_class[other] == wanted),
-    )
-
-
-def _relatives(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    inner = np.flatnonzero(~tree.is_leaf)
-    left, right = tree.children_left[inner], tree.children_right[inner]
-    parent = np.full(tree.n_nodes, -1, dtype=np.int64)
-    sibling = np.full(tree.n_nodes, -1, dtype=np.int64)
-    is_left = np.zeros(tree.n_nodes, dtype=bool)
-    parent[left] = parent[right] = inner
-    sibling[left], sibling[right] = right, left
-    is_left[left] = True
-    return parent, sibling, is_left
-
-
-def _labels_below(tree: Tree) -> NDArray[np.bool_]:
-    below = np.zeros((tree.n_nodes, tree.n_classes), dtype=bool)
-    leaves = np.flatnonzero(tree.is_leaf)
-    below[leaves, tree.leaf_class[leaves]] = True
-    for inner in reversed(tree.inner_levels):
-        below[inner] = below[tree.children_left[inner]] | below[tree.children_right[inner]]
-    return below
-
-
-def _homogeneous_top(tree: Tree, homogeneous: NDArray[np.int64]) -> NDArray[np.int64]:
-    top = np.arange(tree.n_nodes)
-    for level in tree.inner_levels:
-        inner = level[homogeneous[level] >= 0]
-        top[tree.children_left[inner]] = top[inner]
-        top[tree.children_right[inner]] = top[inner]
-    return top
-
-
-def _shares(tree: Tree) -> NDArray[np.float64] | None:
-    if tree.counts is None:
-        return None
-    total = tree.counts.sum(axis=1, keepdims=True)
-    share = np.full(tree.counts.shape, np.nan)
-    np.divide(tree.counts, total, out=share, where=total > 0)
-    return share
-
-
-def _source_order(tree: Tree) -> NDArray[np.int64]:
-    """Leaves left to right, from the number of leaves that lie to the left of each subtree."""
-    before, _ = find_runs(tree, tree.is_leaf.astype(np.int64))
-    leaves = np.flatnonzero(tree.is_leaf)
-    return leaves[np.argsort(before[leaves])]
+    return Annotation(tree, rf_tol)
 
 
 def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -184,6 +212,8 @@ def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64]
 
     ``at_leaf`` says how many lie in each leaf, and is 0 at internal nodes.
     """
+    if tree.n_nodes <= SMALL_TREE_NODES:
+        return _find_runs_in_small(tree, at_leaf)
     below = at_leaf.copy()
     for inner in reversed(tree.inner_levels):
         below[inner] = below[tree.children_left[inner]] + below[tree.children_right[inner]]
@@ -194,19 +224,16 @@ def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     return first, first + below
 
 
-def _paths(
-    tree: Tree, leaf_ids: NDArray[np.int64], parent: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Offsets and links of all paths, filled from the leaves upward for all rules at once."""
-    depth = np.zeros(tree.n_nodes, dtype=np.int64)
-    for d, level in enumerate(tree.levels):
-        depth[level] = d
-    offsets = np.concatenate([[0], np.cumsum(depth[leaf_ids])])
-    links = np.empty(offsets[-1], dtype=np.int64)
-    climbing, place = leaf_ids, offsets[1:] - 1
-    for _ in range(tree.depth):
-        below_root = climbing > 0
-        climbing, place = climbing[below_root], place[below_root]
-        links[place] = climbing
-        climbing, place = parent[climbing], place - 1
-    return offsets, links
+def _find_runs_in_small(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same node by node: a child has a larger id than its parent."""
+    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    below, first = at_leaf.tolist(), [0] * tree.n_nodes
+    for node in range(tree.n_nodes - 1, -1, -1):
+        if left[node] >= 0:
+            below[node] = below[left[node]] + below[right[node]]
+    for node in range(tree.n_nodes):
+        if left[node] >= 0:
+            first[left[node]] = first[node]
+            first[right[node]] = first[node] + below[left[node]]
+    begins = np.array(first)
+    return begins, begins + np.array(below)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import sys
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 
 from secateur import kernels
 from secateur.kernels import Box, IndexedRows, Walkable
+from secateur.threads import map_in_threads, n_threads
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -42,6 +44,8 @@ __all__ = [
 
 # Up to this many conditions in all, plain Python is done before numba would be imported.
 SMALL_TREE_ENTRIES = 1_000
+# From this many conditions on, several threads share them.
+PART_ENTRIES = 1 << 14
 
 
 def run_deletion(kernel: str, tree: Tree, notes: Annotation) -> NDArray[np.bool_]:
@@ -67,21 +71,47 @@ def run_count(
     """Weight of the rows of each class that each widened rule covers, shape (n_rules, n_classes); others stay 0."""
     weight = np.ones(len(index.order)) if weights is None else weights[index.order]
     rows = make_indexed_rows(tree, index, class_ids[index.order], weight)
-    counts = np.zeros(notes.n_rules * tree.n_classes)
-    return _run("count_rows", tree, notes, deleted, rows, counts).reshape(notes.n_rules, tree.n_classes)
+    counts = np.zeros((notes.n_rules, tree.n_classes))
+    return _run("count_rows", tree, notes, deleted, rows, counts)
 
 
 def _run(kernel: str, tree: Tree, notes: Annotation, *state: Any) -> NDArray[Any]:
-    """Call a kernel on arrays if it is compiled, on lists if not; return its last argument as an array."""
-    plain = len(notes.links) <= SMALL_TREE_ENTRIES
-    module = kernels if plain else compiled_kernels()
-    walk, box = make_walkable(tree, notes), make_box(tree)
-    arguments = [notes.offsets, notes.links, notes.leaf_class, *state]
-    if plain:  # Python indexes lists several times faster than arrays
-        walk, box = Walkable(*map(_as_list, walk)), Box(*map(_as_list, box))
-        arguments = [_as_list(argument) for argument in arguments]
-    getattr(module, kernel)(walk, box, *arguments)
-    return np.asarray(arguments[-1], dtype=state[-1].dtype)
+    """Call a kernel on lists if the tree is small, else compiled, some rules at a time on several threads.
+
+    Return the last argument as an array.
+    """
+    walk = make_walkable(tree, notes)
+    if len(notes.links) <= SMALL_TREE_ENTRIES:  # Python indexes lists several times faster than arrays
+        box = Box(*map(_as_list, make_box(tree)))
+        arguments = [_as_list(argument) for argument in (notes.offsets, notes.links, notes.leaf_class, *state)]
+        getattr(kernels, kernel)(Walkable(*map(_as_list, walk)), box, *arguments)
+        return np.asarray(arguments[-1], dtype=state[-1].dtype)
+    compiled = getattr(compiled_kernels(), kernel)
+
+    def run(rules: slice) -> None:
+        paths = notes.offsets[rules.start : rules.stop + 1], notes.links, notes.leaf_class[rules]
+        compiled(walk, make_box(tree), *paths, *(_own_part(argument, notes, rules) for argument in state))
+
+    for _ in map_in_threads(run, _split_rules(notes)):
+        pass
+    result: NDArray[Any] = state[-1]
+    return result
+
+
+def _split_rules(notes: Annotation) -> list[slice]:
+    """Runs of rules that have about as many entries each."""
+    n_parts = 1 if len(notes.links) < PART_ENTRIES else 4 * n_threads()
+    bounds = np.searchsorted(notes.offsets, np.linspace(0, notes.offsets[-1], n_parts + 1))
+    return [slice(first, last) for first, last in itertools.pairwise(bounds.tolist()) if last > first]
+
+
+def _own_part(argument: Any, notes: Annotation, rules: slice) -> Any:
+    """What a thread gets of a kernel's argument: its rules of what has a row a rule, and room of its own to work in."""
+    if isinstance(argument, IndexedRows):
+        return argument._replace(
+            kept=argument.kept.copy(), kept_column=argument.kept_column.copy(), kept_limit=argument.kept_limit.copy()
+        )
+    return argument[rules] if np.ndim(argument) == 2 else argument
 
 
 def make_walkable(tree: Tree, notes: Annotation) -> Walkable:

@@ -411,7 +411,6 @@ def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  #
     values, n_columns, column_of, first, last = rows.values, rows.n_columns, rows.column_of, rows.first, rows.last
     class_ids, weights, table_start, table = rows.class_ids, rows.weights, rows.table_start, rows.table
     kept, kept_column, kept_limit = rows.kept, rows.kept_column, rows.kept_limit
-    n_classes = len(counts) // len(leaf_class)
     for rule in range(len(leaf_class)):
         begin, end = offsets[rule], offsets[rule + 1]
         top = begin
@@ -453,7 +452,7 @@ def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  #
                         is_covered = side == is_left[link]
                     k += 1
                 if is_covered:
-                    counts[rule * n_classes + class_ids[row]] += weights[row]
+                    counts[rule][class_ids[row]] += weights[row]
         for entry in range(begin, end):
             open_feature(walk, box, feature[parent[links[entry]]])
 

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Label", "Tree", "check_tree", "make_tree"]
+__all__ = ["SMALL_TREE_NODES", "Label", "Tree", "check_tree", "make_tree"]
 
 Label = str | int | float | bool
 """What a class label or a category may be: the scalars that JSON can carry exactly."""
 
+# Plain Python passes such a tree node by node sooner than numpy does level by level.
+SMALL_TREE_NODES = 1_000
 COMPARISON_DTYPES = ("float32", "float64")
 
 
@@ -139,10 +141,26 @@ class Tree:
         """The internal nodes of each level that has any, from the root down."""
         return tuple(_read_only(level[~self.is_leaf[level]]) for level in self.levels[:-1])
 
+    @cached_property
+    def node_depth(self) -> NDArray[np.int64]:
+        """Number of links from the root to each node, shape (n_nodes,)."""
+        if self.n_nodes > SMALL_TREE_NODES:
+            depth = np.zeros(self.n_nodes, dtype=np.int64)
+            for number, level in enumerate(self.levels):
+                depth[level] = number
+            return _read_only(depth)
+        depths = [0] * self.n_nodes
+        for node, (left, right) in enumerate(
+            zip(self.children_left.tolist(), self.children_right.tolist(), strict=True)
+        ):
+            if left >= 0:  # a child has a larger id than its parent
+                depths[left] = depths[right] = depths[node] + 1
+        return _read_only(np.array(depths))
+
     @property
     def depth(self) -> int:
         """Number of links on the longest path."""
-        return len(self.levels) - 1
+        return int(self.node_depth.max())
 
     @cached_property
     def upper(self) -> NDArray[np.float64]:
@@ -462,8 +480,8 @@ def _require(holds: bool, sentence: str) -> None:
 
 
 def _require_each(holds: NDArray[np.bool_], sentence: str) -> None:
-    broken = np.flatnonzero(~holds)
-    if len(broken):
+    if not holds.all():
+        broken = np.flatnonzero(~holds)
         more = f" ({len(broken)} nodes do)" if len(broken) > 1 else ""
         raise InvalidTreeError(f"Not a valid tree: node {broken[0]} {sentence}{more}.")
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from unittest import mock
+
 import oracles
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from secateur import annotation
+from secateur import tree as tree_module
 from secateur.annotation import annotate
 from secateur.tree import Tree
 
@@ -52,10 +56,17 @@ def test_joint_sibling_deletion(data: st.DataObject, tree: Tree) -> None:
 @given(tree=strategies.trees())
 @settings(max_examples=150, deadline=None)
 def test_annotations_equal_their_slow_versions(tree: Tree) -> None:
-    notes = annotate(tree)
+    check_annotations(tree, annotate(tree))
+    large = replace(tree)  # nothing of it is computed yet
+    with mock.patch.object(tree_module, "SMALL_TREE_NODES", 0), mock.patch.object(annotation, "SMALL_TREE_NODES", 0):
+        check_annotations(large, annotate(large))
+
+
+def check_annotations(tree: Tree, notes: annotation.Annotation) -> None:
     assert notes.leaf_ids.tolist() == oracles.leaves(tree)
     for node in range(tree.n_nodes):
-        assert set(np.flatnonzero(notes.labels_below[node])) == oracles.labels_below(tree, node)
+        classes = oracles.labels_below(tree, node)
+        assert notes.homogeneous[node] == (classes.pop() if len(classes) == 1 else -1)
     for rule, leaf in enumerate(notes.leaf_ids.tolist()):
         span = notes.entries(rule)
         links = notes.links[span].tolist()

@@ -85,7 +85,8 @@ def from_model(
         tree = replace(tree, feature_names=names)
     if class_names is not None:
         tree = replace(tree, class_names=_check_class_names(tree, class_names))
-    check_tree(tree)
+    if isinstance(model, Tree) or feature_names is not None:  # what was read is checked already
+        check_tree(tree)
     return tree
 
 

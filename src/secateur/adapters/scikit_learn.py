@@ -76,7 +76,7 @@ def _class_counts(source: Any, fractions: NDArray[np.float64]) -> NDArray[np.flo
     unweighted = np.array_equal(source.n_node_samples, source.weighted_n_node_samples)
     whole = np.rint(counts)
     # A fraction times its denominator misses a whole count by rounding only; clipped fractions miss it by more.
-    if unweighted and np.allclose(counts, whole, rtol=0, atol=1e-6):
+    if unweighted and np.abs(counts - whole).max() <= 1e-6:
         return whole
     return counts
 
