@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
@@ -79,3 +82,18 @@ def test_numbers_that_are_categories_are_labels_in_a_mapping_as_in_a_frame() -> 
     for value in (10, 20, 30, 40):
         predicted = rules.predict(pd.DataFrame({"c": [value]}))[0]
         assert rules.explain({"c": value}).prediction == predicted
+
+
+@given(data=st.data(), method=st.sampled_from(["none", "exact", "mismatch", "quinlan"]))
+@settings(max_examples=60, deadline=None)
+def test_one_row_is_covered_and_decided_as_many_rows_are(data: st.DataObject, method: str) -> None:
+    tree = data.draw(strategies.trees(max_leaves=10))
+    X, y, _ = data.draw(strategies.labelled_rows(tree))
+    ranked = secateur.simplify(tree, X, tree.classes[y], method=method)
+    for rules in (ranked, secateur.simplify(tree, method="exact")):
+        covers, winners = rules.covers(X), rules.apply(X)
+        for row, covered, winner in zip(X, covers, winners, strict=True):
+            explanation = rules.explain(row)
+            assert explanation.rule.index == winner
+            others = [index for index in rules.ranking.tolist() if covered[index] and index != winner]
+            assert [rule.index for rule in explanation.covering] == [winner, *others]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np
 import pytest
@@ -105,3 +105,41 @@ def test_conditions_read_well() -> None:
 )
 def test_a_share_is_never_rounded_to_certainty(share: float | None, text: str) -> None:
     assert read_share(share) == text
+
+
+def slow_threshold(limit: float, dtype: str) -> str:
+    """The shortest decimal by trying every number of digits from one on."""
+    if limit == 0:
+        return "0"
+    with np.errstate(over="ignore"):
+        beyond = float(np.nextafter(np.dtype(dtype).type(limit), np.inf))
+    middle = limit / 2 + beyond / 2
+    exact = Decimal(limit)
+    for digits in range(1, 18):
+        candidates = {
+            Context(prec=digits, rounding=rounding).create_decimal(aim)
+            for aim in (exact, Decimal(middle) if math.isfinite(middle) else exact)
+            for rounding in (ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN)
+        }
+        fitting = [decimal for decimal in candidates if limit <= float(decimal) < beyond]
+        if fitting:
+            best = min(fitting, key=lambda decimal: (float(decimal) >= middle, abs(decimal - exact)))
+            return repr(float(best)).removesuffix(".0")
+    return repr(limit)
+
+
+@given(
+    st.floats(width=32, allow_nan=False, allow_infinity=False)
+    | st.integers(-(10**9), 10**9).map(lambda k: float(np.float32(k / 1000)))
+    | st.integers(-38, 38).map(lambda k: float(np.float32(10.0**k))),
+    st.sampled_from(["float32", "float64"]),
+)
+@settings(max_examples=500, deadline=None)
+def test_skipping_hopeless_numbers_of_digits_changes_nothing(limit: float, dtype: str) -> None:
+    assert read_threshold(limit, dtype) == slow_threshold(limit, dtype)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=300, deadline=None)
+def test_skipping_changes_nothing_for_float64_numbers(limit: float) -> None:
+    assert read_threshold(limit, "float64") == slow_threshold(limit, "float64")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import oracles
@@ -16,8 +17,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur import verify
 from secateur.export.json import rules_to_record
 from secateur.methods import Why
+from secateur.rows import check_rows
 from secateur.tree import Tree
 
 
@@ -169,14 +172,12 @@ def test_a_false_direction_is_found(problem: tuple[Any, Any, Any]) -> None:
 
 
 def test_every_method_has_a_check(problem: tuple[Any, Any, Any]) -> None:
-    from secateur import verify
-
     exact = {name for name, method in secateur.METHODS.items() if method.is_exact}
     assert set(verify.EXACT) == exact
     others = {*verify.WITHIN_TOLERANCE, *verify.CERTIFIED, *verify.BUDGETED, *verify.UNPROMISED}
     assert exact | others == set(secateur.METHODS)
     rules = secateur.simplify(*problem, method="exact")
-    record = {"method": "whim", "parameters": {}, "rules": rules_to_record(rules)["rules"]}
+    record = rules_to_record(rules) | {"method": "whim"}
     found = verify.verify_rules(rules.tree, record)
     assert not found.ok
     assert "no check for the method 'whim'" in found.failures[0]
@@ -227,3 +228,99 @@ def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, dat
     rules = with_deletions(rules, flags)
     expected = all(oracles.implies_class(tree, rule.kept_ids, tree.leaf_class[rule.leaf_id]) for rule in rules)
     assert rules.verify().ok == expected
+
+
+def arbitrary_deletions(data: st.DataObject, tree: Tree, rows: tuple[Any, Any, Any] | None) -> secateur.RuleSet:
+    """Rules of a tree that lost any conditions, with the counts of the rows or without."""
+    taken = {} if rows is None else {"X": rows[0], "y": tree.classes[rows[1]], "sample_weight": rows[2]}
+    rules = secateur.simplify(tree, method="none", **taken)
+    flags = data.draw(strategies.lists_of(st.booleans(), len(rules.deleted)))
+    return with_deletions(rules, np.array(flags, dtype=bool))
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_rule_that_is_not_exact_is_named_with_the_first_leaf_that_it_should_not_meet(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    rules = arbitrary_deletions(data, tree, None)
+    expected = []
+    for rule in rules:
+        foreign = [
+            leaf
+            for leaf in oracles.leaves(tree)
+            if tree.leaf_class[leaf] != tree.leaf_class[rule.leaf_id]
+            and oracles.meets(tree, rule.kept_ids, oracles.path(tree, leaf))
+        ]
+        if foreign:
+            expected.append(
+                f"The rule of leaf {rule.leaf_id} also covers rows of leaf {foreign[0]}, which predicts another class: "
+                "its exact deletions do not preserve the tree's predictions."
+            )
+    few = verify.BOX_SIDES if data.draw(st.booleans()) else 8  # so few that rules are looked at one by one
+    with mock.patch.object(verify, "BOX_SIDES", few), mock.patch.object(verify, "SHOWN_FAILURES", 100):
+        assert list(rules.verify().failures) == expected
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_rules_are_recounted_as_row_by_row(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    rows = data.draw(strategies.labelled_rows(tree, weights=True))
+    rules = arbitrary_deletions(data, tree, rows)
+    X, y, weights = rows
+    counts = np.zeros((2, len(rules), tree.n_classes))
+    for rule in rules:
+        for kind, links in enumerate((rule.kept_ids, oracles.path(tree, rule.leaf_id))):
+            for row, class_id, weight in zip(X, y, weights, strict=True):
+                counts[kind, rule.index, class_id] += weight * oracles.satisfies(tree, row, links)
+    few = verify.BOX_SIDES if data.draw(st.booleans()) else 8
+    with mock.patch.object(verify, "BOX_SIDES", few):
+        right = replace(rules, class_counts=counts[0], source_class_counts=counts[1]).verify()
+        assert "supports and class counts recounted from the rows" in right.checks
+        place = tuple(data.draw(st.integers(0, size - 1)) for size in counts.shape)
+        wrong = counts.copy()
+        wrong[place] += 0.5
+        found = replace(rules, class_counts=wrong[0], source_class_counts=wrong[1]).verify()
+    name = ("class_counts", "source_class_counts")[place[0]]
+    assert found.failures[-1] == (
+        f"The {name} of the rule of leaf {rules[place[1]].leaf_id} are {counts[place[:2]].tolist()} on these rows, "
+        f"not {wrong[place[:2]].tolist()}."
+    )
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    rows = data.draw(strategies.labelled_rows(tree))
+    rules = arbitrary_deletions(data, tree, rows)
+    X, y, _ = rows
+    matrix = check_rows(tree, X).matrix
+    covers = [[oracles.satisfies(tree, row, rule.kept_ids) for row in X] for rule in rules]
+    classes = rules.notes.leaf_class
+    n_conflicts = sum(
+        len({int(classes[rule]) for rule in range(len(rules)) if covers[rule][i]}) > 1 for i in range(len(X))
+    )
+    record = rules_to_record(rules) | {"method": "budgeted", "parameters": {"budget": 1.0}}
+    found = verify.verify_rules(tree, record, matrix, y)
+    assert any(f"cover {n_conflicts / len(X):.4g} of the rows (recounted)" in check for check in found.checks)
+    assert "every row is covered by a rule of the tree's class" in found.checks
+    record = rules_to_record(rules) | {"method": "mismatch-certified", "parameters": {"domain": "listed cases"}}
+    found = verify.verify_rules(tree, record, domain=(matrix, y))
+    refuted = []
+    for rule in rules:
+        foreign = [i for i in range(len(X)) if covers[rule.index][i] and y[i] != classes[rule.index]]
+        if foreign and rule.deleted_ids:
+            refuted.append(f"The rule of leaf {rule.leaf_id} covers listed row {foreign[0]}, which has another class.")
+    assert list(found.failures[: verify.SHOWN_FAILURES]) == refuted[: verify.SHOWN_FAILURES]
+
+
+def test_a_thousand_leaves_on_one_path_are_checked() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    node = builder.split("age", 0.0)
+    for k in range(1, 1_500):
+        builder.leaf([1, 0] if k % 2 else [0, 1], parent=node, side="left")
+        node = builder.split("age", float(k), parent=node, side="right")
+    builder.leaf([1, 0], parent=node, side="left")
+    builder.leaf([0, 1], parent=node, side="right")
+    assert secateur.simplify(builder.build(), method="exact").verify().ok

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.regions import domain_of, regions_of_links
+from secateur.regions import read_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Condition", "join_conditions", "read_conditions", "read_count", "read_link", "read_share", "read_threshold"]
 
 MAX_DIGITS = 17  # enough significant digits for every float64
+ROUNDINGS = {
+    digits: [Context(prec=digits, rounding=rounding) for rounding in (ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN)]
+    for digits in range(1, MAX_DIGITS + 1)
+}
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,12 @@ class Condition:
 def read_conditions(tree: Tree, notes: Annotation, links: Iterable[int]) -> tuple[Condition, ...]:
     """Merge the links' conditions feature by feature, in the order in which the path first tests them."""
     chosen = [int(link) for link in links]
+    merged: dict[int, tuple[Region, list[int]]] = {}
+    for link, (feature, region) in zip(chosen, read_links(tree, notes, chosen), strict=True):
+        whole, of_feature = merged.get(feature, (region, []))
+        merged[feature] = whole.meet(region), [*of_feature, link]
     conditions = []
-    for feature, region in regions_of_links(tree, notes, chosen).items():
+    for feature, (region, of_feature) in merged.items():
         levels = tree.categories[feature]
         codes = region.codes or frozenset()
         conditions.append(
@@ -84,7 +92,7 @@ def read_conditions(tree: Tree, notes: Annotation, links: Iterable[int]) -> tupl
                 else tuple(levels[code] for code in sorted(codes) if code < len(levels)),
                 unlisted=levels is not None and len(levels) in codes,
                 missing=region.missing,
-                link_ids=tuple(link for link in chosen if tree.feature[notes.parent[link]] == feature),
+                link_ids=tuple(of_feature),
                 text=_read_region(tree, feature, region),
             )
         )
@@ -143,13 +151,15 @@ def read_share(value: float | None) -> str:
 
 def _read_region(tree: Tree, feature: int, region: Region) -> str:
     name = tree.feature_name(feature)
-    if region.is_empty:
-        return f"{name} is impossible"
     if not region.has_listed_value:
-        return f"{name} is missing"
-    domain = domain_of(tree, feature)
-    if (region.low, region.high, region.codes) == (domain.low, domain.high, domain.codes):
-        return f"{name} is anything" if region.missing or not domain.missing else f"{name} is not missing"
+        return f"{name} is missing" if region.missing else f"{name} is impossible"
+    if region.codes is None:
+        is_whole = math.isinf(region.low) and math.isinf(region.high)
+    else:
+        is_whole = len(region.codes) == len(tree.categories[feature] or ()) + 1
+    if is_whole:
+        takes_all = region.missing or not tree.accepts_missing[feature]
+        return f"{name} is anything" if takes_all else f"{name} is not missing"
     listed = _read_interval(name, region, tree.dtype) if region.codes is None else _read_set(tree, feature, region)
     return f"{listed} or missing" if region.missing else listed
 
@@ -182,12 +192,12 @@ def _shortest_decimal(limit: float, dtype: str) -> str:
     exact = Decimal(limit)
     # Where the upper half of the gap is avoided at no cost, the text keeps its side even when read as a float32.
     aims = (exact, Decimal(middle) if math.isfinite(middle) else exact)
+    gap = beyond - limit
     for digits in range(1, MAX_DIGITS + 1):
-        candidates = {
-            Context(prec=digits, rounding=rounding).create_decimal(aim)
-            for aim in aims
-            for rounding in (ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN)
-        }
+        # The decimal nearest to the middle lies beside the gap, by more than rounding explains: then they all do.
+        if abs(float(f"{middle:.{digits - 1}e}") - middle) > 2 * gap:
+            continue
+        candidates = {context.create_decimal(aim) for aim in aims for context in ROUNDINGS[digits]}
         fitting = [decimal for decimal in candidates if limit <= float(decimal) < beyond]
         if fitting:
             return _plain(min(fitting, key=lambda decimal: (float(decimal) >= middle, abs(decimal - exact))))

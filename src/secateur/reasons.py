@@ -6,6 +6,7 @@ Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.methods import Deletions
     from secateur.tree import Label, Tree
-    from secateur.witnesses import Witnesses
+    from secateur.witnesses import Point, Witnesses
 
-__all__ = ["Reason", "make_reason"]
+__all__ = ["Reason", "make_reasons"]
+
+KINDS = {int(why): why.kind for why in Why}
+DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
 
 
 @dataclass(frozen=True)
@@ -66,45 +70,57 @@ class Reason:
         return self.text
 
 
-def make_reason(
+def make_reasons(
     tree: Tree,
     notes: Annotation,
     deletions: Deletions,
-    entry: int,
+    rule: int,
     parameters: Mapping[str, Any],
     witnesses: Witnesses,
-) -> Reason:
-    """Put the codes and numbers of one entry into words."""
-    witness_leaf = witnesses.leaf(entry)
-    witness_point = witnesses.point(entry) if witness_leaf >= 0 else None
-    why = Why(int(deletions.why[entry]))
-    link = int(notes.links[entry])
-    name = tree.class_names[notes.leaf_class[notes.rule[entry]]]
-    before, after, number = (float(a[entry]) for a in (deletions.before, deletions.after, deletions.number))
-    node = int(deletions.node[entry])
-    words = _tell(tree, notes, why, link, name, before, after, number, node, parameters)
-    if witness_leaf >= 0:
-        feature = tree.feature_name(int(tree.feature[notes.parent[link]]))
-        seen = _read_witness(tree, witness_leaf, feature, witness_point)
-        words = seen if why in (Why.NOT_CERTIFIED, Why.UNTOUCHED) else f"{words}; {seen}"
-    return Reason(
-        link_id=link,
-        deleted=why.is_deletion,
-        kind=why.kind,
-        text=words,
-        before=_known(before),
-        after=_known(after),
-        number=_known(number),
-        node_id=None if node < 0 else node,
-        witness_leaf=None if witness_leaf < 0 else witness_leaf,
-        witness_point=witness_point,
-    )
+) -> list[Reason]:
+    """Put the codes and numbers of a rule's entries into words, root to leaf."""
+    span = notes.entries(rule)
+    links = notes.links[span]
+    name = tree.class_names[notes.leaf_class[rule]]
+    reasons = []
+    for link, feature, code, before, after, number, node, leaf, point in zip(
+        links.tolist(),
+        tree.feature[notes.parent[links]].tolist(),
+        deletions.why[span].tolist(),
+        deletions.before[span].tolist(),
+        deletions.after[span].tolist(),
+        deletions.number[span].tolist(),
+        deletions.node[span].tolist(),
+        witnesses.leaves(rule),
+        witnesses.points(rule),
+        strict=True,
+    ):
+        kind = KINDS[code]
+        words = _tell(tree, notes, kind, link, name, before, after, number, node, parameters)
+        if point is not None:
+            seen = _read_witness(tree, leaf, tree.feature_name(feature), point)
+            words = seen if kind in ("not-certified", "untouched") else f"{words}; {seen}"
+        reasons.append(
+            Reason(
+                link_id=link,
+                deleted=code in DELETIONS,
+                kind=kind,
+                text=words,
+                before=_known(before),
+                after=_known(after),
+                number=_known(number),
+                node_id=None if node < 0 else node,
+                witness_leaf=None if leaf < 0 else leaf,
+                witness_point=point,
+            )
+        )
+    return reasons
 
 
 def _tell(
     tree: Tree,
     notes: Annotation,
-    why: Why,
+    kind: str,
     link: int,
     name: str,
     before: float,
@@ -113,89 +129,99 @@ def _tell(
     node: int,
     parameters: Mapping[str, Any],
 ) -> str:
-    """The sentence of a reason; see :class:`Why` for the numbers."""
-    moved = f"from {read_share(before)} to {read_share(after)}"
-    leaf_to = f"from the leaf's own {read_share(before)} to {read_share(after)}"
-    match why:
-        case Why.SIBLING_LEAF:
+    """The sentence of a reason of a kind; see :class:`Why` for the numbers."""
+    match kind:
+        case "sibling-leaf":
             return f"the other branch is leaf {node}, which predicts {name} too"
-        case Why.SAME_CLASS_SUBTREE:
+        case "same-class-subtree":
             return f"every leaf of the other branch (node {node}) predicts {name} too"
-        case Why.NO_FOREIGN_LEAF:
+        case "no-foreign-leaf":
             return f"without it the rule still meets no leaf that predicts anything but {name}"
-        case Why.FEATURE_REDUNDANT:
+        case "feature-redundant":
             feature = tree.feature_name(int(tree.feature[notes.parent[link]]))
             return f"without any condition on {feature} the rule still meets no leaf that predicts anything but {name}"
-        case Why.FINITE_DOMAIN:
+        case "finite-domain":
             return f"all {after:.0f} listed rows that the rule covers without its mismatched conditions are {name}"
-        case Why.MONOTONE:
+        case "monotone":
             return f"it only cuts off values that favour {name} by the stated monotonicity"
-        case Why.RELIABILITY_JOINT:
+        case "reliability-joint":
             return (
-                f"without all its mismatched conditions the rule's reliability goes {leaf_to}, within "
+                f"without all its mismatched conditions the rule's reliability goes {_leaf_to(before, after)}, within "
                 f"±{parameters['tolerance']:g}"
             )
-        case Why.RELIABILITY_STEP:
+        case "reliability-step":
             return (
-                f"without it, and without what was deleted before it, the rule's reliability goes {leaf_to}, within "
-                f"±{parameters['tolerance']:g}"
+                "without it, and without what was deleted before it, the rule's reliability goes "
+                f"{_leaf_to(before, after)}, within ±{parameters['tolerance']:g}"
             )
-        case Why.CERTAINTY_KEPT:
-            return f"certainty does not fall: it goes {moved}"
-        case Why.NOT_SIGNIFICANT:
-            return f"certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {parameters['alpha']:g})"
-        case Why.WITHIN_BUDGET:
+        case "certainty-kept":
+            return f"certainty does not fall: it goes {_moved(before, after)}"
+        case "not-significant":
             return (
-                f"without it the rows in conflict go {moved} of training and shuffled rows together, and "
-                f"{read_share(number)} of the training rows are new there: within the budget of "
+                f"certainty goes {_moved(before, after)}, not significantly (Fisher p = {number:.3g} > "
+                f"{parameters['alpha']:g})"
+            )
+        case "within-budget":
+            return (
+                f"without it the rows in conflict go {_moved(before, after)} of training and shuffled rows together, "
+                f"and {read_share(number)} of the training rows are new there: within the budget of "
                 f"{_percentage(parameters['budget'])}"
             )
-        case Why.UNTOUCHED:
+        case "untouched":
             return "the method deletes nothing"
-        case Why.NOT_CERTIFIED:
+        case "not-certified":
             return "the method has no certificate for it, though no leaf of another class would be met"
-        case Why.MATCHED:
+        case "matched":
             return f"matched: the share of {name} rises by {number:.3g}"
-        case Why.NEUTRAL:
+        case "neutral":
             return f"neutral: the share of {name} does not change"
-        case Why.INSIDE_H:
+        case "inside-h":
             return (
                 f"inside H: all leaves below node {node} predict {name}, and it sets apart one of lower share "
                 f"({number:+.3g})"
             )
-        case Why.RELIABILITY_MOVES:
+        case "reliability-moves":
             return (
-                f"without it, and without what was deleted before it, the rule's reliability would go {leaf_to}, "
-                f"D = {after - before:+.3g} beyond "
-                f"±{parameters['tolerance']:g}"
+                "without it, and without what was deleted before it, the rule's reliability would go "
+                f"{_leaf_to(before, after)}, D = {after - before:+.3g} beyond ±{parameters['tolerance']:g}"
             )
-        case Why.DOMAIN_REFUTES:
+        case "domain-refutes":
             return (
                 f"the mismatched conditions cannot go together: listed row {node} would be covered, and is not {name}"
             )
-        case Why.DIRECTION_REFUTES:
+        case "direction-refutes":
             return (
                 "the mismatched conditions cannot go together: the stated monotonicity does not cover "
                 f"{read_link(tree, notes, node)!r}"
             )
-        case Why.SIGNIFICANT:
-            return f"certainty would go {moved}, significantly (Fisher p = {number:.3g})"
-        case Why.OVER_BUDGET | Why.FAR_OVER_BUDGET:
-            counted = "" if why is Why.OVER_BUDGET else "at least "
+        case "significant":
+            return f"certainty would go {_moved(before, after)}, significantly (Fisher p = {number:.3g})"
+        case "over-budget" | "far-over-budget":
+            counted = "" if kind == "over-budget" else "at least "
             return (
                 f"without it {counted}{read_share(after)} of training and shuffled rows together, and "
                 f"{counted}{read_share(number)} of the training rows, would be in conflict: beyond the budget of "
                 f"{_percentage(parameters['budget'])}"
             )
-        case Why.NO_ROWS:
+        case "no-rows":
             return "no row satisfies this rule, so there is nothing to judge a deletion by"
+    raise ValueError(f"there are no words for the reason {kind!r}")
 
 
-def _read_witness(tree: Tree, leaf: int, feature: str, point: Mapping[str, Label | None] | None) -> str:
-    place = f", e.g. at {feature} = {_read_value(point[feature], tree.dtype)}" if point else ""
-    return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}){place}"
+def _moved(before: float, after: float) -> str:
+    return f"from {read_share(before)} to {read_share(after)}"
 
 
+def _leaf_to(before: float, after: float) -> str:
+    return f"from the leaf's own {read_share(before)} to {read_share(after)}"
+
+
+def _read_witness(tree: Tree, leaf: int, feature: str, point: Point) -> str:
+    place = f"{feature} = {_read_value(point[feature], tree.dtype)}"
+    return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), e.g. at {place}"
+
+
+@lru_cache(maxsize=65536, typed=True)
 def _read_value(value: Label | None, dtype: str) -> str:
     if value is None:
         return "missing"

@@ -7,8 +7,8 @@ These are the objects a person looks at, made on demand; walks over whole trees 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,19 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.tree import Label, Tree
 
-__all__ = ["Region", "domain_of", "pick_value", "region_of_link", "regions_of_links"]
+__all__ = [
+    "Region",
+    "domain_of",
+    "meet_regions",
+    "pick_common_value",
+    "pick_value",
+    "read_links",
+    "region_of_link",
+    "regions_of_links",
+]
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """The values of one feature that a conjunction of conditions allows.
 
     Attributes
@@ -41,16 +49,14 @@ class Region:
     missing: bool = False
 
     def meet(self, other: Region) -> Region:
-        """What both regions allow."""
+        """What both regions of one feature allow."""
+        low, high, codes, missing = self
+        other_low, other_high, other_codes, other_missing = other
         return Region(
-            low=max(self.low, other.low),
-            high=min(self.high, other.high),
-            codes=self.codes
-            if other.codes is None
-            else other.codes
-            if self.codes is None
-            else self.codes & other.codes,
-            missing=self.missing and other.missing,
+            low if low > other_low else other_low,
+            high if high < other_high else other_high,
+            None if codes is None or other_codes is None else codes & other_codes,
+            missing and other_missing,
         )
 
     @property
@@ -73,24 +79,46 @@ def domain_of(tree: Tree, feature: int) -> Region:
 
 def region_of_link(tree: Tree, notes: Annotation, link: int) -> Region:
     """What one link allows its feature."""
-    node = int(notes.parent[link])
-    domain = domain_of(tree, int(tree.feature[node]))
-    left = bool(notes.is_left[link])
-    missing = domain.missing and bool(tree.missing_left[node]) == left
-    if domain.codes is not None:
-        listed = frozenset(tree.left_codes(node).tolist())
-        return Region(codes=listed if left else domain.codes - listed, missing=missing)
-    limit = float(tree.upper[node])
-    return Region(high=limit, missing=missing) if left else Region(low=limit, missing=missing)
+    return next(iter(regions_of_links(tree, notes, [link]).values()))
 
 
 def regions_of_links(tree: Tree, notes: Annotation, links: Iterable[int]) -> dict[int, Region]:
     """What the conjunction of the links allows each feature that it tests, in order of first appearance."""
+    return meet_regions(read_links(tree, notes, links))
+
+
+def meet_regions(tested: Iterable[tuple[int, Region]]) -> dict[int, Region]:
+    """What features and their regions allow together, feature by feature, in order of first appearance."""
     regions: dict[int, Region] = {}
-    for link in links:
-        feature = int(tree.feature[notes.parent[link]])
-        regions[feature] = regions.get(feature, domain_of(tree, feature)).meet(region_of_link(tree, notes, int(link)))
+    for feature, region in tested:
+        regions[feature] = regions[feature].meet(region) if feature in regions else region
     return regions
+
+
+def read_links(tree: Tree, notes: Annotation, links: Iterable[int]) -> list[tuple[int, Region]]:
+    """The feature that each link tests, and what the link allows it."""
+    chosen = np.array(links, dtype=np.int64)
+    nodes = notes.parent[chosen]
+    found = []
+    for node, feature, limit, left, accepts, missing_left in zip(
+        nodes.tolist(),
+        tree.feature[nodes].tolist(),
+        tree.upper[nodes].tolist(),
+        notes.is_left[chosen].tolist(),
+        tree.accepts_missing[tree.feature[nodes]].tolist(),
+        tree.missing_left[nodes].tolist(),
+        strict=True,
+    ):
+        missing = accepts and missing_left == left
+        levels = tree.categories[feature]
+        if levels is None:
+            region = Region(-math.inf, limit, None, missing) if left else Region(limit, math.inf, None, missing)
+        else:
+            listed = frozenset(tree.left_codes(node).tolist())
+            codes = listed if left else frozenset(range(len(levels) + 1)) - listed
+            region = Region(codes=codes, missing=missing)
+        found.append((feature, region))
+    return found
 
 
 def pick_value(tree: Tree, feature: int, region: Region) -> Label | None:
@@ -104,10 +132,24 @@ def pick_value(tree: Tree, feature: int, region: Region) -> Label | None:
     if levels is not None and region.codes is not None:
         code = min(region.codes)
         return levels[code] if code < len(levels) else "(any other)"
-    return _plain_number(region.low, region.high, np.dtype(tree.dtype))
+    return _plain_number(region.low, region.high, tree.dtype)
 
 
-def _plain_number(low: float, high: float, dtype: np.dtype[Any]) -> float:
+def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> Label | None:
+    """A plain value that both regions allow, as :func:`pick_value` gives it."""
+    low, high, codes, _ = one
+    if codes is not None:
+        return pick_value(tree, feature, one.meet(other))
+    # This is done for every value of every witness, so the region that they share is not made.
+    if other.low > low:
+        low = other.low
+    if other.high < high:
+        high = other.high
+    return _plain_number(low, high, tree.dtype) if low < high else None
+
+
+@lru_cache(maxsize=65536)
+def _plain_number(low: float, high: float, dtype: str) -> float:
     """A number of dtype with few digits in ``low < x <= high``."""
     if low < 0 <= high:
         return 0.0
@@ -118,11 +160,11 @@ def _plain_number(low: float, high: float, dtype: np.dtype[Any]) -> float:
     else:
         high = high if math.isfinite(high) else low + max(1.0, abs(low))
         start = low / 2 + high / 2
+    kind = np.dtype(dtype).type
     with np.errstate(over="ignore"):
         for digits in range(1, 18):
-            value = float(dtype.type(f"{start:.{digits}g}"))
+            value = float(kind(f"{start:.{digits}g}"))
             if low < value <= high:
                 return value
-    with np.errstate(over="ignore"):
-        above = float(np.nextafter(dtype.type(low), dtype.type(np.inf)))
+        above = float(np.nextafter(kind(low), kind(np.inf)))
     return above if math.isfinite(above) else high

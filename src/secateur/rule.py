@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.reading import Condition, join_conditions, read_conditions
+from secateur.reasons import make_reasons
 
 if TYPE_CHECKING:
     from secateur.reasons import Reason
@@ -118,10 +119,9 @@ class Rule:
     @property
     def reasons(self) -> dict[int, Reason]:
         """Why each link was deleted or kept, by link id."""
-        span = self._rules.notes.entries(self.index)
-        return {
-            reason.link_id: reason for reason in (self._rules._reason(entry) for entry in range(span.start, span.stop))
-        }
+        rules = self._rules
+        found = make_reasons(rules.tree, rules.notes, rules.deletions, self.index, rules.parameters, rules._witnesses)
+        return {reason.link_id: reason for reason in found}
 
     @property
     def is_weighted(self) -> bool:

@@ -13,7 +13,6 @@ from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.coverage import cover_rows, find_winners
 from secateur.errors import InputError
 from secateur.methods import METHODS, Deletions
-from secateur.reasons import Reason, make_reason
 from secateur.routing import apply_tree
 from secateur.rows import check_labels, check_rows, check_weights
 from secateur.rule import Rule
@@ -314,10 +313,6 @@ class RuleSet(Sequence[Rule]):
         from secateur.explain import explain_row
 
         return explain_row(self, row)
-
-    def _reason(self, entry: int) -> Reason:
-        """Why one entry (rule, link on its path) was deleted or kept."""
-        return make_reason(self.tree, self.notes, self.deletions, entry, self.parameters, self._witnesses)
 
     def to_text(self, *, reasons: bool = False) -> str:
         """Write the rules as plain text, a line a rule.

@@ -2,18 +2,24 @@
 
 Nothing here is shared with the code that deletes: only the tree and numpy are imported, paths, boxes and counts are
 worked out anew, and exactness is decided by comparing every rule's box with every leaf's box.
+
+All rules go down the tree together. With a node come those whose boxes meet its cell, which is what its path allows; a
+rule is dropped where its box and the cell have no value of a feature in common, or where all leaves below have its
+class. Boxes and cells are products of one set a feature, so a rule that is dropped for its box meets no leaf below, and
+one that arrives at a leaf meets it: every pair is decided.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -31,6 +37,8 @@ EXACT_KINDS = ("no-foreign-leaf",)
 SHOWN_FAILURES = 5
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
+# Boxes are made for so many rules at a time that they have about this many sides.
+BOX_SIDES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,10 @@ def verify_rules(
     ----------
     tree : Tree
     record : mapping
-        The rule set without its words: ``method``, ``parameters``, ``digest_ok`` and ``rules``.
+        The rule set without its words: ``method``, ``parameters`` and ``digest_ok``; for each rule, in arrays,
+        ``leaf_ids``, ``predictions``, ``class_counts`` and ``source_class_counts`` (NaN where not known); for each
+        link of each rule, rule after rule and root to leaf, ``links``, ``deleted``, ``kinds`` and ``numbers``, where
+        ``links[offsets[i]:offsets[i + 1]]`` are those of rule ``i``.
     matrix : ndarray of shape (n_rows, n_features), default=None
         Training rows in the tree's dtype and codes.
     class_ids : ndarray of int64, shape (n_rows,), default=None
@@ -108,7 +119,9 @@ class _Checker:
         self.domain = domain
         self.weights = np.ones(0 if matrix is None else len(matrix)) if weights is None else weights
         self.paths = _walk_paths(tree)
-        self.rules = record["rules"]
+        self.leaves = self.paths.leaves
+        self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
+        self.deleted: NDArray[np.bool_] = record["deleted"]
         self.method: str = record["method"]
         self.failures: list[str] = []
         self.checks: list[str] = []
@@ -136,48 +149,43 @@ class _Checker:
 
     def _structure_holds(self) -> bool:
         broken = []
-        if [rule["leaf_id"] for rule in self.rules] != [leaf for leaf, _ in self.paths]:
+        leaves = self.leaves.tolist()
+        if self.record["leaf_ids"].tolist() != leaves:
             broken.append("The rules are not one for each leaf in source order.")
         else:
-            for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
-                if sorted(rule["kept_ids"] + rule["deleted_ids"]) != sorted(link for link, _, _ in path):
+            walked = _cut(self.paths.links, self.paths.offsets)
+            listed = _cut(self.record["links"], self.record["offsets"])
+            labels = self.tree.classes[self.classes].tolist()
+            for leaf, path, links, label, said in zip(
+                *(leaves, walked, listed, labels, self.record["predictions"]), strict=True
+            ):
+                if links != path:
                     broken.append(f"Kept and deleted links of the rule of leaf {leaf} are not the links of its path.")
-                elif rule["prediction"] != self.tree.classes[self.tree.leaf_class[leaf]].item():
-                    broken.append(f"The rule of leaf {leaf} predicts {rule['prediction']!r}, but the leaf does not.")
+                elif said != label:
+                    broken.append(f"The rule of leaf {leaf} predicts {said!r}, but the leaf does not.")
         if not self.record.get("digest_ok", True):
             broken.append("The file was changed after it was written: its digest does not fit its content.")
         self.report("one rule for each leaf, made of its path's conditions, with its class", broken)
         return not broken
 
     def _check_boxes(self) -> None:
-        """No rule's box meets the box of a leaf of another class: every pair is looked at."""
-        broken = []
-        for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
-            # Layered methods promise exactness of their first layer only; what the second deleted counts as kept here.
-            gone = {reason["link_id"] for reason in rule["reasons"] if reason["kind"] in EXACT_KINDS}
-            gone = set(rule["deleted_ids"]) if self.method in EXACT else gone & set(rule["deleted_ids"])
-            other = self._foreign_leaf(leaf, [step for step in path if step[0] not in gone])
-            if other is not None:
-                broken.append(
-                    f"The rule of leaf {leaf} also covers rows of leaf {other}, which predicts another class: "
-                    "its exact deletions do not preserve the tree's predictions."
-                )
-        self.report("no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)", broken)
-
-    def _foreign_leaf(self, leaf: int, steps: list[tuple[int, int, bool]]) -> int | None:
-        met = self._leaf_boxes.meet(_Box(self.tree, steps))
-        met &= self._leaf_classes != self.tree.leaf_class[leaf]
-        return self.paths[int(np.flatnonzero(met)[0])][0] if met.any() else None
-
-    @cached_property
-    def _leaf_classes(self) -> NDArray[np.int64]:
-        classes: NDArray[np.int64] = self.tree.leaf_class[[leaf for leaf, _ in self.paths]]
-        return classes
-
-    @cached_property
-    def _leaf_boxes(self) -> _StackedBoxes:
-        used = sorted({int(feature) for feature in self.tree.feature if feature >= 0})
-        return _StackedBoxes(self.tree, [_Box(self.tree, path) for _, path in self.paths], used)
+        """No rule's box meets the box of a leaf of another class: every pair is decided."""
+        # Layered methods promise exactness of their first layer only; what the second deleted counts as kept here.
+        gone = self.deleted if self.method in EXACT else self.deleted & self._is_exact_kind
+        n_leaves = len(self.leaves)
+        met = np.full(n_leaves, n_leaves)  # the leftmost leaf of another class that a rule meets
+        place_of = dict(zip(self.leaves.tolist(), range(n_leaves), strict=True))
+        for boxes in self._boxes(~gone, self._all_rules):
+            for leaf, rules in _find_foreign_leaves(self.tree, self.paths, boxes, self.classes[boxes.rules]):
+                met[rules] = np.minimum(met[rules], place_of[leaf])
+        self.report(
+            "no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)",
+            [
+                f"The rule of leaf {self.leaves[rule]} also covers rows of leaf {self.leaves[met[rule]]}, which "
+                "predicts another class: its exact deletions do not preserve the tree's predictions."
+                for rule in np.flatnonzero(met < n_leaves)
+            ],
+        )
 
     def _check_rows(self) -> None:
         """Stored counts are the rows' counts, and reliabilities lie within the promised tolerance."""
@@ -189,34 +197,35 @@ class _Checker:
             else:
                 self.unchecked.append("supports and class counts were not recounted: no training rows were passed")
             return
-        wrong, outside, n_judged = [], [], 0
-        tolerance = self.record["parameters"].get("tolerance", 0.0)
-        for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
-            kept = set(rule["kept_ids"])
-            now = self._count([step for step in path if step[0] in kept])
-            source = self._count(path)
-            for name, counted in (("class_counts", now), ("source_class_counts", source)):
-                stored = rule[name]
-                if stored is not None and not np.allclose(stored, counted, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE):
-                    wrong.append(
-                        f"The {name} of the rule of leaf {leaf} are {counted.tolist()} on these rows, not {stored}."
-                    )
-            if self.method in WITHIN_TOLERANCE:
-                judged = {r["link_id"] for r in rule["reasons"] if r["kind"] not in EXACT_KINDS} & set(
-                    rule["deleted_ids"]
-                )
-                class_id = self.tree.leaf_class[leaf]
-                n_judged += bool(judged)
-                moved = _share(now, class_id) - _share(source, class_id)
-                if judged and not abs(moved) <= tolerance + COUNT_TOLERANCE:
-                    outside.append(
-                        f"The rule of leaf {leaf} moved its reliability by {moved:+.4g}, beyond {tolerance:g}."
-                    )
-        self.report("supports and class counts recounted from the rows", wrong)
+        now, source = self._count_rules(self.class_ids), self._count_leaves(self.class_ids)
+        recounted = {"class_counts": now, "source_class_counts": source}
+        differs = {
+            name: ~np.isnan(self.record[name]).any(axis=1)
+            & ~np.isclose(self.record[name], counted, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
+            for name, counted in recounted.items()
+        }
+        self.report(
+            "supports and class counts recounted from the rows",
+            [
+                f"The {name} of the rule of leaf {self.leaves[rule]} are {counted[rule].tolist()} on these rows, not "
+                f"{self.record[name][rule].tolist()}."
+                for rule in np.flatnonzero(differs["class_counts"] | differs["source_class_counts"])
+                for name, counted in recounted.items()
+                if differs[name][rule]
+            ],
+        )
         if self.method in WITHIN_TOLERANCE:
-            judged_rules = f"{n_judged} of {len(self.rules)} rules lost a condition by the tolerance"
+            tolerance = self.record["parameters"].get("tolerance", 0.0)
+            judged = self._rules_with(self.deleted & ~self._is_exact_kind)
+            moved = _shares(now, self.classes) - _shares(source, self.classes)
             self.report(
-                f"{judged_rules}, and each is within {tolerance:g} of its leaf's reliability (recounted)", outside
+                f"{judged.sum()} of {len(judged)} rules lost a condition by the tolerance, and each is within "
+                f"{tolerance:g} of its leaf's reliability (recounted)",
+                [
+                    f"The rule of leaf {self.leaves[rule]} moved its reliability by {moved[rule]:+.4g}, beyond "
+                    f"{tolerance:g}."
+                    for rule in np.flatnonzero(judged & ~(np.abs(moved) <= tolerance + COUNT_TOLERANCE))
+                ],
             )
 
     def _check_budget(self) -> None:
@@ -227,14 +236,11 @@ class _Checker:
             )
             return
         by_class = np.zeros((self.tree.n_classes, len(self.matrix)), dtype=bool)
-        answer = np.zeros(len(self.matrix), dtype=np.int64)
-        stated = 0.0
-        for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
-            kept = set(rule["kept_ids"])
-            class_id = self.tree.leaf_class[leaf]
-            by_class[class_id] |= self._training.satisfying([step for step in path if step[0] in kept])
-            answer[self._training.satisfying(path)] = class_id
-            stated += sum(reason["number"] for reason in rule["reasons"] if reason["kind"] == "within-budget")
+        for rule, rows in self._covered(self._training, self._all_rules):
+            by_class[self.classes[rule], rows] = True
+        answer = self.classes[self._training.leaf_place(self.leaves)]
+        spent = self.record["numbers"][self.record["kinds"] == "within-budget"]
+        stated = float(sum(spent.tolist()))
         alone = by_class[answer, np.arange(len(answer))]
         self.report(
             "every row is covered by a rule of the tree's class",
@@ -268,167 +274,371 @@ class _Checker:
                 "The domain was not re-checked: pass its rows, verify(X, y), to prove the certificate."
             )
             return
-        broken = []
-        listed = _Rows(self.tree, self.domain[0])
-        for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
-            if not rule["deleted_ids"]:
-                continue
-            kept = set(rule["kept_ids"])
-            covered = listed.satisfying([step for step in path if step[0] in kept])
-            foreign = np.flatnonzero(covered & (self.domain[1] != self.tree.leaf_class[leaf]))
-            if len(foreign):
-                broken.append(f"The rule of leaf {leaf} covers listed row {foreign[0]}, which has another class.")
-        self.report("every shortened rule implies its class on the listed domain", broken)
+        labels = self.domain[1]
+        refuting = np.full(len(self.leaves), len(labels))  # the first listed row of another class that a rule covers
+        widened = np.flatnonzero(self._rules_with(self.deleted))
+        for rule, rows in self._covered(_Rows(self.tree, self.domain[0]), widened):
+            foreign = rows[labels[rows] != self.classes[rule]]
+            refuting[rule] = foreign.min(initial=len(labels))
+        self.report(
+            "every shortened rule implies its class on the listed domain",
+            [
+                f"The rule of leaf {self.leaves[rule]} covers listed row {refuting[rule]}, which has another class."
+                for rule in np.flatnonzero(refuting < len(labels))
+            ],
+        )
 
     def _refuted_by_direction(self, signs: list[int]) -> list[str]:
-        broken = []
-        for rule, (leaf, path) in zip(self.rules, self.paths, strict=True):
-            gone = [step for step in path if step[0] in set(rule["deleted_ids"])]
-            box = _Box(self.tree, path)
-            moved = {int(self.tree.feature[node]) for _, node, _ in gone}
-            if gone and (box.is_empty() or any(not box.has_number(feature) for feature in moved)):
-                broken.append(f"No row reaches leaf {leaf}, so no direction certifies its rule.")
-                continue
-            for _, node, to_left in gone:
-                feature = int(self.tree.feature[node])
-                favour = signs[feature] * (1 if self.tree.leaf_class[leaf] == 1 else -1)
-                takes_missing = bool(self.tree.missing_left[node]) == to_left
-                numeric = self.tree.categories[feature] is None
-                cuts_nothing = to_left and np.isposinf(self.tree.threshold[node])
-                covered = numeric and (cuts_nothing or (favour != 0 and to_left == (favour > 0)))
-                if not covered or (self.tree.accepts_missing[feature] and not takes_missing):
-                    broken.append(f"The rule of leaf {leaf} lost a condition that the stated directions do not cover.")
-                    break
-        return broken
+        tree, paths = self.tree, self.paths
+        gone = np.flatnonzero(self.deleted)
+        nodes, to_left = paths.parent[paths.links[gone]], paths.is_left[paths.links[gone]]
+        features, rule = tree.feature[nodes], paths.rule[gone]
+        favours = np.array(signs)[features] * np.where(self.classes[rule] == 1, 1, -1)
+        cuts_nothing = to_left & np.isposinf(tree.threshold[nodes])
+        covered = cuts_nothing | ((favours != 0) & (to_left == (favours > 0)))
+        covered &= (tree.missing_left[nodes] == to_left) | ~tree.accepts_missing[features]
+        stuck = np.zeros(len(gone), dtype=bool)  # where no number can be moved
+        for boxes in self._boxes(np.ones(len(paths.links), dtype=bool), self._all_rules):
+            here = boxes.place_of[rule] >= 0
+            stuck[here] = ~boxes.can_move(boxes.place_of[rule[here]], features[here])
+        unreached = set(rule[stuck].tolist())
+        return [
+            f"No row reaches leaf {self.leaves[broken]}, so no direction certifies its rule."
+            if broken in unreached
+            else f"The rule of leaf {self.leaves[broken]} lost a condition that the stated directions do not cover."
+            for broken in np.unique(rule[stuck | ~covered]).tolist()
+        ]
 
-    def _count(self, path: list[tuple[int, int, bool]]) -> NDArray[np.float64]:
-        inside = self._training.satisfying(path)
-        ids = np.zeros(0, dtype=np.int64) if self.class_ids is None else self.class_ids[inside]
-        return np.bincount(ids, weights=self.weights[inside], minlength=self.tree.n_classes).astype(np.float64)
+    @cached_property
+    def _is_exact_kind(self) -> NDArray[np.bool_]:
+        return np.isin(self.record["kinds"].astype(str), EXACT_KINDS)
+
+    @cached_property
+    def _all_rules(self) -> NDArray[np.int64]:
+        return np.arange(len(self.leaves))
 
     @cached_property
     def _training(self) -> _Rows:
         return _Rows(self.tree, np.zeros((0, self.tree.n_features)) if self.matrix is None else self.matrix)
 
+    def _rules_with(self, entries: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The rules that have one of the marked links."""
+        return np.bincount(self.paths.rule[entries], minlength=len(self.leaves)) > 0
+
+    def _count_leaves(self, class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Weight of the rows of each class that reach each leaf."""
+        shape = len(self.leaves), self.tree.n_classes
+        cells = self._training.leaf_place(self.leaves) * shape[1] + class_ids
+        counts = np.bincount(cells, weights=self.weights, minlength=shape[0] * shape[1])
+        return counts.astype(np.float64).reshape(shape)
+
+    def _count_rules(self, class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Weight of the rows of each class that satisfy each rule's kept conditions."""
+        counts = np.zeros((len(self.leaves), self.tree.n_classes))
+        for rule, rows in self._covered(self._training, self._all_rules):
+            rows = np.sort(rows)  # so that weights are added in the order of the rows
+            counts[rule] = np.bincount(class_ids[rows], self.weights[rows], self.tree.n_classes)
+        return counts
+
+    def _covered(self, listed: _Rows, rules: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Rules with the rows that satisfy their kept conditions."""
+        paths = self.paths
+        # All that reaches the node where a rule's first deleted condition stood satisfies the conditions above it.
+        top = self.leaves.copy()
+        gone = np.flatnonzero(self.deleted)[::-1]
+        top[paths.rule[gone]] = paths.parent[paths.links[gone]]
+        for boxes in self._boxes(~self.deleted, rules):
+            yield from zip(boxes.rules.tolist(), listed.satisfying(boxes, top[boxes.rules]), strict=True)
+
+    def _boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[_Boxes]:
+        """The boxes of the rules' kept links, for a bounded number of rules at a time."""
+        width = 1 + sum(1 + len(levels or ()) for levels in self.tree.categories)
+        size = max(1, BOX_SIDES // width)
+        for first in range(0, len(rules), size):
+            yield _Boxes(self.tree, self.paths, kept, rules[first : first + size])
+
 
 class _Rows:
-    """Rows that satisfy steps of a path; what each split does to each row is kept, packed to bits."""
+    """Rows, where they go in the tree, and which of them satisfy a rule."""
 
     def __init__(self, tree: Tree, matrix: NDArray[Any]) -> None:
-        self.tree, self.matrix = tree, matrix
-        self._lefts: dict[int, NDArray[np.uint8]] = {}
+        self.n_rows = len(matrix)
+        self.columns = {int(f): np.ascontiguousarray(matrix[:, f]) for f in np.unique(tree.feature[tree.feature >= 0])}
+        self.missing = {feature: np.flatnonzero(np.isnan(column)) for feature, column in self.columns.items()}
+        # Rows in the order of the leaves that they reach: those that pass a node are the run from first to last.
+        self.order = np.arange(len(matrix))
+        self.first, self.last = np.zeros((2, tree.n_nodes), dtype=np.int64)
+        self.last[0] = len(matrix)
+        # A child's id is larger than its parent's: when a node's turn comes, its run is known.
+        for node in np.flatnonzero(tree.children_left >= 0).tolist():
+            rows = self.rows_at(node)
+            left = _goes_left(tree, node, self.columns[int(tree.feature[node])][rows].astype(np.float64))
+            middle = self.first[node] + np.count_nonzero(left)
+            self.order[self.first[node] : self.last[node]] = np.concatenate([rows[left], rows[~left]])
+            for child, first, last in (
+                (tree.children_left[node], self.first[node], middle),
+                (tree.children_right[node], middle, self.last[node]),
+            ):
+                self.first[child], self.last[child] = first, last
 
-    def satisfying(self, path: list[tuple[int, int, bool]]) -> NDArray[np.bool_]:
-        inside = np.packbits(np.ones(len(self.matrix), dtype=bool))
-        for _, node, to_left in path:
-            if node not in self._lefts:
-                self._lefts[node] = np.packbits(self._goes_left(node))
-            inside = inside & (self._lefts[node] if to_left else ~self._lefts[node])
-        return np.unpackbits(inside, count=len(self.matrix)).astype(bool)
+    def rows_at(self, node: int) -> NDArray[np.int64]:
+        """The rows that pass a node."""
+        return self.order[self.first[node] : self.last[node]]
 
-    def _goes_left(self, node: int) -> NDArray[np.bool_]:
-        values = self.matrix[:, self.tree.feature[node]].astype(np.float64)
-        if self.tree.categories[self.tree.feature[node]] is None:
-            left = values <= self.tree.threshold[node]
-        else:
-            left = np.isin(values, self.tree.left_codes(node))
-        goes_left: NDArray[np.bool_] = np.where(np.isnan(values), self.tree.missing_left[node], left)
-        return goes_left
+    def leaf_place(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each row the place, among the leaves from left to right, of the leaf that it reaches."""
+        place = np.empty(self.n_rows, dtype=np.int64)
+        place[self.order] = np.repeat(np.arange(len(leaves)), self.last[leaves] - self.first[leaves])
+        return place
+
+    def satisfying(self, boxes: _Boxes, top: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """For each box the rows in it, all of which are known to pass its top node.
+
+        They are looked for among the fewest rows that are known to hold them all: those that pass the node, or those
+        that the box allows one of its features.
+        """
+        begin, end = self._intervals(boxes)
+        n_allowed = end - begin
+        for row, feature in enumerate(boxes.features.tolist()):
+            n_allowed[row] += boxes.missing[row] * len(self.missing[feature])
+            if feature in boxes.codes:  # a set of codes is no interval: such a feature is never the narrowest
+                n_allowed[row] = self.n_rows
+        by_number = np.argsort(n_allowed, axis=0)
+        for place, node in enumerate(top.tolist()):
+            rows = self.rows_at(node)
+            tested = [row for row in by_number[:, place].tolist() if boxes.is_restricted[row, place]]
+            if tested and n_allowed[tested[0], place] < len(rows):
+                narrowest = tested.pop(0)
+                feature = int(boxes.features[narrowest])
+                rows = self._sorted[feature][begin[narrowest, place] : end[narrowest, place]]
+                if boxes.missing[narrowest, place]:
+                    rows = np.concatenate([rows, self.missing[feature]])
+            for row in tested:
+                if not len(rows):
+                    break
+                rows = rows[boxes.hold(row, place, self.columns[int(boxes.features[row])][rows])]
+            yield rows
+
+    def _intervals(self, boxes: _Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the numbers that a box allows a feature begin and end in the feature's sorted rows."""
+        begin, end = np.zeros((2, *boxes.low.shape), dtype=np.int64)
+        for row, feature in enumerate(boxes.features.tolist()):
+            values = self.columns[feature][self._sorted[feature]]
+            begin[row] = np.searchsorted(values, boxes.low[row], side="right")
+            # NaN is sorted behind all numbers.
+            end[row] = np.maximum(begin[row], np.searchsorted(values, boxes.high[row], side="right"))
+        return begin, end
+
+    @cached_property
+    def _sorted(self) -> dict[int, NDArray[np.int64]]:
+        """The rows in the order of each feature."""
+        return {feature: np.argsort(column) for feature, column in self.columns.items()}
 
 
-class _Box:
-    """What a conjunction of (link, node, side) steps allows each feature that it tests."""
+class _Allowed(NamedTuple):
+    """What a cell allows one feature: numbers ``low < x <= high`` or marked category codes, and NaN or not."""
 
-    def __init__(self, tree: Tree, path: list[tuple[int, int, bool]]) -> None:
-        self.low: dict[int, float] = {}
-        self.high: dict[int, float] = {}
-        self.codes: dict[int, set[int]] = {}
-        self.missing: dict[int, bool] = {}
-        for _, node, to_left in path:
-            feature = int(tree.feature[node])
-            levels = tree.categories[feature]
-            takes_missing = bool(tree.missing_left[node]) == to_left
-            self.missing[feature] = self.missing.get(feature, bool(tree.accepts_missing[feature])) and takes_missing
-            if levels is not None:
-                listed = set(tree.left_codes(node).tolist())
-                side = listed if to_left else set(range(len(levels) + 1)) - listed
-                self.codes[feature] = self.codes.get(feature, side) & side
+    low: float
+    high: float
+    codes: NDArray[np.bool_] | None
+    missing: bool
+
+
+class _Boxes:
+    """What the kept links of some rules allow each feature that the tree tests.
+
+    Rules are meant by their place among these. ``low``, ``high``, ``missing`` and ``is_restricted`` have a row for each
+    tested feature and a column for each rule; a categorical feature's numbers are unbounded and its codes are marked in
+    ``codes``, a row for each rule.
+    """
+
+    def __init__(self, tree: Tree, paths: _Paths, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> None:
+        self.rules = rules
+        self.place_of = np.full(len(paths.leaves), -1, dtype=np.int64)
+        self.place_of[rules] = np.arange(len(rules))
+        self.features = np.unique(tree.feature[tree.feature >= 0])
+        self.row_of = np.full(tree.n_features, -1, dtype=np.int64)
+        self.row_of[self.features] = np.arange(len(self.features))
+        links = paths.links[kept]
+        place = self.place_of[paths.rule[kept]]
+        links, place = links[place >= 0], place[place >= 0]
+        nodes, to_left = paths.parent[links], paths.is_left[links]
+        row, limit = self.row_of[tree.feature[nodes]], paths.limit[nodes]
+        shape = len(self.features), len(rules)
+        self.low, self.high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        numeric = ~np.isnan(limit)
+        left, right = numeric & to_left, numeric & ~to_left
+        np.minimum.at(self.high, (row[left], place[left]), limit[left])
+        np.maximum.at(self.low, (row[right], place[right]), limit[right])
+        self.missing = np.repeat(tree.accepts_missing[self.features][:, None], len(rules), axis=1)
+        refuses = tree.missing_left[nodes] != to_left
+        self.missing[row[refuses], place[refuses]] = False
+        self.codes: dict[int, NDArray[np.bool_]] = {}
+        has_value = self.missing | (self.low < self.high)
+        self.is_restricted = (self.low > -np.inf) | (self.high < np.inf)
+        for feature in self.features.tolist():
+            if tree.categories[feature] is None:
                 continue
-            limit = _largest_not_above(float(tree.threshold[node]), tree.dtype)
-            self.low.setdefault(feature, -np.inf)
-            self.high.setdefault(feature, np.inf)
-            if to_left:
-                self.high[feature] = min(self.high[feature], limit)
-            else:
-                self.low[feature] = max(self.low[feature], limit)
+            codes = self.codes[feature] = np.ones((len(rules), len(tree.categories[feature] or ()) + 1), dtype=bool)
+            tested = np.flatnonzero(tree.feature[nodes] == feature)
+            tested = tested[np.argsort(nodes[tested])]
+            # A path passes a node once, so the links of one node belong to different rules.
+            for same in np.split(tested, np.flatnonzero(np.diff(nodes[tested])) + 1) if len(tested) else ():
+                codes[place[same]] &= _left_codes(tree, nodes[same[0]]) == to_left[same][:, None]
+            has_value[self.row_of[feature]] = self.missing[self.row_of[feature]] | codes.any(axis=1)
+            self.is_restricted[self.row_of[feature]] = ~codes.all(axis=1)
+        self.is_restricted |= ~self.missing & tree.accepts_missing[self.features][:, None]
+        self.is_possible = np.asarray(has_value.all(axis=0))
 
-    def has_number(self, feature: int) -> bool:
-        """Whether the feature is numeric and has a number left."""
-        return feature in self.low and self.low[feature] < self.high[feature]
+    def can_move(self, places: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether a possible box has a number of a numeric feature, box by box."""
+        rows = self.row_of[features]
+        numeric = ~np.isin(features, list(self.codes))
+        able: NDArray[np.bool_] = self.is_possible[places] & (self.low[rows, places] < self.high[rows, places])
+        return able & numeric
 
-    def is_empty(self) -> bool:
-        """Whether some feature has no value left."""
-        return any(
-            not self.missing[f] and not (self.codes[f] if f in self.codes else self.low[f] < self.high[f])
-            for f in self.missing
-        )
-
-
-class _StackedBoxes:
-    """Many boxes side by side, so that one box can be compared with all of them at once."""
-
-    def __init__(self, tree: Tree, boxes: list[_Box], used: list[int]) -> None:
-        self.numeric = [feature for feature in used if tree.categories[feature] is None]
-        self.listed = [feature for feature in used if tree.categories[feature] is not None]
-        self.sizes = {feature: len(tree.categories[feature] or ()) + 1 for feature in self.listed}
-        self.accepts = {feature: bool(tree.accepts_missing[feature]) for feature in used}
-        self.low = {f: np.array([box.low.get(f, -np.inf) for box in boxes]) for f in self.numeric}
-        self.high = {f: np.array([box.high.get(f, np.inf) for box in boxes]) for f in self.numeric}
-        self.missing = {f: np.array([box.missing.get(f, self.accepts[f]) for box in boxes]) for f in used}
-        self.members = {f: np.array([self._member_row(box, f) for box in boxes]) for f in self.listed}
-        self.count = len(boxes)
-
-    def _member_row(self, box: _Box, feature: int) -> NDArray[np.bool_]:
-        row = np.ones(self.sizes[feature], dtype=bool)
-        if feature in box.codes:
-            row[:] = False
-            row[list(box.codes[feature])] = True
-        return row
-
-    def meet(self, box: _Box) -> NDArray[np.bool_]:
-        met = np.ones(self.count, dtype=bool)
-        for feature in self.numeric:
-            low = np.maximum(self.low[feature], box.low.get(feature, -np.inf))
-            some = low < np.minimum(self.high[feature], box.high.get(feature, np.inf))
-            met &= some | (self.missing[feature] & box.missing.get(feature, self.accepts[feature]))
-        for feature in self.listed:
-            some = (self.members[feature] & self._member_row(box, feature)).any(axis=1)
-            met &= some | (self.missing[feature] & box.missing.get(feature, self.accepts[feature]))
+    def meet(self, feature: int, places: NDArray[np.int64], cell: _Allowed) -> NDArray[np.bool_]:
+        """Which boxes and the cell have a value of the feature in common."""
+        row = self.row_of[feature]
+        if cell.codes is None:
+            some = np.maximum(self.low[row, places], cell.low) < np.minimum(self.high[row, places], cell.high)
+        else:
+            some = (self.codes[feature][places] & cell.codes).any(axis=1)
+        met: NDArray[np.bool_] = some | self.missing[row, places] if cell.missing else some
         return met
 
+    def hold(self, row: int, place: int, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which values of a feature one box allows."""
+        feature = int(self.features[row])
+        if feature in self.codes:
+            held = self.codes[feature][place][np.nan_to_num(values).astype(np.int64)] & ~np.isnan(values)
+        else:
+            held = (values > float(self.low[row, place])) & (values <= float(self.high[row, place]))
+        allowed: NDArray[np.bool_] = held | np.isnan(values) if self.missing[row, place] else held
+        return allowed
 
-def _walk_paths(tree: Tree) -> list[tuple[int, list[tuple[int, int, bool]]]]:
-    """Every leaf, left to right, with its path as (link, split node, goes left) steps."""
-    found = []
-    stack: list[tuple[int, list[tuple[int, int, bool]]]] = [(0, [])]
-    while stack:
-        node, path = stack.pop()
-        left, right = int(tree.children_left[node]), int(tree.children_right[node])
-        if left < 0:
-            found.append((node, path))
+
+def _find_foreign_leaves(
+    tree: Tree, paths: _Paths, boxes: _Boxes, classes: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Leaves, each with the rules whose boxes meet its cell though they have another class."""
+    only = _only_class_below(tree)
+    start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
+    todo: list[tuple[int, dict[int, _Allowed], NDArray[np.int64]]] = [(0, {}, start)]
+    while todo:
+        node, cell, places = todo.pop()
+        if tree.children_left[node] < 0:
+            yield node, boxes.rules[places]
             continue
-        stack.append((right, [*path, (right, node, False)]))
-        stack.append((left, [*path, (left, node, True)]))
-    return found
+        feature = int(tree.feature[node])
+        whole = cell.get(feature) or _domain(tree, feature)
+        sides = [(int(tree.children_left[node]), True), (int(tree.children_right[node]), False)]
+        # A leaf is done next, so that it does not wait, with its rules, for all that lies below its sibling.
+        for child, to_left in sorted(sides, key=lambda side: tree.children_left[side[0]] < 0):
+            part = _cut_cell(tree, paths, node, to_left, whole)
+            met = places[boxes.meet(feature, places, part) & (classes[places] != only[child])]
+            if len(met):
+                todo.append((child, {**cell, feature: part}, met))
 
 
-def _largest_not_above(threshold: float, dtype: str) -> float:
+def _only_class_below(tree: Tree) -> NDArray[np.int64]:
+    """The class of all leaves below each node; -1 where they differ."""
+    only = tree.leaf_class.tolist()
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    for node in range(tree.n_nodes - 1, -1, -1):  # a child's id is larger than its parent's
+        if lefts[node] >= 0:
+            only[node] = only[lefts[node]] if only[lefts[node]] == only[rights[node]] else -1
+    return np.array(only)
+
+
+def _domain(tree: Tree, feature: int) -> _Allowed:
+    levels = tree.categories[feature]
+    codes = None if levels is None else np.ones(len(levels) + 1, dtype=bool)
+    return _Allowed(-np.inf, np.inf, codes, bool(tree.accepts_missing[feature]))
+
+
+def _cut_cell(tree: Tree, paths: _Paths, node: int, to_left: bool, whole: _Allowed) -> _Allowed:
+    """What one side of a split leaves of what a cell allows the feature."""
+    missing = whole.missing and bool(tree.missing_left[node]) == to_left
+    if whole.codes is not None:
+        return _Allowed(whole.low, whole.high, whole.codes & (_left_codes(tree, node) == to_left), missing)
+    limit = float(paths.limit[node])
+    low, high = (whole.low, min(whole.high, limit)) if to_left else (max(whole.low, limit), whole.high)
+    return _Allowed(low, high, None, missing)
+
+
+def _left_codes(tree: Tree, node: int | np.integer[Any]) -> NDArray[np.bool_]:
+    """For each code of a categorical split's feature whether it goes left."""
+    marked = np.zeros(len(tree.categories[tree.feature[node]] or ()) + 1, dtype=bool)
+    marked[tree.left_codes(node)] = True
+    return marked
+
+
+def _goes_left(tree: Tree, node: int, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    if tree.categories[tree.feature[node]] is None:
+        left = values <= tree.threshold[node]
+    else:
+        left = np.isin(values, tree.left_codes(node))
+    goes_left: NDArray[np.bool_] = np.where(np.isnan(values), tree.missing_left[node], left)
+    return goes_left
+
+
+class _Paths(NamedTuple):
+    """Every leaf, left to right, with the links of its path, root to leaf, path after path."""
+
+    leaves: NDArray[np.int64]
+    offsets: NDArray[np.int64]  # links[offsets[i]:offsets[i + 1]] lead to leaves[i]
+    links: NDArray[np.int64]
+    rule: NDArray[np.int64]  # the i of each link
+    parent: NDArray[np.int64]  # by node
+    is_left: NDArray[np.bool_]
+    limit: NDArray[np.float64]  # by node: the largest number of the tree's dtype that goes left
+
+
+def _walk_paths(tree: Tree) -> _Paths:
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    leaves, offsets, links, path = [], [0], [], [0]
+    stack = [(0, 0)]
+    while stack:
+        node, depth = stack.pop()
+        path[depth:] = [node]
+        if lefts[node] < 0:
+            leaves.append(node)
+            links += path[1:]
+            offsets.append(len(links))
+        else:
+            stack += [(rights[node], depth + 1), (lefts[node], depth + 1)]
+    inner = np.flatnonzero(tree.children_left >= 0)
+    parent, is_left = np.full(tree.n_nodes, -1, dtype=np.int64), np.zeros(tree.n_nodes, dtype=bool)
+    parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
+    is_left[tree.children_left[inner]] = True
+    return _Paths(
+        leaves=np.array(leaves),
+        offsets=np.array(offsets),
+        links=np.array(links, dtype=np.int64),
+        rule=np.repeat(np.arange(len(leaves)), np.diff(offsets)),
+        parent=parent,
+        is_left=is_left,
+        limit=_largest_not_above(tree.threshold, tree.dtype),
+    )
+
+
+def _cut(links: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[int]]:
+    """The links of each rule."""
+    flat, ends = links.tolist(), offsets.tolist()
+    return [flat[first:last] for first, last in pairwise(ends)]
+
+
+def _largest_not_above(thresholds: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     kind = np.dtype(dtype).type
     with np.errstate(over="ignore"):
-        value = kind(threshold)
-    return float(np.nextafter(value, kind(-np.inf)) if float(value) > threshold else value)
+        nearest = thresholds.astype(kind)
+        below = np.nextafter(nearest, kind(-np.inf))
+    return np.where(nearest.astype(np.float64) > thresholds, below, nearest).astype(np.float64)
 
 
-def _share(counts: NDArray[np.float64], class_id: int) -> float:
-    total = float(counts.sum())
-    return float(counts[class_id]) / total if total > 0 else float("nan")
+def _shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    total = counts.sum(axis=1)
+    share = np.full(len(counts), np.nan)
+    np.divide(counts[np.arange(len(counts)), class_ids], total, out=share, where=total > 0)
+    return share

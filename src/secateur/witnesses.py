@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.compiled import run_witnesses
+from secateur.compiled import SMALL_TREE_ENTRIES, compiled_kernels, make_box, make_walkable, run_witnesses
 from secateur.methods import Why
-from secateur.regions import Region, domain_of, pick_value, regions_of_links
+from secateur.regions import (
+    Region,
+    domain_of,
+    meet_regions,
+    pick_common_value,
+    pick_value,
+    read_links,
+    regions_of_links,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.annotation import Annotation
+    from secateur.kernels import Box, Walkable
     from secateur.methods import Deletions
     from secateur.tree import Label, Tree
 
-__all__ = ["Witnesses"]
+__all__ = ["Point", "Witnesses"]
+
+Point = dict[str, "Label | None"]
+"""Values of a row, by column name; None stands for missing."""
+
+# Leaves are searched for this many rules at a time: few enough for who looks at one rule, enough to repay a call.
+SEARCHED_RULES = 64
+
+# Neighbouring rules have their witnesses in the same leaves, so what a leaf allows is kept for a while.
+REMEMBERED_LEAVES = 4096
 
 
 class Witnesses:
-    """The witnesses of a rule set, found when they are first asked for.
+    """The witnesses of a rule set, found when they are asked for.
 
     Parameters
     ----------
@@ -34,62 +50,107 @@ class Witnesses:
     """
 
     def __init__(self, tree: Tree, notes: Annotation, deletions: Deletions, left_out: str | None) -> None:
-        self._tree, self._notes, self._left_out = tree, notes, left_out
+        self._tree, self._notes, self._deletions, self._left_out = tree, notes, deletions, left_out
         # `layered` judges its further deletions by rows: witnesses are those of the exactly shortened rule.
         judged = np.isin(deletions.why, (Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP))
         self._kept = ~np.logical_and(deletions.deleted, ~judged)
-        self._deleted = deletions.deleted
-        self._leaf_regions: dict[int, dict[int, Region]] = {}
-        self._rule_regions: tuple[int, dict[int, Region]] = (-1, {})
+        self._leaves = np.full(len(notes.links), -1, dtype=np.int64)
+        is_searched = left_out is None
+        self._is_searched = np.full(-(-notes.n_rules // SEARCHED_RULES), is_searched)
+        self._of_leaf: dict[int, tuple[dict[int, Region], Point]] = {}
 
-    def leaf(self, entry: int) -> int:
-        """The leaf of another class that a kept entry keeps out, else -1."""
-        return -1 if self._deleted[entry] else int(self._leaves[entry])
+    def __reduce__(self) -> tuple[type[Witnesses], tuple[Any, ...]]:  # what was found can be found again
+        return Witnesses, (self._tree, self._notes, self._deletions, self._left_out)
 
-    def point(self, entry: int) -> dict[str, Label | None]:
-        """A row, as far as it matters, that reaches the witness leaf and satisfies the rest of the rule.
+    def leaves(self, rule: int) -> list[int]:
+        """For each entry of a rule the leaf of another class that it keeps out; -1 where deleted, or where is none."""
+        block = rule // SEARCHED_RULES
+        if not self._is_searched[block]:
+            self._search(block)
+            self._is_searched[block] = True
+        span = self._notes.entries(rule)
+        leaves: list[int] = np.where(self._deletions.deleted[span], -1, self._leaves[span]).tolist()
+        return leaves
+
+    def points(self, rule: int) -> list[Point | None]:
+        """For each entry of a rule with a witness a row, as far as it matters, that reaches it and satisfies the rest.
 
         The entry's own feature is always in it, even where the leaf does not test it (an impossible rule keeps out
         everything).
         """
         tree, notes = self._tree, self._notes
-        own = int(tree.feature[notes.parent[notes.links[entry]]])
-        rule = {**self._regions_of_rule(int(notes.rule[entry])), own: self._rest_of_feature(entry, own)}
-        leaf = self._regions_of_leaf(self.leaf(entry))
-        point = {}
-        for feature in dict.fromkeys([*rule, *leaf]):
-            domain = domain_of(tree, feature)
-            region = rule.get(feature, domain).meet(leaf.get(feature, domain))
-            point[tree.feature_name(feature)] = pick_value(tree, feature, region)
-        return point
+        leaves = self.leaves(rule)
+        found: list[Point | None] = [None] * len(leaves)
+        if max(leaves, default=-1) < 0:
+            return found
+        span = notes.entries(rule)
+        kept = np.flatnonzero(self._kept[span])
+        tested = read_links(tree, notes, notes.links[span][kept])
+        whole = meet_regions(tested)
+        names = {feature: tree.feature_name(feature) for feature in whole}
+        own_values = {names[feature]: pick_value(tree, feature, region) for feature, region in whole.items()}
+        for place, (feature, _), rest in zip(kept.tolist(), tested, self._without_each(tested), strict=True):
+            if leaves[place] < 0:
+                continue
+            regions, values = self._regions_of_leaf(leaves[place])
+            point = {**own_values, **values}
+            for shared in whole.keys() & regions.keys():
+                point[names[shared]] = pick_common_value(tree, shared, whole[shared], regions[shared])
+            point[names[feature]] = pick_common_value(tree, feature, rest, regions.get(feature, rest))
+            found[place] = point
+        return found
+
+    def _search(self, block: int) -> None:
+        """Find the witness leaves of a block of rules; of all rules where the tree is small."""
+        tree, notes, by_feature = self._tree, self._notes, self._left_out == "feature"
+        if len(notes.links) <= SMALL_TREE_ENTRIES:
+            self._leaves = run_witnesses(tree, notes, ~self._kept, by_feature=by_feature)
+            self._is_searched[:] = True
+            return
+        rules = slice(block * SEARCHED_RULES, min((block + 1) * SEARCHED_RULES, notes.n_rules))
+        offsets = notes.offsets[rules.start : rules.stop + 1]
+        span = slice(offsets[0], offsets[-1])
+        compiled_kernels().find_witnesses(
+            *self._walk,
+            offsets - offsets[0],
+            notes.links[span],
+            notes.leaf_class[rules],
+            ~self._kept[span],
+            by_feature,
+            self._leaves[span],
+        )
 
     @cached_property
-    def _leaves(self) -> NDArray[np.int64]:
-        if self._left_out is None:
-            return np.full(len(self._notes.links), -1, dtype=np.int64)
-        return run_witnesses(self._tree, self._notes, ~self._kept, by_feature=self._left_out == "feature")
+    def _walk(self) -> tuple[Walkable, Box]:
+        return make_walkable(self._tree, self._notes), make_box(self._tree)
 
-    def _regions_of_rule(self, rule: int) -> dict[int, Region]:
-        if self._rule_regions[0] != rule:
-            span = self._notes.entries(rule)
-            links = self._notes.links[span][self._kept[span]].tolist()
-            self._rule_regions = (rule, regions_of_links(self._tree, self._notes, links))
-        return self._rule_regions[1]
-
-    def _rest_of_feature(self, entry: int, feature: int) -> Region:
-        """What the rule allows the entry's feature when the entry, or all of the feature, is left out."""
-        domain = domain_of(self._tree, feature)
+    def _without_each(self, tested: list[tuple[int, Region]]) -> list[Region]:
+        """What the links allow the feature of each when that link, or all of the feature, is left out."""
+        rest = [domain_of(self._tree, feature) for feature, _ in tested]
         if self._left_out == "feature":
-            return domain
-        span = self._notes.entries(int(self._notes.rule[entry]))
-        links = self._notes.links[span]
-        same = self._tree.feature[self._notes.parent[links]] == feature
-        rest = links[self._kept[span] & same & (links != self._notes.links[entry])].tolist()
-        return regions_of_links(self._tree, self._notes, rest).get(feature, domain)
+            return rest
+        for order in (range(len(tested)), range(len(tested) - 1, -1, -1)):  # what is above each link, then below it
+            passed: dict[int, Region] = {}
+            for place in order:
+                feature, region = tested[place]
+                if feature in passed:
+                    rest[place] = rest[place].meet(passed[feature])
+                    region = region.meet(passed[feature])
+                passed[feature] = region
+        return rest
 
-    def _regions_of_leaf(self, leaf: int) -> dict[int, Region]:
-        if leaf not in self._leaf_regions:
-            place = int(np.flatnonzero(self._notes.leaf_ids == leaf)[0])
-            links = self._notes.links[self._notes.entries(place)].tolist()
-            self._leaf_regions[leaf] = regions_of_links(self._tree, self._notes, links)
-        return self._leaf_regions[leaf]
+    def _regions_of_leaf(self, leaf: int) -> tuple[dict[int, Region], Point]:
+        """What the path of a leaf allows each feature that it tests, and a value of each."""
+        if leaf not in self._of_leaf:
+            if len(self._of_leaf) >= REMEMBERED_LEAVES:
+                self._of_leaf.clear()
+            links = []
+            link = leaf
+            while link > 0:
+                links.append(link)
+                link = int(self._notes.parent[link])
+            tree = self._tree
+            regions = regions_of_links(tree, self._notes, links[::-1])
+            values = {tree.feature_name(f): pick_value(tree, f, region) for f, region in regions.items()}
+            self._of_leaf[leaf] = regions, values
+        return self._of_leaf[leaf]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
 import pytest
 import strategies
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
@@ -135,3 +138,45 @@ def test_a_terminal_table_shows_every_rule(rules: secateur.RuleSet) -> None:
 def _rows() -> tuple[Any, Any]:
     data = secateur.datasets.load("human-id")
     return data.X, data.y
+
+
+def slow_json(rules: secateur.RuleSet) -> str:
+    """The same content from the objects that users see, by the standard library."""
+    content = json.loads(rules.to_json())
+    content.pop("digest")
+    content["rules"] = [
+        {
+            "leaf_id": rule.leaf_id,
+            "prediction": rule.prediction,
+            "kept_ids": list(rule.kept_ids),
+            "deleted_ids": list(rule.deleted_ids),
+            "class_counts": None if rule.class_counts is None else list(rule.class_counts),
+            "source_class_counts": None if np.isnan(source).any() else source.tolist(),
+            "support": rule.support,
+            "reliability": rule.reliability,
+            "source_support": rule.source_support,
+            "source_reliability": rule.source_reliability,
+            "conditions": [condition.text for condition in rule.conditions],
+            "reasons": [asdict(reason) for reason in rule.reasons.values()],
+        }
+        for rule, source in zip(rules, rules.source_class_counts, strict=True)
+    ]
+    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(canonical.encode()).hexdigest()
+    return json.dumps({**content, "digest": digest}, ensure_ascii=False, allow_nan=False)
+
+
+@given(data=st.data(), method=st.sampled_from(list(secateur.METHODS)), with_rows=st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_json_by_hand_is_json_by_the_standard_library(data: st.DataObject, method: str, with_rows: bool) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    names = data.draw(st.permutations(['a"b', "ä", "a", "a b", "\n", "Z"]))[: tree.n_features]
+    tree = replace(tree, feature_names=tuple(names))
+    X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
+    rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if with_rows else {}
+    try:
+        rules = secateur.simplify(tree, method=method, **rows)
+    except secateur.InputError:  # no rows, or rows that contradict themselves
+        assume(False)
+    assert rules.to_json() == slow_json(rules)
+    assert secateur.RuleSet.from_json(rules.to_json()) == rules

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +21,13 @@ from secateur.rules import RuleSet, StoredContent
 from secateur.tree_json import read_header, tree_from_dict, tree_to_dict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.tree import Tree
+    from secateur.reasons import Reason
+    from secateur.tree import Label, Tree
 
 __all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
 
@@ -32,27 +37,48 @@ VERSION = 1
 
 def rules_to_json(rules: RuleSet) -> str:
     """Write a rule set, with every reason in words."""
-    content = _content(rules, __version__)
-    return json.dumps({**content, "digest": _digest(content)}, ensure_ascii=False, allow_nan=False)
+    head = _head(rules, __version__)
+    digest = _Digest(head)
+    written = []
+    for spaced, bare in _write_rules(rules):
+        written.append(spaced)
+        digest.add(bare)
+    start = json.dumps(head, ensure_ascii=False, allow_nan=False).removesuffix("}")
+    return f'{start}, "rules": [{", ".join(written)}], "digest": "{digest.finish()}"}}'
 
 
 def rules_to_record(rules: RuleSet) -> dict[str, Any]:
     """What the verifier reads: the content of the JSON without the words, and whether a file told the truth."""
-    stored = rules.stored
+    stored, notes, deletions = rules.stored, rules.notes, rules.deletions
+    kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
     return {
         "method": rules.method,
         "parameters": dict(rules.parameters),
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
-        "rules": [_write_rule(rules, index, words=False) for index in range(len(rules))],
+        "leaf_ids": notes.leaf_ids,
+        "predictions": rules.tree.classes[notes.leaf_class].tolist(),
+        "class_counts": rules.class_counts,
+        "source_class_counts": rules.source_class_counts,
+        "offsets": notes.offsets,
+        "links": notes.links,
+        "deleted": deletions.deleted,
+        "kinds": kinds[deletions.why],
+        "numbers": deletions.number,
     }
 
 
 def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:
     """Whether a file's sentences are those that its tree and numbers give; another version may word them otherwise."""
-    return stored.version != __version__ or stored.content_digest == _digest(_content(rules, stored.version))
+    if stored.version != __version__:
+        return True
+    digest = _Digest(_head(rules, stored.version))
+    for _, bare in _write_rules(rules):
+        digest.add(bare)
+    return stored.content_digest == digest.finish()
 
 
-def _content(rules: RuleSet, version: str) -> dict[str, Any]:
+def _head(rules: RuleSet, version: str) -> dict[str, Any]:
+    """All fields but the rules and the digest."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -63,7 +89,6 @@ def _content(rules: RuleSet, version: str) -> dict[str, Any]:
         "is_ranked": rules.is_ranked,
         "is_weighted": rules.is_weighted,
         "tree": tree_to_dict(rules.tree),
-        "rules": [_write_rule(rules, index, words=True) for index in range(len(rules))],
     }
 
 
@@ -79,13 +104,15 @@ def rules_from_json(text: str) -> RuleSet:
         notes = annotate(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
         if len(listed) != notes.n_rules:
             raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {notes.n_rules} leaves.")
-        deletions = Deletions.keep_all(notes, Why.UNTOUCHED)
-        counts, source_counts = np.full((2, len(listed), tree.n_classes), np.nan)
         for index, rule in enumerate(listed):
-            _read_rule(tree, notes, deletions, index, rule)
-            for array, name in ((counts, "class_counts"), (source_counts, "source_class_counts")):
-                if rule[name] is not None:
-                    array[index] = rule[name]
+            _check_rule(tree, notes, index, rule)
+        counts, source_counts = (
+            np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
+            for name in ("class_counts", "source_class_counts")
+        )
+        if not counts.shape == source_counts.shape == (notes.n_rules, tree.n_classes):
+            raise ValueError(f"expected {tree.n_classes} class counts for each rule")
+        deletions = _read_deletions(notes, listed)
         rules = RuleSet(
             tree=tree,
             method=method,
@@ -107,53 +134,169 @@ def rules_from_json(text: str) -> RuleSet:
     return rules
 
 
-def _write_rule(rules: RuleSet, index: int, *, words: bool) -> dict[str, Any]:
-    rule = rules[index]
-    content: dict[str, Any] = {
-        "leaf_id": rule.leaf_id,
-        "prediction": rule.prediction,
-        "kept_ids": list(rule.kept_ids),
-        "deleted_ids": list(rule.deleted_ids),
-        "class_counts": _known_list(rules.class_counts[index]),
-        "source_class_counts": _known_list(rules.source_class_counts[index]),
-    }
-    span = rules.notes.entries(index)
-    if not words:
-        content["reasons"] = [
-            {"link_id": int(link), "kind": Why(int(code)).kind, "number": float(number)}
-            for link, code, number in zip(
-                *(rules.notes.links[span], rules.deletions.why[span], rules.deletions.number[span]), strict=True
+class _Digest:
+    """The sha256 of the canonical JSON of a rule set, taken rule by rule: the whole text need not be held."""
+
+    def __init__(self, head: dict[str, Any]) -> None:
+        before = {name: value for name, value in head.items() if name < "rules"}
+        after = {name: value for name, value in head.items() if name > "rules"}
+        self._sha = hashlib.sha256(f'{_canonical(before)[:-1]},"rules":['.encode())
+        self._end = f"],{_canonical(after)[1:]}"
+        self._comma = ""
+
+    def add(self, rule: str) -> None:
+        """Take in the canonical JSON of the next rule."""
+        self._sha.update(f"{self._comma}{rule}".encode())
+        self._comma = ","
+
+    def finish(self) -> str:
+        """The digest, after the last rule."""
+        self._sha.update(self._end.encode())
+        return self._sha.hexdigest()
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """The digest of parsed JSON."""
+    digest = _Digest({name: value for name, value in content.items() if name != "rules"})
+    for rule in content["rules"]:
+        digest.add(_canonical(rule))
+    return digest.finish()
+
+
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+class _Shape:
+    """How an object with these fields is written: spaced and in order for readers, bare and sorted for the digest."""
+
+    def __init__(self, *names: str) -> None:
+        self._spaced = "{" + ", ".join(f'"{name}": %s' for name in names) + "}"
+        self._bare = "{" + ",".join(f'"{name}":%s' for name in sorted(names)) + "}"
+        self._sort = itemgetter(*sorted(range(len(names)), key=names.__getitem__))
+
+    def spaced(self, *values: str) -> str:
+        """The object as ``to_json`` writes it."""
+        return self._spaced % values
+
+    def bare(self, *values: str) -> str:
+        """The object as the digest reads it."""
+        written: str = self._bare % self._sort(values)
+        return written
+
+
+class _Pieces(dict["Label | None", tuple[str, str]]):
+    """A feature's values in a point, with its name, spaced and bare.
+
+    Values are told apart by equality, which is enough within one feature: numbers, or labels that are all different.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = _text(name)
+
+    def __missing__(self, value: Label | None) -> tuple[str, str]:
+        written = _write_number(value) if isinstance(value, float) else _text(value)
+        self[value] = f"{self._name}: {written}", f"{self._name}:{written}"
+        return self[value]
+
+
+RULE = _Shape(
+    "leaf_id",
+    "prediction",
+    "kept_ids",
+    "deleted_ids",
+    "class_counts",
+    "source_class_counts",
+    "support",
+    "reliability",
+    "source_support",
+    "source_reliability",
+    "conditions",
+    "reasons",
+)
+REASON = _Shape(
+    "link_id",
+    "deleted",
+    "kind",
+    "text",
+    "before",
+    "after",
+    "number",
+    "node_id",
+    "witness_leaf",
+    "witness_point",
+)
+
+
+def _write_rules(rules: RuleSet) -> Iterator[tuple[str, str]]:
+    """Each rule as JSON, spaced and bare; by hand, because the reasons of a large tree hold millions of values."""
+    tree = rules.tree
+    pieces = {tree.feature_name(feature): _Pieces(tree.feature_name(feature)) for feature in range(tree.n_features)}
+    labels = [_text(label) for label in tree.classes.tolist()]
+    for rule in rules:
+        reasons = [_write_reason(reason, pieces) for reason in rule.reasons.values()]
+        listed = [
+            _write_numbers(numbers)
+            for numbers in (
+                rule.kept_ids,
+                rule.deleted_ids,
+                rule.class_counts,
+                _known_list(rules.source_class_counts[rule.index]),
             )
         ]
-        return content
-    content |= {
-        "support": rule.support,
-        "reliability": rule.reliability,
-        "source_support": rule.source_support,
-        "source_reliability": rule.source_reliability,
-        "conditions": [condition.text for condition in rule.conditions],
-        "reasons": [
-            {
-                "link_id": reason.link_id,
-                "deleted": reason.deleted,
-                "kind": reason.kind,
-                "text": reason.text,
-                "before": reason.before,
-                "after": reason.after,
-                "number": reason.number,
-                "node_id": reason.node_id,
-                "witness_leaf": reason.witness_leaf,
-                "witness_point": None if reason.witness_point is None else dict(reason.witness_point),
-            }
-            for reason in rule.reasons.values()
-        ],
-    }
-    return content
+        alone = [
+            _write_number(number)
+            for number in (rule.support, rule.reliability, rule.source_support, rule.source_reliability)
+        ]
+        conditions = [_text(condition.text) for condition in rule.conditions]
+        first = str(rule.leaf_id), labels[rules.notes.leaf_class[rule.index]]
+        yield (
+            RULE.spaced(
+                *(*first, *listed, *alone),
+                f"[{', '.join(conditions)}]",
+                f"[{', '.join([spaced for spaced, _ in reasons])}]",
+            ),
+            RULE.bare(
+                *(*first, *(numbers.replace(" ", "") for numbers in listed), *alone),
+                f"[{','.join(conditions)}]",
+                f"[{','.join([bare for _, bare in reasons])}]",
+            ),
+        )
 
 
-def _read_rule(tree: Tree, notes: Annotation, deletions: Deletions, index: int, content: dict[str, Any]) -> None:
-    span = notes.entries(index)
-    path = notes.links[span].tolist()
+def _write_reason(reason: Reason, pieces: Mapping[str, _Pieces]) -> tuple[str, str]:
+    spaced = bare = "null"
+    if reason.witness_point is not None:
+        point = reason.witness_point
+        spaced = f"{{{', '.join([pieces[name][value][0] for name, value in point.items()])}}}"
+        bare = f"{{{','.join([pieces[name][point[name]][1] for name in sorted(point)])}}}"
+    fields = (
+        str(reason.link_id),
+        "true" if reason.deleted else "false",
+        f'"{reason.kind}"',
+        _text(reason.text),
+        _write_number(reason.before),
+        _write_number(reason.after),
+        _write_number(reason.number),
+        _write_number(reason.node_id),
+        _write_number(reason.witness_leaf),
+    )
+    return REASON.spaced(*fields, spaced), REASON.bare(*fields, bare)
+
+
+def _write_number(value: float | None) -> str:
+    if value is None:
+        return "null"
+    return repr(value) if math.isfinite(value) else _text(value)  # which refuses it
+
+
+def _write_numbers(values: Sequence[float] | None) -> str:
+    return "null" if values is None else f"[{', '.join([_write_number(value) for value in values])}]"
+
+
+def _check_rule(tree: Tree, notes: Annotation, index: int, content: dict[str, Any]) -> None:
+    """Refuse a rule that cannot be the one of its leaf."""
+    path = notes.links[notes.entries(index)].tolist()
     gone = set(content["deleted_ids"])
     leaf = int(notes.leaf_ids[index])
     label = tree.classes[notes.leaf_class[index]].item()
@@ -168,22 +311,32 @@ def _read_rule(tree: Tree, notes: Annotation, deletions: Deletions, index: int, 
         )
     if [reason["link_id"] for reason in content["reasons"]] != path:
         raise FormatError(f"The reasons of rules[{index}] in the rules JSON are not one for each link of its path.")
-    for entry, reason in zip(range(span.start, span.stop), content["reasons"], strict=True):
-        why = Why.from_kind(reason["kind"])
-        if why is Why.DIRECTION_REFUTES and reason["node_id"] not in path:
+    for reason in content["reasons"]:
+        if reason["kind"] == Why.DIRECTION_REFUTES.kind and reason["node_id"] not in path:
             raise FormatError(f"rules[{index}] of the rules JSON has a reason that points outside its path.")
-        deletions.deleted[entry] = reason["link_id"] in gone
-        deletions.why[entry] = why
-        for name in ("before", "after", "number"):
-            getattr(deletions, name)[entry] = np.nan if reason[name] is None else reason[name]
-        deletions.node[entry] = -1 if reason["node_id"] is None else reason["node_id"]
+
+
+def _read_deletions(notes: Annotation, listed: list[dict[str, Any]]) -> Deletions:
+    """The codes and numbers behind the reasons of rules that were checked."""
+    reasons = [reason for rule in listed for reason in rule["reasons"]]
+    why = {kind: Why.from_kind(kind) for kind in {reason["kind"] for reason in reasons}}
+    gone = [set(rule["deleted_ids"]) for rule in listed]
+    before, after, number = (
+        np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
+        for name in ("before", "after", "number")
+    )
+    node = np.array([-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons], dtype=np.int32)
+    deleted = [link in gone[rule] for rule, link in zip(notes.rule.tolist(), notes.links.tolist(), strict=True)]
+    return Deletions(
+        deleted=np.array(deleted, dtype=bool),
+        why=np.array([why[reason["kind"]] for reason in reasons], dtype=np.uint8),
+        before=before,
+        after=after,
+        number=number,
+        node=node,
+    )
 
 
 def _known_list(counts: NDArray[np.float64]) -> list[float] | None:
     values: list[float] = counts.tolist()
     return None if np.isnan(counts).any() else values
-
-
-def _digest(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from secateur.reading import read_count, read_link, read_share
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from secateur.rule import Rule
     from secateur.rules import RuleSet
 
@@ -16,10 +19,11 @@ __all__ = ["read_evidence", "rules_to_text"]
 def rules_to_text(rules: RuleSet, *, reasons: bool) -> str:
     """All rules, a line each; with reasons, the conditions of each rule below it."""
     lines = []
+    read = cache(partial(read_link, rules.tree, rules.notes))  # a link is on the path of every rule below it
     for rule in rules:
         lines.append(f"{rule.index + 1}. {rule.text}   (leaf {rule.leaf_id}: {read_evidence(rule)})")
         if reasons:
-            lines.extend(_reason_lines(rules, rule))
+            lines.extend(_reason_lines(rule, read))
     return "\n".join(lines)
 
 
@@ -34,8 +38,7 @@ def read_evidence(rule: Rule) -> str:
     return f"{rows}, {read_share(rule.reliability)} {rule.class_name}"
 
 
-def _reason_lines(rules: RuleSet, rule: Rule) -> list[str]:
+def _reason_lines(rule: Rule, read: Callable[[int], str]) -> list[str]:
     return [
-        f"     {'-' if reason.deleted else '+'} {read_link(rules.tree, rules.notes, link)}: {reason.text}"
-        for link, reason in rule.reasons.items()
+        f"     {'-' if reason.deleted else '+'} {read(link)}: {reason.text}" for link, reason in rule.reasons.items()
     ]
