@@ -54,7 +54,7 @@ class Annotation:
         Leaves in source order.
     leaf_class : ndarray of int64, shape (n_leaves,)
     offsets : ndarray of int64, shape (n_leaves + 1,)
-    links, rule : ndarray of int64, shape (n_entries,)
+    links, rule : ndarray of int32, shape (n_entries,)
         The link of each entry, and the index of its rule.
     shift : ndarray of float64, shape (n_entries,)
         d_c: change of the leaf's class share along the link; 0 where a share is undefined.
@@ -73,7 +73,7 @@ class Annotation:
         self.leaf_class: NDArray[np.int64] = tree.leaf_class[self.leaf_ids]
         self.offsets, self.links = self._make_paths()
 
-    def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Offsets and links of all paths: a node is on the path of every leaf of its run, as deep as it lies."""
         tree = self._tree
         nodes = np.arange(1, tree.n_nodes)
@@ -83,7 +83,7 @@ class Annotation:
         n_leaves = self._last_leaf[nodes] - first
         begin = np.cumsum(n_leaves) - n_leaves
         leaf = np.arange(offsets[-1]) + np.repeat(first - begin, n_leaves)
-        links = np.empty(offsets[-1], dtype=np.int64)
+        links = np.empty(offsets[-1], dtype=np.int32)  # a long array of the library, so half as long
         links[offsets[leaf] + np.repeat(depth - 1, n_leaves)] = np.repeat(nodes, n_leaves)
         return offsets, links
 
@@ -141,9 +141,9 @@ class Annotation:
         return top
 
     @cached_property
-    def rule(self) -> NDArray[np.int64]:
+    def rule(self) -> NDArray[np.int32]:
         """The rule of each entry."""
-        return np.repeat(np.arange(self.n_rules), np.diff(self.offsets))
+        return np.repeat(np.arange(self.n_rules, dtype=np.int32), np.diff(self.offsets))
 
     @cached_property
     def share(self) -> NDArray[np.float64] | None:
@@ -156,9 +156,9 @@ class Annotation:
         np.divide(counts, total, out=share, where=total > 0)
         return share
 
-    @cached_property
+    @property
     def shift(self) -> NDArray[np.float64]:
-        """Change of the leaf's class share along the link; 0 where a share is undefined."""
+        """Change of the leaf's class share along the link; 0 where a share is undefined. Made anew each time."""
         if self.share is None:
             return np.zeros(len(self.links))
         change: NDArray[np.float64] = np.nan_to_num(self.share - self.share[self.parent])  # the root's is not looked at

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Spending", "spend_budget"]
 
-MAP_BYTES = 1 << 26  # of the bit maps of rows
+MAP_BYTES = 1 << 24  # of the bit maps of rows
 BLOCK_ROWS = 1 << 11  # the rows of smaller subtrees are looked at together
 COUNTED_PAIRS = 10**9  # pairs of a kept entry and a row up to which every kept entry is counted in full
 
@@ -163,9 +163,9 @@ def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int64], n_entr
         version=np.zeros(n_entries, dtype=np.int32),
         heap=heap,
         place=place,
-        watch_entry=np.zeros(2 * n_rows, dtype=np.int64),
+        watch_entry=np.zeros(2 * n_rows, dtype=np.int32),
         watch_version=np.zeros(2 * n_rows, dtype=np.int32),
-        watch_before=np.zeros(2 * n_rows, dtype=np.int64),
+        watch_before=np.zeros(2 * n_rows, dtype=np.int32),
         kept=np.zeros(levels, dtype=np.int64),
         newly=np.zeros(n_rows, dtype=np.int64),
         is_on_path=np.zeros(tree.n_nodes, dtype=bool),
@@ -183,4 +183,7 @@ def _make_room(accounts: Accounts) -> Accounts:
     """Accounts with room for twice as many watches."""
     size = 2 * len(accounts.watch_entry)
     watches = ("watch_entry", "watch_version", "watch_before")
-    return accounts._replace(**{name: np.resize(getattr(accounts, name), size) for name in watches})
+    larger = {name: np.zeros(size, dtype=np.int32) for name in watches}
+    for name, array in larger.items():
+        array[: size // 2] = getattr(accounts, name)
+    return accounts._replace(**larger)

@@ -186,6 +186,7 @@ def diagnose(
     alone = run_witnesses(tree, notes, np.zeros(len(notes.links), dtype=bool), by_feature=False) < 0
     subtree = notes.homogeneous[notes.sibling[notes.links]] == wanted
     by_direction = _monotone(problem)
+    shift = notes.shift
     rows = []
     for entry, (rule, link) in enumerate(zip(notes.rule.tolist(), notes.links.tolist(), strict=True)):
         effect = None if effects is None or np.isnan(effects[entry]) else float(effects[entry])
@@ -197,7 +198,7 @@ def diagnose(
                 prediction=tree.classes[wanted[entry]].item(),
                 condition=read_link(tree, notes, link),
                 orientation=_orientation(problem, entry),
-                shift=float(notes.shift[entry]),
+                shift=float(shift[entry]),
                 status=_status(problem, entry),
                 inside_h=bool(notes.inside_h[entry]),
                 effect_size=effect,

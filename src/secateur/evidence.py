@@ -45,6 +45,8 @@ class Evidence:
         default=None, init=False, repr=False
     )
 
+    _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""
@@ -63,7 +65,10 @@ class Evidence:
             np.zeros_like(deleted) if opened is None else opened,
             np.ones(notes.n_rules, dtype=bool) if among is None else among,
         )
-        return tally_patterns(self.tree, notes, conditions, self.rows, self.class_ids, self.weights)
+        rows = self.rows, self.class_ids, self.weights
+        tally = tally_patterns(self.tree, notes, conditions, *rows, self._leaf_counts)
+        self._leaf_counts = tally.leaf_counts
+        return tally
 
     def count(
         self, notes: Annotation, deleted: NDArray[np.bool_], *, is_exact: bool

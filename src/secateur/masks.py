@@ -60,7 +60,7 @@ def pack_links(tree: Tree, matrix: NDArray[Any]) -> Masks:
     return masks
 
 
-def rows_in(masks: Masks, links: NDArray[np.int64]) -> Masks:
+def rows_in(masks: Masks, links: NDArray[np.int32]) -> Masks:
     """Mask of the rows that satisfy all the links; every row if there are none."""
     if not len(links):
         everyone: Masks = masks[0]

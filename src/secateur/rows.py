@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
-from secateur.row_blocks import Rows
+from secateur.row_blocks import BLOCK_ROWS, Rows
 from secateur.threads import map_in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -174,8 +174,18 @@ def holds_missing(X: Any) -> bool:
         return False
     if values.dtype.kind != "f":
         return False
-    with np.errstate(over="ignore", invalid="ignore"):  # where the sum is finite, so is every value
-        return not np.isfinite(values.sum()) and bool(np.isnan(values).any())
+    blocks = [values[first : first + BLOCK_ROWS] for first in range(0, len(values), BLOCK_ROWS)]
+    return any(not finite and np.isnan(block).any() for block, finite in _check_sums(blocks))
+
+
+def _check_sums(blocks: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[Any], bool]]:
+    """Each block and whether its sum is finite; if so, every value is."""
+
+    def is_finite(block: NDArray[Any]) -> bool:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(block.sum()))
+
+    return zip(blocks, map_in_threads(is_finite, blocks), strict=True)
 
 
 def _check_names(tree: Tree, names: list[str], what: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Tally:
         The rules that were counted; the others cover what their leaf covers.
     offsets : ndarray of int64, shape (n_tallied + 1,)
         First cell of each of them.
-    cells : ndarray of float64, shape (n_cells, n_classes)
+    cells : ndarray of float64 or uint32, shape (n_cells, n_classes)
         Cell ``offsets[i] + p`` counts the rows whose violated open conditions are pattern ``p``, a bit each from the
         root on. If paired: first the rows that violate none, then those that violate the k-th alone, then those that
         violate the j-th and the k-th alone for j < k at ``k (k - 1) / 2 + j``, and last all others.
@@ -92,7 +92,7 @@ class Tally:
     leaf_counts: NDArray[np.float64]
     rules: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    cells: NDArray[np.float64]
+    cells: NDArray[Any]
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
@@ -106,7 +106,7 @@ class Tally:
         """Rows of each class that each rule covers without any of its open conditions."""
         counts = self.leaf_counts.copy()
         if len(self.rules):
-            counts[self.rules] = np.add.reduceat(self.cells, self.offsets[:-1])
+            counts[self.rules] = np.add.reduceat(self.cells, self.offsets[:-1], dtype=np.float64)
         return counts
 
     def gain(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -119,30 +119,29 @@ class Tally:
     def _gain_by_pairs(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
         notes = self.notes
         other = np.full(notes.n_rules, -1, dtype=np.int64)
-        gone = np.flatnonzero(deleted & self.opened)
-        other[notes.rule[gone]] = self._place[gone]
+        gone = self._open_entries[deleted[self._open_entries]]
+        other[notes.rule[gone]] = self._place(gone)
         first, size = np.zeros((2, notes.n_rules), dtype=np.int64)
         first[self.rules] = self.offsets[:-1]
-        size[self.rules] = self._n_open[self.rules]
-        rule, one, two = notes.rule[entries], self._place[entries], other[notes.rule[entries]]
-        gained: NDArray[np.float64] = self.cells[first[rule] + 1 + one]
+        size[self.rules] = np.bincount(self._open_rule, minlength=notes.n_rules)[self.rules]
+        rule, one = notes.rule[entries], self._place(entries)
+        two = other[rule]
+        gained: NDArray[np.float64] = self.cells[first[rule] + 1 + one].astype(np.float64)
         low, high = np.minimum(one, two), np.maximum(one, two)
         paired = low >= 0
         gained[paired] += self.cells[(first[rule] + 1 + size[rule] + high * (high - 1) // 2 + low)[paired]]
         return gained
 
     def _gain_by_patterns(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
-        notes = self.notes
-        gone = np.flatnonzero(deleted & self.opened)
-        allowed = np.zeros(notes.n_rules, dtype=np.int64)
-        np.bitwise_or.at(allowed, notes.rule[gone], np.int64(1) << self._place[gone])
+        gone = self._open_entries[deleted[self._open_entries]]
+        allowed = np.zeros(self.notes.n_rules, dtype=np.int64)
+        np.bitwise_or.at(allowed, self.notes.rule[gone], np.int64(1) << self._place(gone))
         beyond = self._pattern & ~allowed[self._owner]
         single = np.flatnonzero(np.bitwise_count(beyond) == 1)
-        owner, place = self._owner[single], np.bitwise_count(beyond[single] - 1)
-        asked = np.full(len(self.opened), -1, dtype=np.int64)
-        asked[entries] = np.arange(len(entries))
-        first_open = np.searchsorted(self._open_rule, owner)
-        target = asked[self._open_entries[first_open + place]]
+        place = np.bitwise_count(beyond[single] - 1)
+        asked = np.full(len(self._open_entries), -1, dtype=np.int64)
+        asked[np.searchsorted(self._open_entries, entries)] = np.arange(len(entries))
+        target = asked[np.searchsorted(self._open_rule, self._owner[single]) + place]
         gained = np.zeros((len(entries), self.cells.shape[1]))
         np.add.at(gained, target[target >= 0], self.cells[single[target >= 0]])
         return gained
@@ -152,18 +151,13 @@ class Tally:
         return np.flatnonzero(self.opened)
 
     @cached_property
-    def _open_rule(self) -> NDArray[np.int64]:
+    def _open_rule(self) -> NDArray[np.int32]:
         return self.notes.rule[self._open_entries]
 
-    @cached_property
-    def _n_open(self) -> NDArray[np.int64]:
-        return np.bincount(self._open_rule, minlength=self.notes.n_rules)
-
-    @cached_property
-    def _place(self) -> NDArray[np.int64]:
-        """How many open entries of its rule come before an entry."""
-        before: NDArray[np.int64] = np.cumsum(self.opened) - self.opened
-        return before - before[self.notes.offsets[self.notes.rule]]
+    def _place(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many open entries of its rule come before each of some open entries."""
+        place = np.searchsorted(self._open_entries, entries)
+        return place - np.searchsorted(self._open_rule, self.notes.rule[entries])
 
     @cached_property
     def _owner(self) -> NDArray[np.int64]:
@@ -175,7 +169,7 @@ class Tally:
 
 
 def find_reliability(
-    notes: Annotation, counts: NDArray[np.float64], rules: NDArray[np.int64] | None = None
+    notes: Annotation, counts: NDArray[np.float64], rules: NDArray[np.int32] | None = None
 ) -> NDArray[np.float64]:
     """Share of each rule's (weighted) rows in its class, by default of all rules; NaN where it has none."""
     wanted = notes.leaf_class if rules is None else notes.leaf_class[rules]
@@ -192,8 +186,9 @@ def tally_patterns(
     rows: Rows,
     class_ids: NDArray[np.int64],
     weights: NDArray[np.float64] | None,
+    leaf_counts: NDArray[np.float64] | None = None,
 ) -> Tally:
-    """Count the rows of every rule by the open conditions that they violate."""
+    """Count the rows of every rule by the open conditions that they violate; of the leaves, if that is not known."""
     n_open = np.bincount(notes.rule[conditions.opened], minlength=notes.n_rules)
     is_widened = np.bincount(notes.rule[conditions.deleted], minlength=notes.n_rules) > 0
     rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
@@ -202,8 +197,8 @@ def tally_patterns(
     sizes = 2 + size + size * (size - 1) // 2 if is_paired else np.int64(1) << size
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     count = _count_by_numpy if rows.n_rows * notes.n_rules <= SMALL_TALLY else _count_by_tiles
-    leaf_counts, cells = count(tree, notes, conditions, rules, offsets, is_paired, rows, class_ids, weights)
-    return Tally(notes, conditions.opened, is_paired, leaf_counts, rules, offsets, cells)
+    counted, cells = count(tree, notes, conditions, rules, offsets, is_paired, rows, class_ids, weights, leaf_counts)
+    return Tally(notes, conditions.opened, is_paired, counted, rules, offsets, cells)
 
 
 def _count_by_numpy(
@@ -216,9 +211,11 @@ def _count_by_numpy(
     rows: Rows,
     class_ids: NDArray[np.int64],
     weights: NDArray[np.float64] | None,
+    leaf_counts: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A mask a link over all rows, and a bincount a rule."""
-    leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[notes.leaf_ids]
+    if leaf_counts is None:
+        leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[notes.leaf_ids]
     cells = np.zeros((offsets[-1], tree.n_classes))
     masks = pack_links(tree, rows.matrix)
     for rule, first, last in zip(rules.tolist(), offsets.tolist(), offsets[1:].tolist(), strict=False):
@@ -258,6 +255,7 @@ def _count_by_tiles(
     rows: Rows,
     class_ids: NDArray[np.int64],
     weights: NDArray[np.float64] | None,
+    leaf_counts: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Tiles of rows in compiled code, blocks of them on several threads.
 
@@ -268,24 +266,30 @@ def _count_by_tiles(
     features, tests, literal = make_tests(tree)
     literals = make_literals(notes, literal, conditions, rules, offsets, is_paired=is_paired)
     nodes = _preorder(tree, notes, literal)
+    if leaf_counts is not None:
+        nodes = nodes._replace(depth=nodes.depth[:0])
     weight = np.zeros(0) if weights is None else weights
 
-    def count(spans: list[tuple[int, int]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        leaf_counts = np.zeros((notes.n_rules, tree.n_classes))
+    def count(spans: list[tuple[int, int]]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        counted = np.zeros((notes.n_rules, tree.n_classes))
         cells = np.zeros((offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
         for span in spans:
             block = rows.block(*span, features)
             tally_rows(
                 *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
-                *(tests, nodes, literals, leaf_counts, cells),
+                *(tests, nodes, literals, counted, cells),
             )
-        return leaf_counts, cells
+        return counted, cells
 
     spans = rows.spans()
     n_parts = n_threads() if weights is None else 1
     parts = [spans[part::n_parts] for part in range(n_parts)]
-    leaf_counts, cells = (sum(counts) for counts in zip(*map_in_threads(count, parts), strict=True))
-    return leaf_counts, np.asarray(cells, dtype=np.float64)
+    results = map_in_threads(count, parts)
+    counted, cells = next(results)
+    for other_counted, other_cells in results:
+        counted += other_counted
+        cells += other_cells
+    return counted if leaf_counts is None else leaf_counts, cells
 
 
 def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]:
@@ -381,8 +385,9 @@ def _preorder(tree: Tree, notes: Annotation, literal: NDArray[np.int64]) -> Preo
     rule = np.full(tree.n_nodes, -1, dtype=np.int64)
     rule[notes.leaf_ids] = np.arange(notes.n_rules)
     return Preorder(
-        parent=place[np.maximum(notes.parent[node], 0)],
+        depth=tree.node_depth[node],
         literal=literal[node],
         beyond=np.arange(tree.n_nodes) + size[node],
         rule=rule[node],
+        deepest=tree.depth,
     )

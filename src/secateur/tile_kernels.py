@@ -1,4 +1,4 @@
-"""Counting and deciding rows by bit masks, 512 rows at a time, in plain Python that numba compiles.
+"""Counting and deciding rows by bit masks, 1024 rows at a time, in plain Python that numba compiles.
 
 A *tile* of rows is small enough that its columns and the masks of all its tests stay in the processor's cache. Every
 distinct test is made once; its mask holds the rows that go left. A condition is a *literal*: twice its test, plus one
@@ -13,8 +13,8 @@ import numpy as np
 
 __all__ = ["KERNELS", "RuleLiterals", "Tests", "find_first_rules", "tally_rows"]
 
-TILE_WORDS = 8
-TILE_ROWS = 512
+TILE_WORDS = 16
+TILE_ROWS = 1024
 # A rule's rows are split by up to this many tests as masks; by more of them, it pays to look at the rows one by one.
 SPLIT_TESTS = 6
 # A column with more tests than this is searched for the place of each row's value among their limits; with fewer, every
@@ -52,10 +52,11 @@ class RuleLiterals(NamedTuple):
 class Preorder(NamedTuple):
     """The nodes of a tree, a node before what is below it."""
 
-    parent: Any  # place of the parent
+    depth: Any
     literal: Any
     beyond: Any  # place after the last node of the subtree
     rule: Any  # the leaf's rule; -1 at an internal node
+    deepest: Any
 
 
 def count_ones(word):  # type: ignore[no-untyped-def]
@@ -76,39 +77,37 @@ def flip_of(literal):  # type: ignore[no-untyped-def]
     return np.uint64(0) - np.uint64(literal & 1)
 
 
-def rank_column(values, limits, slot, begin, end, buckets, masks):  # type: ignore[no-untyped-def]
+def rank_column(values, limits, slot, begin, end, places, buckets, masks):  # type: ignore[no-untyped-def]
     """Masks of tests with rising limits: a row goes left at the first limit that its value does not exceed, and on."""
     for test in range(end - begin):
         for k in range(TILE_WORDS):
             buckets[test, k] = np.uint64(0)
-    last = end - 1
-    for row in range(0, TILE_ROWS, 4):
-        # Four searches at once, without a branch: one would wait for itself, and where it goes cannot be predicted.
-        v0, v1, v2, v3 = values[row], values[row + 1], values[row + 2], values[row + 3]
-        t0, t1, t2, t3 = begin, begin, begin, begin
-        size = end - begin
-        while size > 1:
-            half = size >> 1
-            t0 += half * (limits[t0 + half - 1] < v0)
-            t1 += half * (limits[t1 + half - 1] < v1)
-            t2 += half * (limits[t2 + half - 1] < v2)
-            t3 += half * (limits[t3 + half - 1] < v3)
-            size -= half
-        for value, test, bit in ((v0, t0, row), (v1, t1, row + 1), (v2, t2, row + 2), (v3, t3, row + 3)):
-            if limits[test] < value:
-                test += 1
-            if test <= last and value == value:
-                buckets[test - begin, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+    for row in range(TILE_ROWS):
+        places[row] = begin
+    size = np.int32(end - begin)
+    while size > 1:  # all rows take a step together: one search would wait for itself at every step
+        half = np.int32(size >> 1)
+        for row in range(TILE_ROWS):
+            place = places[row]
+            if limits[np.uint32(place + half - 1)] < values[row]:
+                place += half
+            places[row] = place
+        size -= half
+    for row in range(TILE_ROWS):
+        test, value = places[row] - begin, values[row]
+        if limits[begin + test] < value:
+            test += 1
+        if test < end - begin and value == value:
+            buckets[test, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
     for test in range(end - begin):
-        to = slot[begin + test]
-        before = max(test - 1, 0)
+        to, before = slot[begin + test], max(test - 1, 0)
         for k in range(TILE_WORDS):
             buckets[test, k] |= buckets[before, k]
         for k in range(TILE_WORDS):
             masks[to, k] = buckets[test, k]
 
 
-def pack_tile(values, at, step, columns, n_rows, tests, buffer, buckets, masks, valid):  # type: ignore[no-untyped-def]
+def pack_tile(values, at, step, columns, n_rows, tests, buffer, places, buckets, masks, valid):  # type: ignore[no-untyped-def]
     """Put the tile's columns one after another, then pack the left side of every test to bits."""
     for k in range(TILE_WORDS):
         n_bits = min(64, max(0, n_rows - 64 * k))
@@ -126,7 +125,7 @@ def pack_tile(values, at, step, columns, n_rows, tests, buffer, buckets, masks, 
         begin, end = tests.first[column], tests.first[column + 1]
         beyond = begin + tests.n_limits[column]
         if beyond - begin > COMPARED_TESTS:
-            rank_column(cells, tests.limit, tests.slot, begin, beyond, buckets, masks)
+            rank_column(cells, tests.limit, tests.slot, begin, beyond, places, buckets, masks)
         else:
             for test in range(begin, beyond):
                 limit, to = tests.limit[test], tests.slot[test]
@@ -173,21 +172,22 @@ def meet_literals(masks, literals, begin, end, prefixes, n_known):  # type: igno
     return end - begin, True
 
 
-def add_rows(mask, members, class_ids, weights, row, counts, cell):  # type: ignore[no-untyped-def]
-    """Add the (weighted) rows of a mask to a cell, class by class."""
-    if len(weights) == 0:
-        for class_id in range(len(members)):
-            total = 0
+def add_rows(mask, first, n_masks, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
+    """Add the (weighted) rows of masks, class by class, to a cell each."""
+    for part in range(n_masks):
+        if len(weights) == 0:
+            for class_id in range(len(members)):
+                total = 0
+                for k in range(TILE_WORDS):
+                    total += count_ones(mask[first + part, k] & members[class_id, k])
+                cells[cell + part, class_id] += total
+        else:
             for k in range(TILE_WORDS):
-                total += count_ones(mask[k] & members[class_id, k])
-            counts[cell, class_id] += total
-    else:
-        for k in range(TILE_WORDS):
-            word = mask[k]
-            while word != np.uint64(0):
-                found = row + 64 * k + lowest_bit(word)
-                counts[cell, class_ids[found]] += weights[found]
-                word &= word - np.uint64(1)
+                word = mask[first + part, k]
+                while word != np.uint64(0):
+                    found = row + 64 * k + lowest_bit(word)
+                    cells[cell + part, class_ids[found]] += weights[found]
+                    word &= word - np.uint64(1)
 
 
 def tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row, leaf_counts):  # type: ignore[no-untyped-def]
@@ -198,22 +198,22 @@ def tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row,
     """
     for k in range(TILE_WORDS):
         reached[0, k] = valid[k]
-    if len(nodes.parent) == 1:
-        add_rows(reached[0], members, class_ids, weights, row, leaf_counts, 0)
+    if len(nodes.depth) == 1:
+        add_rows(reached, 0, 1, members, class_ids, weights, row, leaf_counts, 0)
     node = 1
-    while node < len(nodes.parent):
-        literal, above = nodes.literal[node], nodes.parent[node]
+    while node < len(nodes.depth):
+        literal, depth = nodes.literal[node], nodes.depth[node]
         test, flip = literal >> 1, flip_of(literal)
         some = np.uint64(0)
         for k in range(TILE_WORDS):
-            word = reached[above, k] & (masks[test, k] ^ flip)
-            reached[node, k] = word
+            word = reached[depth - 1, k] & (masks[test, k] ^ flip)
+            reached[depth, k] = word
             some |= word
         if some == np.uint64(0):
             node = nodes.beyond[node]
             continue
         if nodes.rule[node] >= 0:
-            add_rows(reached[node], members, class_ids, weights, row, leaf_counts, nodes.rule[node])
+            add_rows(reached, depth, 1, members, class_ids, weights, row, leaf_counts, nodes.rule[node])
         node += 1
 
 
@@ -224,19 +224,23 @@ def tally_rows(values, origin, step, columns, first, last, class_ids, weights, t
     """
     buffer = np.zeros((len(columns), TILE_ROWS), dtype=values.dtype)
     masks = np.zeros((len(tests.limit), TILE_WORDS), dtype=np.uint64)
+    places = np.zeros(TILE_ROWS, dtype=np.int32)
     buckets = np.zeros((tests.most_limits, TILE_WORDS), dtype=np.uint64)
-    reached = np.zeros((len(nodes.parent), TILE_WORDS), dtype=np.uint64)
-    members = np.zeros((leaf_counts.shape[1], TILE_WORDS), dtype=np.uint64)
+    reached = np.zeros((nodes.deepest + 1, TILE_WORDS), dtype=np.uint64)
+    members = np.zeros((cells.shape[1], TILE_WORDS), dtype=np.uint64)
     parts = np.zeros((1 << SPLIT_TESTS, TILE_WORDS), dtype=np.uint64)
     prefixes = np.zeros((rules.longest + 1, TILE_WORDS), dtype=np.uint64)
     valid = prefixes[0]
     for row in range(first, last, TILE_ROWS):
         n_rows = min(TILE_ROWS, last - row)
-        pack_tile(values, origin + (row - first) * step, step, columns, n_rows, tests, buffer, buckets, masks, valid)
+        pack_tile(
+            values, origin + (row - first) * step, step, columns, n_rows, tests, buffer, places, buckets, masks, valid
+        )
         members[:] = np.uint64(0)
         for bit in range(n_rows):
             members[class_ids[row + bit], bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-        tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row, leaf_counts)
+        if len(nodes.depth) > 0:
+            tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row, leaf_counts)
         n_known, is_met = 0, True
         for rule in range(len(rules.shared)):
             # Neighbours share the beginning of their paths: where that holds no row, the rule is not looked at.
@@ -248,79 +252,75 @@ def tally_rows(values, origin, step, columns, first, last, class_ids, weights, t
             if not is_met:
                 continue
             begin, end, cell = rules.open_offsets[rule], rules.open_offsets[rule + 1], rules.cell[rule]
-            mask = prefixes[n_known]
             if end == begin:
-                add_rows(mask, members, class_ids, weights, row, cells, cell)
+                add_rows(prefixes, n_known, 1, members, class_ids, weights, row, cells, cell)
             elif rules.is_paired:
-                tally_pairs(mask, masks, rules.open, begin, end, parts, members, class_ids, weights, row, cells, cell)
-            elif is_many(mask, end - begin):
-                n_parts = split_rows(mask, masks, rules.open, begin, end, parts)
-                for part in range(n_parts):
-                    add_rows(parts[part], members, class_ids, weights, row, cells, cell + part)
+                tally_pairs(
+                    prefixes,
+                    n_known,
+                    masks,
+                    rules.open,
+                    begin,
+                    end,
+                    parts,
+                    members,
+                    class_ids,
+                    weights,
+                    row,
+                    cells,
+                    cell,
+                )
+            elif is_many(prefixes, n_known, end - begin):
+                n_parts = split_rows(prefixes, n_known, masks, rules.open, begin, end, parts)
+                add_rows(parts, 0, n_parts, members, class_ids, weights, row, cells, cell)
             else:
-                for k in range(TILE_WORDS):
-                    word = mask[k]
-                    while word != np.uint64(0):
-                        bit = lowest_bit(word)
-                        pattern = find_pattern(masks, rules.open, begin, end, k, np.uint64(bit))
-                        found = row + 64 * k + bit
-                        cells[cell + pattern, class_ids[found]] += 1.0 if len(weights) == 0 else weights[found]
-                        word &= word - np.uint64(1)
+                add_patterns(prefixes, n_known, masks, rules.open, begin, end, class_ids, weights, row, cells, cell)
 
 
-def is_many(mask, n_open):  # type: ignore[no-untyped-def]
+def is_many(mask, at, n_open):  # type: ignore[no-untyped-def]
     """Whether splitting the mask costs less than looking at its rows one by one."""
     if n_open > SPLIT_TESTS:
         return False
     n_rows = 0
     for k in range(TILE_WORDS):
-        n_rows += count_ones(mask[k])
+        n_rows += count_ones(mask[at, k])
     return n_rows * n_open > 16 << n_open
 
 
-def tally_pairs(mask, masks, literals, begin, end, parts, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
+def tally_pairs(mask, at, masks, literals, begin, end, parts, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
     """Count rows by the one or two literals that they violate; those that violate none or more are not looked at."""
-    some, several, many = parts[0], parts[1], parts[2]  # rows that violate at least one, two and three literals
-    for k in range(TILE_WORDS):
-        some[k], several[k], many[k] = np.uint64(0), np.uint64(0), np.uint64(0)
-    for place in range(begin, end):
-        test, flip = literals[place] >> 1, flip_of(literals[place])
-        for k in range(TILE_WORDS):
-            violated = mask[k] & ~(masks[test, k] ^ flip)
-            many[k] |= several[k] & violated
-            several[k] |= some[k] & violated
-            some[k] |= violated
     n_open = end - begin
     for k in range(TILE_WORDS):
-        word = some[k] & ~many[k]
-        some[k] = mask[k] & ~some[k]
+        inside = mask[at, k]
+        some, several, many = np.uint64(0), np.uint64(0), np.uint64(0)  # violate at least one, two, three literals
+        if inside != np.uint64(0):
+            for place in range(begin, end):
+                violated = inside & ~(masks[literals[place] >> 1, k] ^ flip_of(literals[place]))
+                many |= several & violated
+                several |= some & violated
+                some |= violated
+        parts[0, k] = inside & ~some
+        parts[1, k] = many
+        word = some & ~many
         while word != np.uint64(0):
             bit = lowest_bit(word)
-            low, high = find_violated(masks, literals, begin, end, k, np.uint64(bit))
-            to = cell + 1 + low if high < 0 else cell + 1 + n_open + high * (high - 1) // 2 + low
+            low, high = -1, -1
+            for place in range(begin, end):
+                violated = ~(masks[literals[place] >> 1, k] ^ flip_of(literals[place]))
+                if (violated >> np.uint64(bit)) & np.uint64(1):
+                    low, high = high, place - begin
+            to = cell + 1 + high if low < 0 else cell + 1 + n_open + high * (high - 1) // 2 + low
             found = row + 64 * k + bit
             cells[to, class_ids[found]] += 1.0 if len(weights) == 0 else weights[found]
             word &= word - np.uint64(1)
-    add_rows(some, members, class_ids, weights, row, cells, cell)
-    add_rows(many, members, class_ids, weights, row, cells, cell + 1 + n_open + n_open * (n_open - 1) // 2)
+    add_rows(parts, 0, 1, members, class_ids, weights, row, cells, cell)
+    add_rows(parts, 1, 1, members, class_ids, weights, row, cells, cell + 1 + n_open + n_open * (n_open - 1) // 2)
 
 
-def find_violated(masks, literals, begin, end, k, bit):  # type: ignore[no-untyped-def]
-    """The first and the second literal that a row of the tile violates; -1 if there is no second."""
-    low = -1
-    for place in range(begin, end):
-        word = masks[literals[place] >> 1, k] ^ flip_of(literals[place])
-        if ((word >> bit) & np.uint64(1)) == np.uint64(0):
-            if low >= 0:
-                return low, place - begin
-            low = place - begin
-    return low, -1
-
-
-def split_rows(mask, masks, literals, begin, end, parts):  # type: ignore[no-untyped-def]
+def split_rows(mask, at, masks, literals, begin, end, parts):  # type: ignore[no-untyped-def]
     """Split the rows of a mask by which literals they violate; return the number of parts, one for each pattern."""
     for k in range(TILE_WORDS):
-        parts[0, k] = mask[k]
+        parts[0, k] = mask[at, k]
     n_parts = 1
     for place in range(begin, end):
         test, flip = literals[place] >> 1, flip_of(literals[place])
@@ -334,24 +334,31 @@ def split_rows(mask, masks, literals, begin, end, parts):  # type: ignore[no-unt
     return n_parts
 
 
-def find_pattern(masks, literals, begin, end, k, bit):  # type: ignore[no-untyped-def]
-    """Which literals a row of the tile violates, a bit each."""
-    pattern = 0
-    for place in range(begin, end):
-        word = masks[literals[place] >> 1, k] ^ flip_of(literals[place])
-        pattern |= np.int64((~word >> bit) & np.uint64(1)) << (place - begin)
-    return pattern
+def add_patterns(mask, at, masks, literals, begin, end, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
+    """Add the rows of a mask, one by one, to the cells of the patterns of literals that they violate."""
+    for k in range(TILE_WORDS):
+        word = mask[at, k]
+        while word != np.uint64(0):
+            bit = lowest_bit(word)
+            pattern = 0
+            for place in range(begin, end):
+                violated = ~(masks[literals[place] >> 1, k] ^ flip_of(literals[place]))
+                pattern |= np.int64((violated >> np.uint64(bit)) & np.uint64(1)) << (place - begin)
+            found = row + 64 * k + bit
+            cells[cell + pattern, class_ids[found]] += 1.0 if len(weights) == 0 else weights[found]
+            word &= word - np.uint64(1)
 
 
 def find_first_rules(values, origin, step, columns, n_rows, tests, rules, order, winners):  # type: ignore[no-untyped-def]
     """The first rule, in the order given, that covers each row of a block; every row is covered."""
     buffer = np.zeros((len(columns), TILE_ROWS), dtype=values.dtype)
     masks = np.zeros((len(tests.limit), TILE_WORDS), dtype=np.uint64)
+    places = np.zeros(TILE_ROWS, dtype=np.int32)
     buckets = np.zeros((tests.most_limits, TILE_WORDS), dtype=np.uint64)
     undecided, found = np.zeros(TILE_WORDS, dtype=np.uint64), np.zeros(TILE_WORDS, dtype=np.uint64)
     for row in range(0, n_rows, TILE_ROWS):
         n_left = min(TILE_ROWS, n_rows - row)
-        pack_tile(values, origin + row * step, step, columns, n_left, tests, buffer, buckets, masks, undecided)
+        pack_tile(values, origin + row * step, step, columns, n_left, tests, buffer, places, buckets, masks, undecided)
         for rule in order:
             for k in range(TILE_WORDS):
                 found[k] = undecided[k]
@@ -386,8 +393,7 @@ KERNELS = (
     tally_leaves,
     is_many,
     split_rows,
-    find_pattern,
-    find_violated,
+    add_patterns,
     tally_pairs,
     tally_rows,
     find_first_rules,

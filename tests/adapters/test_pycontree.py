@@ -72,15 +72,15 @@ def test_a_value_is_not_rounded_to_the_float32_of_the_threshold() -> None:
     rows = np.array([[cut], [above]])
     predicted = model.predict(rows).tolist()
     assert predicted[0] != predicted[1]
-    assert tree.classes[tree.leaf_class[apply_tree(tree, rows)]].tolist() == predicted
+    assert tree.classes[tree.leaf_class[apply_tree(tree, check_rows(tree, rows))]].tolist() == predicted
 
 
 def test_counts_are_those_of_the_training_rows() -> None:
     X, y = load_iris(return_X_y=True)
     tree = from_model(pycontree.ConTree(max_depth=3).fit(X, y))
-    matrix = check_rows(tree, X).matrix
+    reached = apply_tree(tree, check_rows(tree, X))
     assert tree.counts is not None
-    assert tree.counts.tolist() == count_classes(tree, matrix, check_labels(tree, y, len(y)), None).tolist()
+    assert tree.counts.tolist() == count_classes(tree, reached, check_labels(tree, y, len(y)), None).tolist()
 
 
 def test_labels_that_do_not_start_at_zero_are_kept() -> None:

@@ -116,7 +116,7 @@ class Deletions:
     before: NDArray[np.float64]
     after: NDArray[np.float64]
     number: NDArray[np.float64]
-    node: NDArray[np.int64]
+    node: NDArray[np.int32]
 
     @classmethod
     def keep_all(cls, notes: Annotation, why: Why) -> Deletions:
@@ -128,7 +128,7 @@ class Deletions:
             before=np.full(size, np.nan),
             after=np.full(size, np.nan),
             number=np.full(size, np.nan),
-            node=np.full(size, -1, dtype=np.int64),
+            node=np.full(size, -1, dtype=np.int32),
         )
 
     def delete(self, entries: Any, why: Why) -> None:

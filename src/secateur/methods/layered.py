@@ -18,9 +18,8 @@ def delete(problem: Problem) -> Deletions:
     """Run the exact layer, then the reliability layer."""
     notes = problem.notes
     result = exact.delete(problem)
-    kept = ~result.deleted
-    keep_by_orientation(result, notes, among=kept)
-    candidates = kept & notes.mismatched & ~notes.inside_h
+    keep_by_orientation(result, notes, among=~result.deleted)
+    candidates = ~result.deleted & notes.mismatched & ~notes.inside_h
     select_by_reliability(result, notes, problem.rows, candidates, problem.parameters["tolerance"])
     return result
 

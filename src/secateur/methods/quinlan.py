@@ -62,7 +62,7 @@ def delete(problem: Problem) -> Deletions:
 
 
 def _choose(
-    rule: NDArray[np.int64], deletable: NDArray[np.bool_], certainty: NDArray[np.float64], p: NDArray[np.float64]
+    rule: NDArray[np.int32], deletable: NDArray[np.bool_], certainty: NDArray[np.float64], p: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """Of each rule the deletable condition that leaves the highest certainty, then highest p, then nearest the root."""
     best = np.flatnonzero(deletable)

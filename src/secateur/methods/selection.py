@@ -54,13 +54,11 @@ def select_by_reliability(
     result.after[together] = joint[notes.rule[together]]
     counts[holds] = tally.counts_without_open[holds]
 
-    step = _count_from_leaf(notes, candidates)
-    left = np.flatnonzero(tried & ~together)
-    left = left[np.argsort(step[left], kind="stable")]
+    left, step = _sort_from_leaf(notes, np.flatnonzero(tried & ~together))
     while len(left):
         n_taken = np.zeros(notes.n_rules, dtype=np.int64)  # by this tally
         waiting = []
-        for entries in np.split(left, np.flatnonzero(np.diff(step[left])) + 1):
+        for entries in np.split(left, np.flatnonzero(np.diff(step)) + 1):
             if tally.is_paired:
                 waiting.append(entries[n_taken[notes.rule[entries]] > 1])
                 entries = entries[n_taken[notes.rule[entries]] <= 1]
@@ -73,7 +71,7 @@ def select_by_reliability(
             result.keep(entries[~taken], Why.RELIABILITY_MOVES)
             counts[rules[taken]] = widened[taken]
             n_taken[rules[taken]] += 1
-        left = np.concatenate([np.zeros(0, dtype=np.int64), *waiting])
+        left, step = _sort_from_leaf(notes, np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *waiting])))
         if len(left):
             opened, among = np.zeros_like(candidates), np.zeros(notes.n_rules, dtype=bool)
             opened[left], among[notes.rule[left]] = True, True
@@ -81,7 +79,9 @@ def select_by_reliability(
     evidence.remember(result.deleted, counts, leaf_counts)
 
 
-def _count_from_leaf(notes: Annotation, candidates: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many candidates each entry has between itself and its leaf."""
-    upto: NDArray[np.int64] = np.concatenate([[0], np.cumsum(candidates)])
-    return upto[notes.offsets[notes.rule + 1]] - upto[1:]
+def _sort_from_leaf(notes: Annotation, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Entries in the order of their steps: those nearest the leaf of every rule, then the next; and each one's step."""
+    rule = notes.rule[entries]
+    step = np.searchsorted(rule, rule, side="right") - 1 - np.arange(len(entries))
+    order = np.argsort(step, kind="stable")
+    return entries[order], step[order]
