@@ -120,8 +120,6 @@ def test_weights_do_not_change_how_a_tree_is_read() -> None:
     rows = every_row(X.shape[1])
     reached = apply_tree(tree, check_rows(tree, rows))
     assert tree.classes[tree.leaf_class[reached]].tolist() == model.predict(rows).tolist()
-        tree.classes[tree.leaf_class[apply_tree(tree, check_rows(tree, rows))]].tolist() == model.predict(rows).tolist()
-    )
 
 
 @pytest.mark.parametrize("frame", [False, True])
