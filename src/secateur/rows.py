@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
-from secateur.row_blocks import BLOCK_ROWS, Rows
+from secateur.row_blocks import Rows
 from secateur.threads import map_in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -30,10 +30,12 @@ __all__ = [
     "frame_columns",
     "frame_numbers",
     "holds_missing",
+    "mark_finite",
 ]
 
 SHOWN_NAMES = 5
 FEW_CLASSES = 16
+SUMMED_ROWS = 1 << 16
 
 
 def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
@@ -61,7 +63,8 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
         rows = _from_array(tree, X, name)
     if rows.n_rows == 0:
         raise InputError(f"{name} has no rows; at least one is needed.")
-    _check_finite(tree, rows, name)
+    if rows.source is None or not isinstance(X, FiniteMatrix):
+        _check_finite(tree, rows, name)
     return rows
 
 
@@ -172,20 +175,30 @@ def holds_missing(X: Any) -> bool:
         values = np.asarray(X)
     except ValueError:
         return False
-    if values.dtype.kind != "f":
+    if values.dtype.kind != "f" or isinstance(X, FiniteMatrix):
         return False
-    blocks = [values[first : first + BLOCK_ROWS] for first in range(0, len(values), BLOCK_ROWS)]
-    return any(not finite and np.isnan(block).any() for block, finite in _check_sums(blocks))
+    return not _is_finite(values) and bool(np.isnan(values).any())
 
 
-def _check_sums(blocks: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[Any], bool]]:
-    """Each block and whether its sum is finite; if so, every value is."""
+class FiniteMatrix(np.ndarray[Any, np.dtype[np.floating[Any]]]):
+    """A matrix that is known to hold finite numbers only, so that nobody needs to look again."""
 
-    def is_finite(block: NDArray[Any]) -> bool:
+
+def mark_finite(X: Any) -> Any:
+    """The same rows, marked if they are a matrix of finite floats."""
+    is_matrix = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind == "f"
+    return X.view(FiniteMatrix) if is_matrix and _is_finite(X) else X
+
+
+def _is_finite(values: NDArray[Any]) -> bool:
+    """Whether all values are finite; the sum of a block tells, but for rare sums that are too large."""
+
+    def check(first: int) -> bool:
+        block = values[first : first + SUMMED_ROWS]
         with np.errstate(over="ignore", invalid="ignore"):
-            return bool(np.isfinite(block.sum()))
+            return bool(np.isfinite(block.sum()) or np.isfinite(block).all())
 
-    return zip(blocks, map_in_threads(is_finite, blocks), strict=True)
+    return all(map_in_threads(check, range(0, len(values), SUMMED_ROWS)))
 
 
 def _check_names(tree: Tree, names: list[str], what: str) -> None:

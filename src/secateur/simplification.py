@@ -14,7 +14,7 @@ from secateur.errors import InputError, ParameterError
 from secateur.evidence import Evidence
 from secateur.methods import METHODS, Problem, find_method
 from secateur.routing import apply_tree, count_classes
-from secateur.rows import check_labels, check_rows, check_weights, frame_columns
+from secateur.rows import check_labels, check_rows, check_weights, frame_columns, mark_finite
 from secateur.rules import RuleSet, TrainingRows
 from secateur.tree import check_tree
 
@@ -170,6 +170,7 @@ def open_problem(
         raise InputError(f"{given} was passed without {absent}: pass both, or neither for a method that needs no rows.")
     if X is None and sample_weight is not None:
         raise InputError("sample_weight was passed without X and y.")
+    X = mark_finite(X)
     tree = from_model(
         model,
         X,
