@@ -20,7 +20,7 @@ from secateur.paper.store import write_whole
 if TYPE_CHECKING:
     from benchmarks.result import Quartiles, Result
 
-__all__ = ["to_table", "write_json"]
+__all__ = ["read_quartiles", "read_verdict", "to_table", "write_json"]
 
 
 def to_table(results: list[Result]) -> Table:
@@ -33,8 +33,8 @@ def to_table(results: list[Result]) -> Table:
             [result.case, f"[dim]{result.about}[/dim]"],
             ["—" if result.skipped else "right" if result.right else "WRONG"],
             ["" if result.seconds is None else f"{result.seconds.median:.3g}"],
-            [f"{_text(values)} {name}" for name, values in result.measures.items()] or [result.skipped],
-            [_verdict(result.bars.get(name), values) for name, values in result.measures.items()],
+            [f"{read_quartiles(values)} {name}" for name, values in result.measures.items()] or [result.skipped],
+            [read_verdict(result.bars.get(name), values) for name, values in result.measures.items()],
         ]
         for cells in zip_longest(*columns, fillvalue=""):
             table.add_row(*cells)
@@ -42,12 +42,14 @@ def to_table(results: list[Result]) -> Table:
     return table
 
 
-def _text(values: Quartiles) -> str:
+def read_quartiles(values: Quartiles) -> str:
+    """Median and quartiles in a few digits."""
     lower, median, upper = (f"{value:,.0f}" if value >= 1000 else f"{value:.3g}" for value in values)
     return median if lower == upper else f"{median} ({lower}–{upper})"
 
 
-def _verdict(bar: str | None, values: Quartiles) -> str:
+def read_verdict(bar: str | None, values: Quartiles) -> str:
+    """The bar, and whether the median meets it."""
     return "" if bar is None else f"{bar} {'met' if is_met(bar, values) else 'MISSED'}"
 
 

@@ -28,6 +28,14 @@ def test_python_blocks_run(document: Path) -> None:
             exec(compile(block, document.name, "exec"), names)
 
 
+def test_the_performance_page_shows_the_last_stored_run() -> None:
+    from benchmarks.page import PAGE, fill_page
+
+    stored = sorted((ROOT / "benchmarks" / "history").glob("*.json"))[-1]
+    text = PAGE.read_text(encoding="utf-8")
+    assert fill_page(text, json.loads(stored.read_text(encoding="utf-8"))) == text
+
+
 def test_the_readme_has_an_example() -> None:
     assert len(blocks(ROOT / "README.md", "python")) >= 2
 

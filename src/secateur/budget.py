@@ -183,7 +183,8 @@ def _make_room(accounts: Accounts) -> Accounts:
     """Accounts with room for twice as many watches."""
     size = 2 * len(accounts.watch_entry)
     watches = ("watch_entry", "watch_version", "watch_before")
-    larger = {name: np.zeros(size, dtype=np.int32) for name in watches}
-    for name, array in larger.items():
-        array[: size // 2] = getattr(accounts, name)
-    return accounts._replace(**larger)
+    for name in watches:  # one after another, so that only one of them is there twice
+        larger = np.zeros(size, dtype=np.int32)
+        larger[: size // 2] = getattr(accounts, name)
+        accounts = accounts._replace(**{name: larger})
+    return accounts

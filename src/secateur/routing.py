@@ -24,7 +24,7 @@ SMALL_ROUTE = 1 << 16
 def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
     """Leaf id of each row, shape (n_rows,)."""
     if rows.n_rows <= SMALL_ROUTE:
-        return _descend(tree, rows.matrix)
+        return _descend(tree, rows.matrix, rows.column_of)
     route_rows = compiled_kernels().route_rows
     start, table = tree.category_table
     features = np.unique(tree.feature[~tree.is_leaf])
@@ -42,14 +42,14 @@ def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
     return reached
 
 
-def _descend(tree: Tree, matrix: NDArray[Any]) -> NDArray[np.int64]:
+def _descend(tree: Tree, matrix: NDArray[Any], column_of: NDArray[np.int64]) -> NDArray[np.int64]:
     """All rows descend together, one level a step; rows that have arrived drop out."""
     nodes = np.zeros(len(matrix), dtype=np.int64)
     start, table = tree.category_table
     moving = np.arange(len(matrix)) if not tree.is_leaf[0] else np.zeros(0, dtype=np.int64)
     while len(moving):
         at = nodes[moving]
-        values = matrix[moving, tree.feature[at]]
+        values = matrix[moving, column_of[tree.feature[at]]]
         left = values <= tree.upper[at]
         missing = np.isnan(values)
         sets = (start[at] >= 0) & ~missing

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -37,8 +37,10 @@ class Rows:
     Attributes
     ----------
     n_rows, n_features : int
-    source : ndarray of float, shape (n_rows, n_features), or None
+    source : ndarray of float, shape (n_rows, n_columns), or None
         The rows as they are, where they need no conversion and lie in one piece.
+    column_of : ndarray of int64, shape (n_features,)
+        The column of each feature in ``source``; one that is not there is -1, and nobody may ask for it.
     read : callable
         ``read(first, last, features)`` converts some rows and columns to a matrix.
     """
@@ -46,6 +48,7 @@ class Rows:
     n_rows: int
     n_features: int
     source: NDArray[Any] | None
+    column_of: NDArray[np.int64]
     read: Callable[[int, int, NDArray[np.int64]], NDArray[Any]] = field(repr=False)
 
     @classmethod
@@ -56,26 +59,23 @@ class Rows:
         def read(first: int, last: int, some: NDArray[np.int64]) -> NDArray[Any]:
             return matrix[first:last, some]
 
-        return cls(len(matrix), matrix.shape[1], matrix if whole else None, read)
+        return cls(len(matrix), matrix.shape[1], matrix if whole else None, np.arange(matrix.shape[1]), read)
 
     @classmethod
     def of_columns(cls, table: NDArray[Any], features: NDArray[np.int64], n_features: int) -> Rows:
-        """Rows of which a table holds some features only; nobody may ask for the others."""
-        place = np.full(n_features, -1, dtype=np.int64)
-        place[features] = np.arange(len(features))
-
-        def read(first: int, last: int, some: NDArray[np.int64]) -> NDArray[Any]:
-            whole = len(some) == len(features)
-            return table[first:last] if whole else table[first:last, place[some]]
-
-        return cls(len(table), n_features, None, read)
+        """Rows of which a table, in one piece, holds some features only."""
+        column_of = np.full(n_features, -1, dtype=np.int64)
+        column_of[features] = np.arange(len(features))
+        return cls(
+            len(table), n_features, table, column_of, lambda first, last, some: table[first:last, column_of[some]]
+        )
 
     def __len__(self) -> int:
         return self.n_rows
 
     @cached_property
     def matrix(self) -> NDArray[Any]:
-        """All rows and columns; converted ones are a copy."""
+        """All rows, each feature in its column of ``column_of``; converted ones are a copy."""
         return self.source if self.source is not None else self.read(0, self.n_rows, np.arange(self.n_features))
 
     def spans(self) -> list[tuple[int, int]]:
@@ -87,25 +87,20 @@ class Rows:
         if self.source is not None:
             row_step, column_step = (step // self.source.itemsize for step in self.source.strides)
             values = self.source.ravel(order="K")
-            return Block(values, last - first, first * row_step, row_step, features * column_step)
+            columns = self.column_of[features] * column_step
+            return Block(values, last - first, first * row_step, row_step, columns)
         values = self.read(first, last, features)
         ordered = values if values.flags.c_contiguous else np.asfortranarray(values)
         row_step, column_step = (step // values.itemsize for step in ordered.strides)
         return Block(ordered.ravel(order="K"), last - first, 0, row_step, np.arange(len(features)) * column_step)
 
-    def matrices(self, features: NDArray[np.int64], n_rows: int) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Some columns as matrices of at most ``n_rows`` rows, and which rows they are."""
-        for first in range(0, self.n_rows, n_rows):
-            last = min(first + n_rows, self.n_rows)
-            yield slice(first, last), self.select(first, last, features)
-
     def select(self, first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         """Some rows and columns as a matrix."""
-        return self.read(first, last, features) if self.source is None else self.source[first:last, features]
+        return self.read(first, last, features)
 
     def take(self, order: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
         """Some rows, in the order given, and some columns as a matrix of rows after rows."""
         if self.source is not None:
-            return self.source[order[:, None], features]
+            return self.source[order[:, None], self.column_of[features]]
         taken = [self.read(0, self.n_rows, features[k : k + 1])[order, 0] for k in range(len(features))]
         return np.column_stack(taken) if taken else np.empty((len(order), 0))

@@ -246,7 +246,7 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
             matrix[:, place] = _read_column(tree, part[:, feature], feature, what)
         return matrix
 
-    return Rows(len(frame), tree.n_features, None, read)
+    return Rows(len(frame), tree.n_features, None, np.arange(tree.n_features), read)
 
 
 def _read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
@@ -297,7 +297,7 @@ def _from_array(tree: Tree, X: Any, what: str) -> Rows:
             matrix[:, place] = _recode(matrix[:, place], tree.categories[feature])
         return matrix
 
-    return Rows(len(values), tree.n_features, None, read)
+    return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
 
 
 def _check_width(tree: Tree, width: int, what: str) -> None:

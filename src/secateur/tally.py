@@ -41,8 +41,10 @@ __all__ = [
     "tally_patterns",
 ]
 
-# Up to this many rows times rules, numpy is done before numba would be imported.
+# Up to this many rows times rules, numpy is done before numba would be imported. It looks at all rows at once, so there
+# must not be too many of them.
 SMALL_TALLY = 1 << 22
+SMALL_TALLY_ROWS = 1 << 17
 # Patterns of all rules together that are counted in one pass; each needs a number for each class on each thread.
 MOST_CELLS = 1 << 20
 
@@ -196,7 +198,8 @@ def tally_patterns(
     is_paired = bool(np.exp2(size.astype(np.float64)).sum() > MOST_CELLS)
     sizes = 2 + size + size * (size - 1) // 2 if is_paired else np.int64(1) << size
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    count = _count_by_numpy if rows.n_rows * notes.n_rules <= SMALL_TALLY else _count_by_tiles
+    is_small = rows.n_rows <= SMALL_TALLY_ROWS and rows.n_rows * notes.n_rules <= SMALL_TALLY
+    count = _count_by_numpy if is_small else _count_by_tiles
     counted, cells = count(tree, notes, conditions, rules, offsets, is_paired, rows, class_ids, weights, leaf_counts)
     return Tally(notes, conditions.opened, is_paired, counted, rules, offsets, cells)
 

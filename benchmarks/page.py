@@ -1,0 +1,48 @@
+"""Put what a run measured into the documentation: ``python -m benchmarks.page benchmarks/history/FILE.json``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import read_quartiles, read_verdict
+from benchmarks.result import Quartiles
+from secateur.paper.store import write_whole
+
+__all__ = ["PAGE", "fill_page", "to_markdown"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
+
+
+def to_markdown(record: dict[str, Any]) -> str:
+    """The cases of a run as a table."""
+    machine = record["machine"]
+    lines = [
+        f"Run of {record['date'][:10]}: {machine['cores']} cores ({machine['processor']}), Python {machine['python']}, "
+        f"numpy {machine['numpy']}, scikit-learn {machine['scikit-learn']}, numba {machine['numba']}.",
+        "",
+        "| case | measured: median (quartiles) | bar |",
+        "|---|---|---|",
+    ]
+    for result in record["results"]:
+        if result["skipped"]:
+            lines.append(f"| {result['case']} | not run: {result['skipped']} | |")
+        for name, values in result["measures"].items():
+            measured = Quartiles(*values)
+            verdict = read_verdict(result["bars"].get(name), measured)
+            lines.append(f"| {result['case']} | {read_quartiles(measured)} {name} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+def fill_page(text: str, record: dict[str, Any]) -> str:
+    """The page with the table of a run between its marks."""
+    before, _, rest = text.partition(BEGIN)
+    return before + BEGIN + to_markdown(record) + END + rest.partition(END)[2]
+
+
+if __name__ == "__main__":
+    stored = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    write_whole(PAGE, fill_page(PAGE.read_text(encoding="utf-8"), stored))
