@@ -10,6 +10,7 @@ from secateur.compiled import compile_module
 from secateur.masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
 from secateur.tally import Conditions, make_literals, make_tests
 from secateur.threads import map_in_threads
+from secateur.tile_kernels import make_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +97,8 @@ def _find_by_tiles(
     def find(span: tuple[int, int]) -> None:
         block = rows.block(*span, features)
         place = block.values, block.origin, block.step, block.columns, block.n_rows
-        find_first_rules(*place, tests, literals, ranking, winners[slice(*span)])
+        room = make_room(tests, 0, 0, 0)
+        find_first_rules(*place, tests, literals, ranking, room, winners[slice(*span)])
 
     for _ in map_in_threads(find, rows.spans()):
         pass

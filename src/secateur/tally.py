@@ -22,7 +22,7 @@ from secateur.compiled import compile_module
 from secateur.masks import pack_links, rows_in, unpack_bits
 from secateur.routing import apply_tree, count_classes
 from secateur.threads import map_in_threads, n_threads
-from secateur.tile_kernels import Preorder, RuleLiterals, Tests
+from secateur.tile_kernels import Preorder, RuleLiterals, Tests, make_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -276,11 +276,12 @@ def _count_by_tiles(
     def count(spans: list[tuple[int, int]]) -> tuple[NDArray[np.float64], NDArray[Any]]:
         counted = np.zeros((notes.n_rules, tree.n_classes))
         cells = np.zeros((offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
+        room = make_room(tests, literals.longest, tree.depth, tree.n_classes)
         for span in spans:
             block = rows.block(*span, features)
             tally_rows(
                 *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
-                *(tests, nodes, literals, counted, cells),
+                *(tests, nodes, literals, room, counted, cells),
             )
         return counted, cells
 
@@ -392,5 +393,4 @@ def _preorder(tree: Tree, notes: Annotation, literal: NDArray[np.int64]) -> Preo
         literal=literal[node],
         beyond=np.arange(tree.n_nodes) + size[node],
         rule=rule[node],
-        deepest=tree.depth,
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["KERNELS", "RuleLiterals", "Tests", "find_first_rules", "tally_rows"]
+__all__ = ["KERNELS", "Preorder", "Room", "RuleLiterals", "Tests", "find_first_rules", "make_room", "tally_rows"]
 
 TILE_WORDS = 16
 TILE_ROWS = 1024
@@ -49,6 +49,19 @@ class RuleLiterals(NamedTuple):
     is_paired: Any  # whether only rows that violate up to two open literals are told apart
 
 
+class Room(NamedTuple):
+    """Room for a thread to work in; masks have a row of ``TILE_WORDS`` words."""
+
+    buffer: Any  # the tile's columns, shape (n_columns, TILE_ROWS)
+    places: Any  # shape (TILE_ROWS,)
+    buckets: Any  # shape (most limits of a column, TILE_WORDS)
+    masks: Any  # of the tests
+    reached: Any  # by depth
+    members: Any  # of the classes
+    parts: Any  # of a rule, shape (2 ** SPLIT_TESTS, TILE_WORDS)
+    prefixes: Any  # of a rule's firm literals; the first one is empty, so its mask holds all rows
+
+
 class Preorder(NamedTuple):
     """The nodes of a tree, a node before what is below it."""
 
@@ -56,7 +69,14 @@ class Preorder(NamedTuple):
     literal: Any
     beyond: Any  # place after the last node of the subtree
     rule: Any  # the leaf's rule; -1 at an internal node
-    deepest: Any
+
+
+def make_room(tests: Tests, longest: int, depth: int, n_classes: int) -> Room:
+    """Room for tests, and for rules of up to so many firm literals."""
+    sizes = tests.most_limits, len(tests.limit), depth + 1, n_classes, 1 << SPLIT_TESTS, longest + 1
+    masks = (np.zeros((size, TILE_WORDS), dtype=np.uint64) for size in sizes)
+    n_columns = len(tests.n_limits)
+    return Room(np.zeros((n_columns, TILE_ROWS), dtype=tests.limit.dtype), np.zeros(TILE_ROWS, dtype=np.int32), *masks)
 
 
 def count_ones(word):  # type: ignore[no-untyped-def]
@@ -108,10 +128,13 @@ def rank_column(values, limits, slot, begin, end, places, buckets, masks):  # ty
 
 
 def pack_tile(values, at, step, columns, n_rows, tests, buffer, places, buckets, masks, valid):  # type: ignore[no-untyped-def]
-    """Put the tile's columns one after another, then pack the left side of every test to bits."""
+    """Put the tile's columns one after another, then pack the left side of every test to bits.
+
+    The first row of ``valid`` becomes the mask of all rows.
+    """
     for k in range(TILE_WORDS):
         n_bits = min(64, max(0, n_rows - 64 * k))
-        valid[k] = ~np.uint64(0) if n_bits == 64 else (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
+        valid[0, k] = ~np.uint64(0) if n_bits == 64 else (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
     if step == 1:  # a column lies in one piece
         for column in range(len(columns)):
             for row in range(n_rows):
@@ -172,9 +195,9 @@ def meet_literals(masks, literals, begin, end, prefixes, n_known):  # type: igno
     return end - begin, True
 
 
-def add_rows(mask, first, n_masks, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
+def add_rows(mask, first, last, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
     """Add the (weighted) rows of masks, class by class, to a cell each."""
-    for part in range(n_masks):
+    for part in range(last - first):
         if len(weights) == 0:
             for class_id in range(len(members)):
                 total = 0
@@ -197,50 +220,45 @@ def tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row,
     skipped whole.
     """
     for k in range(TILE_WORDS):
-        reached[0, k] = valid[k]
-    if len(nodes.depth) == 1:
-        add_rows(reached, 0, 1, members, class_ids, weights, row, leaf_counts, 0)
-    node = 1
+        reached[0, k] = valid[0, k]
+    node = 0
     while node < len(nodes.depth):
-        literal, depth = nodes.literal[node], nodes.depth[node]
-        test, flip = literal >> 1, flip_of(literal)
-        some = np.uint64(0)
-        for k in range(TILE_WORDS):
-            word = reached[depth - 1, k] & (masks[test, k] ^ flip)
-            reached[depth, k] = word
-            some |= word
+        depth, some = nodes.depth[node], np.uint64(1)
+        if depth > 0:
+            literal, some = nodes.literal[node], np.uint64(0)
+            test, flip = literal >> 1, flip_of(literal)
+            for k in range(TILE_WORDS):
+                word = reached[depth - 1, k] & (masks[test, k] ^ flip)
+                reached[depth, k] = word
+                some |= word
         if some == np.uint64(0):
             node = nodes.beyond[node]
             continue
         if nodes.rule[node] >= 0:
-            add_rows(reached, depth, 1, members, class_ids, weights, row, leaf_counts, nodes.rule[node])
+            add_rows(reached, depth, depth + 1, members, class_ids, weights, row, leaf_counts, nodes.rule[node])
         node += 1
 
 
-def tally_rows(values, origin, step, columns, first, last, class_ids, weights, tests, nodes, rules, leaf_counts, cells):  # type: ignore[no-untyped-def]
+def tally_rows(  # type: ignore[no-untyped-def]
+    values, origin, step, columns, first, last, class_ids, weights, tests, nodes, rules, room, leaf_counts, cells
+):
     """Add the rows of a block to the counts of the leaves that they reach, and of every rule by violated literals.
 
     ``first`` and ``last`` are the block's place among all rows. Without weights, an empty array of them is passed.
     """
-    buffer = np.zeros((len(columns), TILE_ROWS), dtype=values.dtype)
-    masks = np.zeros((len(tests.limit), TILE_WORDS), dtype=np.uint64)
-    places = np.zeros(TILE_ROWS, dtype=np.int32)
-    buckets = np.zeros((tests.most_limits, TILE_WORDS), dtype=np.uint64)
-    reached = np.zeros((nodes.deepest + 1, TILE_WORDS), dtype=np.uint64)
-    members = np.zeros((cells.shape[1], TILE_WORDS), dtype=np.uint64)
-    parts = np.zeros((1 << SPLIT_TESTS, TILE_WORDS), dtype=np.uint64)
-    prefixes = np.zeros((rules.longest + 1, TILE_WORDS), dtype=np.uint64)
-    valid = prefixes[0]
+    buffer, places, buckets, masks = room.buffer, room.places, room.buckets, room.masks
+    reached, members, parts, prefixes = room.reached, room.members, room.parts, room.prefixes
     for row in range(first, last, TILE_ROWS):
         n_rows = min(TILE_ROWS, last - row)
-        pack_tile(
-            values, origin + (row - first) * step, step, columns, n_rows, tests, buffer, places, buckets, masks, valid
-        )
-        members[:] = np.uint64(0)
+        at = origin + (row - first) * step
+        pack_tile(values, at, step, columns, n_rows, tests, buffer, places, buckets, masks, prefixes)
+        for class_id in range(len(members)):
+            for k in range(TILE_WORDS):
+                members[class_id, k] = np.uint64(0)
         for bit in range(n_rows):
             members[class_ids[row + bit], bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
         if len(nodes.depth) > 0:
-            tally_leaves(masks, valid, nodes, reached, members, class_ids, weights, row, leaf_counts)
+            tally_leaves(masks, prefixes, nodes, reached, members, class_ids, weights, row, leaf_counts)
         n_known, is_met = 0, True
         for rule in range(len(rules.shared)):
             # Neighbours share the beginning of their paths: where that holds no row, the rule is not looked at.
@@ -253,7 +271,7 @@ def tally_rows(values, origin, step, columns, first, last, class_ids, weights, t
                 continue
             begin, end, cell = rules.open_offsets[rule], rules.open_offsets[rule + 1], rules.cell[rule]
             if end == begin:
-                add_rows(prefixes, n_known, 1, members, class_ids, weights, row, cells, cell)
+                add_rows(prefixes, n_known, n_known + 1, members, class_ids, weights, row, cells, cell)
             elif rules.is_paired:
                 tally_pairs(
                     prefixes,
@@ -272,7 +290,7 @@ def tally_rows(values, origin, step, columns, first, last, class_ids, weights, t
                 )
             elif is_many(prefixes, n_known, end - begin):
                 n_parts = split_rows(prefixes, n_known, masks, rules.open, begin, end, parts)
-                add_rows(parts, 0, n_parts, members, class_ids, weights, row, cells, cell)
+                add_rows(parts, np.int64(0), n_parts, members, class_ids, weights, row, cells, cell)
             else:
                 add_patterns(prefixes, n_known, masks, rules.open, begin, end, class_ids, weights, row, cells, cell)
 
@@ -313,8 +331,9 @@ def tally_pairs(mask, at, masks, literals, begin, end, parts, members, class_ids
             found = row + 64 * k + bit
             cells[to, class_ids[found]] += 1.0 if len(weights) == 0 else weights[found]
             word &= word - np.uint64(1)
-    add_rows(parts, 0, 1, members, class_ids, weights, row, cells, cell)
-    add_rows(parts, 1, 1, members, class_ids, weights, row, cells, cell + 1 + n_open + n_open * (n_open - 1) // 2)
+    for part in range(2):
+        to = cell if part == 0 else cell + 1 + n_open + n_open * (n_open - 1) // 2
+        add_rows(parts, part, part + 1, members, class_ids, weights, row, cells, to)
 
 
 def split_rows(mask, at, masks, literals, begin, end, parts):  # type: ignore[no-untyped-def]
@@ -349,32 +368,29 @@ def add_patterns(mask, at, masks, literals, begin, end, class_ids, weights, row,
             word &= word - np.uint64(1)
 
 
-def find_first_rules(values, origin, step, columns, n_rows, tests, rules, order, winners):  # type: ignore[no-untyped-def]
+def find_first_rules(values, origin, step, columns, n_rows, tests, rules, order, room, winners):  # type: ignore[no-untyped-def]
     """The first rule, in the order given, that covers each row of a block; every row is covered."""
-    buffer = np.zeros((len(columns), TILE_ROWS), dtype=values.dtype)
-    masks = np.zeros((len(tests.limit), TILE_WORDS), dtype=np.uint64)
-    places = np.zeros(TILE_ROWS, dtype=np.int32)
-    buckets = np.zeros((tests.most_limits, TILE_WORDS), dtype=np.uint64)
-    undecided, found = np.zeros(TILE_WORDS, dtype=np.uint64), np.zeros(TILE_WORDS, dtype=np.uint64)
+    buffer, places, buckets, masks = room.buffer, room.places, room.buckets, room.masks
+    undecided, found = room.prefixes, room.parts
     for row in range(0, n_rows, TILE_ROWS):
         n_left = min(TILE_ROWS, n_rows - row)
         pack_tile(values, origin + row * step, step, columns, n_left, tests, buffer, places, buckets, masks, undecided)
         for rule in order:
             for k in range(TILE_WORDS):
-                found[k] = undecided[k]
+                found[0, k] = undecided[0, k]
             for place in range(rules.firm_offsets[rule], rules.firm_offsets[rule + 1]):
                 test, flip = rules.firm[place] >> 1, flip_of(rules.firm[place])
                 some = np.uint64(0)
                 for k in range(TILE_WORDS):
-                    found[k] &= masks[test, k] ^ flip
-                    some |= found[k]
+                    found[0, k] &= masks[test, k] ^ flip
+                    some |= found[0, k]
                 if some == np.uint64(0):
                     break
             some = np.uint64(0)
             for k in range(TILE_WORDS):
-                word = found[k]
-                undecided[k] ^= word
-                some |= undecided[k]
+                word = found[0, k]
+                undecided[0, k] ^= word
+                some |= undecided[0, k]
                 while word != np.uint64(0):
                     winners[row + 64 * k + lowest_bit(word)] = rule
                     word &= word - np.uint64(1)
