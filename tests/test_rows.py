@@ -13,8 +13,9 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
-from secateur import InputError, Tree, TreeBuilder
+from secateur import InputError, Tree, TreeBuilder, simplify
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns, holds_missing
 
 MakeFrame = Callable[[dict[str, Any]], Any]
@@ -432,3 +433,20 @@ def test_weights_that_do_not_fit_are_refused_with_what_was_found(case: str) -> N
     weights, sentence = WEIGHT_REFUSALS[case]
     with pytest.raises(InputError, match=sentence):
         check_weights(weights, 3)
+
+
+@pytest.mark.parametrize("classes", [[0, 10**13], [-5, 3], [3, 4, 5], [False, True]])
+def test_whole_labels_become_class_indices(classes: list[int]) -> None:
+    """Labels may be far apart: nothing as long as their range is made."""
+    builder = TreeBuilder(classes, ["f0"])
+    builder.split("f0", 0.5)
+    builder.leaf([1] * len(classes), parent=0, side="left")
+    builder.leaf([1] * len(classes), parent=0, side="right")
+    labels = np.array(classes * 3)
+    assert check_labels(builder.build(), labels, len(labels)).tolist() == list(range(len(classes))) * 3
+
+
+def test_a_single_number_is_no_table() -> None:
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InputError, match="two dimensions"):
+        simplify(model, 3.0, [1])

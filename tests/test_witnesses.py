@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import witnesses
@@ -91,3 +93,20 @@ def test_a_look_at_one_rule_searches_its_block_only() -> None:
     assert rules._witnesses._is_searched.sum() == 1
     copy = pickle.loads(pickle.dumps(rules))
     assert copy[-1].reasons == rules[-1].reasons
+
+
+def test_threads_that_look_at_one_rule_set_do_not_disturb_one_another() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6_000, 8)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=6_000) > 0).astype(int)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    places = range(0, 1_000, 7)
+
+    def look(place: int, rules: secateur.RuleSet) -> list[int | None]:
+        return [reason.witness_leaf for reason in rules[place].reasons.values()]
+
+    alone = secateur.simplify(model, method="exact")
+    expected = [look(place, alone) for place in places]
+    shared = secateur.simplify(model, method="exact")
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda place: look(place, shared), places)) == expected

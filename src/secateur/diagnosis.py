@@ -217,8 +217,11 @@ def _effects(problem: Problem, evidence: Evidence) -> tuple[NDArray[np.float64],
     """D of deleting each entry alone, and whether all rows that the rule then covers have its class."""
     notes = problem.notes
     every = np.ones(len(notes.links), dtype=bool)
-    tally = evidence.tally(notes, ~every, every)
-    counts = tally.leaf_counts[notes.rule] + tally.gain(np.arange(len(every)), ~every)
+    gained = np.zeros((len(every), problem.tree.n_classes))
+    for among in evidence.split_rules(notes, every):
+        tally = evidence.tally(notes, ~every, among[notes.rule], among)
+        gained[among[notes.rule]] = tally.gain(np.flatnonzero(among[notes.rule]), ~every)
+    counts = tally.leaf_counts[notes.rule] + gained
     right, total = counts[np.arange(len(counts)), notes.leaf_class[notes.rule]], counts.sum(axis=1)
     effect = np.full(len(notes.links), np.nan)
     np.divide(right, total, out=effect, where=total > 0)

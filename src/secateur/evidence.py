@@ -10,7 +10,7 @@ import numpy as np
 from secateur.compiled import run_count
 from secateur.routing import count_classes
 from secateur.row_index import index_rows
-from secateur.tally import Conditions, Tally, tally_patterns
+from secateur.tally import Conditions, Tally, split_rules, tally_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,6 +70,16 @@ class Evidence:
         self._leaf_counts = tally.leaf_counts
         return tally
 
+    def tally_left(self, notes: Annotation, deleted: NDArray[np.bool_], left: NDArray[np.int64]) -> Tally:
+        """Count the rows of the rules of some entries, which are open."""
+        opened, among = np.zeros_like(deleted), np.zeros(notes.n_rules, dtype=bool)
+        opened[left], among[notes.rule[left]] = True, True
+        return self.tally(notes, deleted, opened, among)
+
+    def split_rules(self, notes: Annotation, opened: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+        """Groups of rules that one tally can count, as masks of the rules."""
+        return split_rules(notes, opened, self.tree.n_classes)
+
     def count(
         self, notes: Annotation, deleted: NDArray[np.bool_], *, is_exact: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -98,5 +108,9 @@ class Evidence:
     def remember(
         self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
     ) -> None:
-        """Keep the counts that a method came by, so that nobody counts its rules again."""
-        self._counted = deleted.copy(), counts, leaf_counts
+        """Keep the counts that a method came by, so that nobody counts its rules again.
+
+        Weights that were added in another order may differ in the last bit: these are counted again, row by row.
+        """
+        if self.weights is None:
+            self._counted = deleted.copy(), counts, leaf_counts

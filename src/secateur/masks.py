@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from secateur.tree import Tree
 
-__all__ = ["MASK_BYTES", "Masks", "count_bits", "pack_bits", "pack_links", "rows_in", "unpack_bits"]
+__all__ = ["MASK_BYTES", "Masks", "pack_bits", "pack_links", "rows_in", "unpack_bits"]
 
 Masks = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -81,8 +81,3 @@ def pack_bits(flags: NDArray[np.bool_]) -> Masks:
 def unpack_bits(mask: Masks, n_rows: int) -> NDArray[np.bool_]:
     """The first ``n_rows`` bits of the last axis as bools."""
     return np.unpackbits(mask.view(np.uint8), axis=-1, count=n_rows, bitorder="little").view(bool)
-
-
-def count_bits(mask: Masks) -> int:
-    """Number of bits that are set."""
-    return int(np.bitwise_count(mask).sum())

@@ -34,7 +34,9 @@ __all__ = [
 ]
 
 SHOWN_NAMES = 5
+# Up to so many classes, labels are compared with each of them sooner than searched among them.
 FEW_CLASSES = 16
+# A task for a thread that only reads.
 SUMMED_ROWS = 1 << 16
 
 
@@ -83,6 +85,7 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray
     Returns
     -------
     ndarray of int64, shape (n_rows,)
+        Labels that are class indices already are not copied.
     """
     try:
         labels = np.asarray(y)
@@ -175,7 +178,7 @@ def holds_missing(X: Any) -> bool:
         values = np.asarray(X)
     except ValueError:
         return False
-    if values.dtype.kind != "f" or isinstance(X, FiniteMatrix):
+    if values.dtype.kind != "f" or values.ndim == 0 or isinstance(X, FiniteMatrix):
         return False
     return not _is_finite(values) and bool(np.isnan(values).any())
 
@@ -374,11 +377,12 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
     if len(labels) and labels.dtype.kind in whole and classes.dtype.kind in whole:
         lowest, highest = int(classes.min()), int(classes.max())
         within = lowest <= int(labels.min()) and int(labels.max()) <= highest
-        if within and np.array_equal(classes, np.arange(lowest, highest + 1)):  # codes but for the start
+        is_run = highest - lowest + 1 == len(classes) and bool((classes[1:] > classes[:-1]).all())
+        if within and is_run:  # codes but for the start
             return labels.astype(np.int64, copy=False) - lowest if lowest else labels.astype(np.int64, copy=False)
     numeric = labels.dtype.kind in "iufb" and classes.dtype.kind in "iufb"
     if numeric or (labels.dtype.kind == "U" and classes.dtype.kind == "U"):
-        if len(classes) <= FEW_CLASSES:  # comparing with each is faster than searching
+        if len(classes) <= FEW_CLASSES:
             codes = np.full(len(labels), -1, dtype=np.int64)
             for code, label in enumerate(classes):
                 codes[labels == label] = code

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from secateur.tree import Tree
 
 __all__ = [
-    "MOST_CELLS",
     "Conditions",
     "Tally",
     "find_reliability",
     "make_literals",
     "make_tests",
+    "split_rules",
     "tally_patterns",
 ]
 
@@ -45,8 +45,8 @@ __all__ = [
 # must not be too many of them.
 SMALL_TALLY = 1 << 22
 SMALL_TALLY_ROWS = 1 << 17
-# Patterns of all rules together that are counted in one pass; each needs a number for each class on each thread.
-MOST_CELLS = 1 << 20
+# Numbers that a pass counts, on each thread: a cell has one for each class.
+MOST_NUMBERS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,19 @@ def find_reliability(
     return share
 
 
+def _count_pairs(n_open: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Cells of rules with so many open conditions in a tally that is paired."""
+    return 2 + n_open + n_open * (n_open - 1) // 2
+
+
+def split_rules(notes: Annotation, opened: NDArray[np.bool_], n_classes: int) -> list[NDArray[np.bool_]]:
+    """Groups of rules that one pass can count, as masks of the rules; almost always one group."""
+    n_open = np.bincount(notes.rule[opened], minlength=notes.n_rules)
+    cells = np.minimum(np.exp2(n_open.astype(np.float64)), _count_pairs(n_open))
+    group = np.cumsum(cells * n_classes) // max(1, MOST_NUMBERS)
+    return [group == number for number in np.unique(group)]
+
+
 def tally_patterns(
     tree: Tree,
     notes: Annotation,
@@ -195,8 +208,8 @@ def tally_patterns(
     is_widened = np.bincount(notes.rule[conditions.deleted], minlength=notes.n_rules) > 0
     rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
     size = n_open[rules]
-    is_paired = bool(np.exp2(size.astype(np.float64)).sum() > MOST_CELLS)
-    sizes = 2 + size + size * (size - 1) // 2 if is_paired else np.int64(1) << size
+    is_paired = bool(np.exp2(size.astype(np.float64)).sum() * tree.n_classes > MOST_NUMBERS)
+    sizes = _count_pairs(size) if is_paired else np.int64(1) << size
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     is_small = rows.n_rows <= SMALL_TALLY_ROWS and rows.n_rows * notes.n_rules <= SMALL_TALLY
     count = _count_by_numpy if is_small else _count_by_tiles
@@ -286,7 +299,7 @@ def _count_by_tiles(
         return counted, cells
 
     spans = rows.spans()
-    n_parts = n_threads() if weights is None else 1
+    n_parts = min(n_threads(), len(spans)) if weights is None else 1
     parts = [spans[part::n_parts] for part in range(n_parts)]
     results = map_in_threads(count, parts)
     counted, cells = next(results)

@@ -21,7 +21,7 @@ from secateur.regions import (
 
 if TYPE_CHECKING:
     from secateur.annotation import Annotation
-    from secateur.kernels import Box, Walkable
+    from secateur.kernels import Walkable
     from secateur.methods import Deletions
     from secateur.tree import Label, Tree
 
@@ -111,7 +111,8 @@ class Witnesses:
         offsets = notes.offsets[rules.start : rules.stop + 1]
         span = slice(offsets[0], offsets[-1])
         compiled_kernels().find_witnesses(
-            *self._walk,
+            self._walk,
+            make_box(tree),  # a search works in it, so every search has its own
             offsets - offsets[0],
             notes.links[span],
             notes.leaf_class[rules],
@@ -121,8 +122,8 @@ class Witnesses:
         )
 
     @cached_property
-    def _walk(self) -> tuple[Walkable, Box]:
-        return make_walkable(self._tree, self._notes), make_box(self._tree)
+    def _walk(self) -> Walkable:
+        return make_walkable(self._tree, self._notes)
 
     def _without_each(self, tested: list[tuple[int, Region]]) -> list[Region]:
         """What the links allow the feature of each when that link, or all of the feature, is left out."""
@@ -141,7 +142,8 @@ class Witnesses:
 
     def _regions_of_leaf(self, leaf: int) -> tuple[dict[int, Region], Point]:
         """What the path of a leaf allows each feature that it tests, and a value of each."""
-        if leaf not in self._of_leaf:
+        known = self._of_leaf.get(leaf)  # another thread may forget it at any time
+        if known is None:
             if len(self._of_leaf) >= REMEMBERED_LEAVES:
                 self._of_leaf.clear()
             links = []
@@ -152,5 +154,5 @@ class Witnesses:
             tree = self._tree
             regions = regions_of_links(tree, self._notes, links[::-1])
             values = {tree.feature_name(f): pick_value(tree, f, region) for f, region in regions.items()}
-            self._of_leaf[leaf] = regions, values
-        return self._of_leaf[leaf]
+            known = self._of_leaf[leaf] = regions, values
+        return known

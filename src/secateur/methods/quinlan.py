@@ -18,6 +18,10 @@ from secateur.methods.fisher import fisher_greater
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.annotation import Annotation
+    from secateur.evidence import Evidence
+    from secateur.tally import Tally
+
 
 __all__ = ["METHOD"]
 
@@ -30,17 +34,26 @@ def delete(problem: Problem) -> Deletions:
     """Delete conditions greedily, one at a time from every rule that has a deletable one."""
     notes, evidence, alpha = problem.notes, problem.rows, problem.parameters["alpha"]
     result = Deletions.keep_all(notes, Why.UNTOUCHED)
-    tally = evidence.tally(notes, result.deleted, ~result.deleted)
-    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
-    has_rows = leaf_counts.sum(axis=1) > 0
-    result.keep(~has_rows[notes.rule], Why.NO_ROWS)
-    left = np.flatnonzero(has_rows[notes.rule])
+    counts = np.zeros((notes.n_rules, problem.tree.n_classes))
+    for among in evidence.split_rules(notes, ~result.deleted):
+        tally = evidence.tally(notes, result.deleted, among[notes.rule], among)
+        counts[among] = _shorten(result, notes, evidence, tally, alpha)[among]
+    evidence.remember(result.deleted, counts, tally.leaf_counts)
+    return result
+
+
+def _shorten(
+    result: Deletions, notes: Annotation, evidence: Evidence, tally: Tally, alpha: float
+) -> NDArray[np.float64]:
+    """Shorten the rules of a tally; return their counts."""
+    counts = tally.counts.copy()
+    has_rows = tally.leaf_counts.sum(axis=1) > 0
+    result.keep(tally.opened & ~has_rows[notes.rule], Why.NO_ROWS)
+    left = np.flatnonzero(tally.opened & has_rows[notes.rule])
     n_rounds = 0
     while len(left):
         if tally.is_paired and n_rounds == 2:
-            opened, among = np.zeros_like(result.deleted), np.zeros(notes.n_rules, dtype=bool)
-            opened[left], among[notes.rule[left]] = True, True
-            tally, n_rounds = evidence.tally(notes, result.deleted, opened, among), 0
+            tally, n_rounds = evidence.tally_left(notes, result.deleted, left), 0
         rule, gained = notes.rule[left], tally.gain(left, result.deleted)
         wanted, total, more = notes.leaf_class[rule], counts[rule].sum(axis=1), gained.sum(axis=1)
         right, more_right = counts[rule, wanted], gained[np.arange(len(left)), wanted]
@@ -57,8 +70,7 @@ def delete(problem: Problem) -> Deletions:
         is_active[rule[best]] = True
         left = left[is_active[rule] & ~result.deleted[left]]
         n_rounds += 1
-    evidence.remember(result.deleted, counts, leaf_counts)
-    return result
+    return counts
 
 
 def _choose(

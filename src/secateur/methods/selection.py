@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from secateur.annotation import Annotation
     from secateur.evidence import Evidence
+    from secateur.tally import Tally
 
 __all__ = ["keep_by_orientation", "select_by_reliability"]
 
@@ -42,8 +43,18 @@ def select_by_reliability(
     tolerance: float,
 ) -> None:
     """Run ReliabilitySelect on every rule that has candidate entries; what was deleted before stays deleted."""
-    tally = evidence.tally(notes, result.deleted, candidates)
-    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
+    counts = np.zeros((notes.n_rules, evidence.tree.n_classes))
+    for among in evidence.split_rules(notes, candidates):
+        tally = evidence.tally(notes, result.deleted, candidates & among[notes.rule], among)
+        counts[among] = _select(result, notes, evidence, tally, tolerance)[among]
+    evidence.remember(result.deleted, counts, tally.leaf_counts)
+
+
+def _select(
+    result: Deletions, notes: Annotation, evidence: Evidence, tally: Tally, tolerance: float
+) -> NDArray[np.float64]:
+    """Try what is open in a tally; return the counts of the rules that come out of it."""
+    candidates, counts, leaf_counts = tally.opened, tally.counts.copy(), tally.leaf_counts
     base, joint = (find_reliability(notes, c) for c in (leaf_counts, tally.counts_without_open))
     tried = candidates & ~np.isnan(base)[notes.rule]
     result.keep(candidates & ~tried, Why.NO_ROWS)
@@ -73,10 +84,8 @@ def select_by_reliability(
             n_taken[rules[taken]] += 1
         left, step = _sort_from_leaf(notes, np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *waiting])))
         if len(left):
-            opened, among = np.zeros_like(candidates), np.zeros(notes.n_rules, dtype=bool)
-            opened[left], among[notes.rule[left]] = True, True
-            tally = evidence.tally(notes, result.deleted, opened, among)
-    evidence.remember(result.deleted, counts, leaf_counts)
+            tally = evidence.tally_left(notes, result.deleted, left)
+    return counts
 
 
 def _sort_from_leaf(notes: Annotation, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
