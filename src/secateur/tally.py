@@ -46,7 +46,7 @@ __all__ = [
 SMALL_TALLY = 1 << 22
 SMALL_TALLY_ROWS = 1 << 17
 # Numbers that a pass counts, on each thread: a cell has one for each class.
-MOST_NUMBERS = 1 << 22
+MOST_NUMBERS = 1 << 21
 
 
 @dataclass(frozen=True)

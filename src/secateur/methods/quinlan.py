@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from secateur.annotation import Annotation
     from secateur.evidence import Evidence
-    from secateur.tally import Tally
 
 
 __all__ = ["METHOD"]
@@ -36,18 +35,19 @@ def delete(problem: Problem) -> Deletions:
     result = Deletions.keep_all(notes, Why.UNTOUCHED)
     counts = np.zeros((notes.n_rules, problem.tree.n_classes))
     for among in evidence.split_rules(notes, ~result.deleted):
-        tally = evidence.tally(notes, result.deleted, among[notes.rule], among)
-        counts[among] = _shorten(result, notes, evidence, tally, alpha)[among]
-    evidence.remember(result.deleted, counts, tally.leaf_counts)
+        found, leaf_counts = _shorten(result, notes, evidence, among, alpha)
+        counts[among] = found[among]
+    evidence.remember(result.deleted, counts, leaf_counts)
     return result
 
 
 def _shorten(
-    result: Deletions, notes: Annotation, evidence: Evidence, tally: Tally, alpha: float
-) -> NDArray[np.float64]:
-    """Shorten the rules of a tally; return their counts."""
-    counts = tally.counts.copy()
-    has_rows = tally.leaf_counts.sum(axis=1) > 0
+    result: Deletions, notes: Annotation, evidence: Evidence, among: NDArray[np.bool_], alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shorten a group of rules; return the counts of the rules that come out of it, and of leaves."""
+    tally = evidence.tally(notes, result.deleted, among[notes.rule], among)
+    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
+    has_rows = leaf_counts.sum(axis=1) > 0
     result.keep(tally.opened & ~has_rows[notes.rule], Why.NO_ROWS)
     left = np.flatnonzero(tally.opened & has_rows[notes.rule])
     n_rounds = 0
@@ -70,7 +70,7 @@ def _shorten(
         is_active[rule[best]] = True
         left = left[is_active[rule] & ~result.deleted[left]]
         n_rounds += 1
-    return counts
+    return counts, leaf_counts
 
 
 def _choose(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from secateur.annotation import Annotation
     from secateur.evidence import Evidence
-    from secateur.tally import Tally
 
 __all__ = ["keep_by_orientation", "select_by_reliability"]
 
@@ -45,16 +44,22 @@ def select_by_reliability(
     """Run ReliabilitySelect on every rule that has candidate entries; what was deleted before stays deleted."""
     counts = np.zeros((notes.n_rules, evidence.tree.n_classes))
     for among in evidence.split_rules(notes, candidates):
-        tally = evidence.tally(notes, result.deleted, candidates & among[notes.rule], among)
-        counts[among] = _select(result, notes, evidence, tally, tolerance)[among]
-    evidence.remember(result.deleted, counts, tally.leaf_counts)
+        found, leaf_counts = _select(result, notes, evidence, candidates & among[notes.rule], among, tolerance)
+        counts[among] = found[among]
+    evidence.remember(result.deleted, counts, leaf_counts)
 
 
 def _select(
-    result: Deletions, notes: Annotation, evidence: Evidence, tally: Tally, tolerance: float
-) -> NDArray[np.float64]:
-    """Try what is open in a tally; return the counts of the rules that come out of it."""
-    candidates, counts, leaf_counts = tally.opened, tally.counts.copy(), tally.leaf_counts
+    result: Deletions,
+    notes: Annotation,
+    evidence: Evidence,
+    candidates: NDArray[np.bool_],
+    among: NDArray[np.bool_],
+    tolerance: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Try the candidates of a group of rules; return the counts of the rules that come out of it, and of leaves."""
+    tally = evidence.tally(notes, result.deleted, candidates, among)
+    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
     base, joint = (find_reliability(notes, c) for c in (leaf_counts, tally.counts_without_open))
     tried = candidates & ~np.isnan(base)[notes.rule]
     result.keep(candidates & ~tried, Why.NO_ROWS)
@@ -85,7 +90,7 @@ def _select(
         left, step = _sort_from_leaf(notes, np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *waiting])))
         if len(left):
             tally = evidence.tally_left(notes, result.deleted, left)
-    return counts
+    return counts, leaf_counts
 
 
 def _sort_from_leaf(notes: Annotation, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
