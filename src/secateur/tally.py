@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -286,11 +287,18 @@ def _count_by_tiles(
         nodes = nodes._replace(depth=nodes.depth[:0])
     weight = np.zeros(0) if weights is None else weights
 
-    def count(spans: list[tuple[int, int]]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    spans = rows.spans()
+    waiting: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
+    n_parts = min(n_threads(), len(spans)) if weights is None else 1
+    for item in [*spans, *[None] * n_parts]:
+        waiting.put(item)
+
+    def count(_: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Count whatever block is next, so that threads end at about the same time."""
         counted = np.zeros((notes.n_rules, tree.n_classes))
         cells = np.zeros((offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
         room = make_room(tests, literals.longest, tree.depth, tree.n_classes)
-        for span in spans:
+        while (span := waiting.get()) is not None:
             block = rows.block(*span, features)
             tally_rows(
                 *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
@@ -298,10 +306,7 @@ def _count_by_tiles(
             )
         return counted, cells
 
-    spans = rows.spans()
-    n_parts = min(n_threads(), len(spans)) if weights is None else 1
-    parts = [spans[part::n_parts] for part in range(n_parts)]
-    results = map_in_threads(count, parts)
+    results = map_in_threads(count, range(n_parts))
     counted, cells = next(results)
     for other_counted, other_cells in results:
         counted += other_counted
