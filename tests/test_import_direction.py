@@ -57,6 +57,7 @@ ONLY = {
 INSIDE = {
     "methods": {"contract", "selection", "fisher"},
     "export": {"*"},
+    "verify": {"*"},
     "adapters": {"*"},
     "datasets": {"*"},
     "paper": {"*"},
@@ -182,8 +183,9 @@ def test_a_module_imports_only_earlier_layers(module: str) -> None:
 
 
 def test_the_verifier_shares_no_code_with_what_it_checks() -> None:
-    imported = {found.target for module in MODULES if part_of(module) == "verify" for found in imports_of(module)}
-    assert imported <= {"tree", "errors"}
+    files = [module for module in MODULES if part_of(module) == "verify"]
+    imported = {found.target for module in files for found in imports_of(module)}
+    assert imported - set(files) <= {"tree", "errors"}
 
 
 def test_every_entry_of_the_tables_is_in_use() -> None:

@@ -17,11 +17,11 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import verify
 from secateur.export.json import rules_to_record
 from secateur.methods import Why
 from secateur.rows import check_rows
 from secateur.tree import Tree
+from secateur.verify import checker as verify
 
 
 @pytest.fixture(scope="module")

@@ -1,22 +1,17 @@
-"""The independent checker: proves a rule set's promise again from the tree and the rows.
-
-Nothing here is shared with the code that deletes: only the tree and numpy are imported, paths, boxes and counts are
-worked out anew, and exactness is decided by comparing every rule's box with every leaf's box.
-
-All rules go down the tree together. With a node come those whose boxes meet its cell, which is what its path allows; a
-rule is dropped where its box and the cell have no value of a feature in common, or where all leaves below have its
-class. Boxes and cells are products of one set a feature, so a rule that is dropped for its box meets no leaf below, and
-one that arrives at a leaf meets it: every pair is decided.
-"""
+"""What each method promised, checked one promise after another."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from secateur.verify.boxes import Boxes, find_foreign_leaves
+from secateur.verify.paths import walk_paths
+from secateur.verify.placed_rows import PlacedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +21,7 @@ if TYPE_CHECKING:
     from secateur.tree import Tree
 
 __all__ = ["Verification", "verify_rules"]
+
 
 EXACT = ("none", "sibling", "subtree", "redundancy", "exact")
 WITHIN_TOLERANCE = ("mismatch", "layered")
@@ -118,7 +114,7 @@ class _Checker:
         self.tree, self.record, self.matrix, self.class_ids = tree, record, matrix, class_ids
         self.domain = domain
         self.weights = np.ones(0 if matrix is None else len(matrix)) if weights is None else weights
-        self.paths = _walk_paths(tree)
+        self.paths = walk_paths(tree)
         self.leaves = self.paths.leaves
         self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
         self.deleted: NDArray[np.bool_] = record["deleted"]
@@ -176,7 +172,7 @@ class _Checker:
         met = np.full(n_leaves, n_leaves)  # the leftmost leaf of another class that a rule meets
         place_of = dict(zip(self.leaves.tolist(), range(n_leaves), strict=True))
         for boxes in self._boxes(~gone, self._all_rules):
-            for leaf, rules in _find_foreign_leaves(self.tree, self.paths, boxes, self.classes[boxes.rules]):
+            for leaf, rules in find_foreign_leaves(self.tree, self.paths, boxes, self.classes[boxes.rules]):
                 met[rules] = np.minimum(met[rules], place_of[leaf])
         self.report(
             "no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)",
@@ -277,7 +273,7 @@ class _Checker:
         labels = self.domain[1]
         refuting = np.full(len(self.leaves), len(labels))  # the first listed row of another class that a rule covers
         widened = np.flatnonzero(self._rules_with(self.deleted))
-        for rule, rows in self._covered(_Rows(self.tree, self.domain[0]), widened):
+        for rule, rows in self._covered(PlacedRows(self.tree, self.domain[0]), widened):
             foreign = rows[labels[rows] != self.classes[rule]]
             refuting[rule] = foreign.min(initial=len(labels))
         self.report(
@@ -318,8 +314,8 @@ class _Checker:
         return np.arange(len(self.leaves))
 
     @cached_property
-    def _training(self) -> _Rows:
-        return _Rows(self.tree, np.zeros((0, self.tree.n_features)) if self.matrix is None else self.matrix)
+    def _training(self) -> PlacedRows:
+        return PlacedRows(self.tree, np.zeros((0, self.tree.n_features)) if self.matrix is None else self.matrix)
 
     def _rules_with(self, entries: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The rules that have one of the marked links."""
@@ -340,7 +336,7 @@ class _Checker:
             counts[rule] = np.bincount(class_ids[rows], self.weights[rows], self.tree.n_classes)
         return counts
 
-    def _covered(self, listed: _Rows, rules: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _covered(self, listed: PlacedRows, rules: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Rules with the rows that satisfy their kept conditions."""
         paths = self.paths
         # All that reaches the node where a rule's first deleted condition stood satisfies the conditions above it.
@@ -350,291 +346,18 @@ class _Checker:
         for boxes in self._boxes(~self.deleted, rules):
             yield from zip(boxes.rules.tolist(), listed.satisfying(boxes, top[boxes.rules]), strict=True)
 
-    def _boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[_Boxes]:
+    def _boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[Boxes]:
         """The boxes of the rules' kept links, for a bounded number of rules at a time."""
         width = 1 + sum(1 + len(levels or ()) for levels in self.tree.categories)
         size = max(1, BOX_SIDES // width)
         for first in range(0, len(rules), size):
-            yield _Boxes(self.tree, self.paths, kept, rules[first : first + size])
-
-
-class _Rows:
-    """Rows, where they go in the tree, and which of them satisfy a rule."""
-
-    def __init__(self, tree: Tree, matrix: NDArray[Any]) -> None:
-        self.n_rows = len(matrix)
-        self.columns = {int(f): np.ascontiguousarray(matrix[:, f]) for f in np.unique(tree.feature[tree.feature >= 0])}
-        self.missing = {feature: np.flatnonzero(np.isnan(column)) for feature, column in self.columns.items()}
-        # Rows in the order of the leaves that they reach: those that pass a node are the run from first to last.
-        self.order = np.arange(len(matrix))
-        self.first, self.last = np.zeros((2, tree.n_nodes), dtype=np.int64)
-        self.last[0] = len(matrix)
-        # A child's id is larger than its parent's: when a node's turn comes, its run is known.
-        for node in np.flatnonzero(tree.children_left >= 0).tolist():
-            rows = self.rows_at(node)
-            left = _goes_left(tree, node, self.columns[int(tree.feature[node])][rows].astype(np.float64))
-            middle = self.first[node] + np.count_nonzero(left)
-            self.order[self.first[node] : self.last[node]] = np.concatenate([rows[left], rows[~left]])
-            for child, first, last in (
-                (tree.children_left[node], self.first[node], middle),
-                (tree.children_right[node], middle, self.last[node]),
-            ):
-                self.first[child], self.last[child] = first, last
-
-    def rows_at(self, node: int) -> NDArray[np.int64]:
-        """The rows that pass a node."""
-        return self.order[self.first[node] : self.last[node]]
-
-    def leaf_place(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each row the place, among the leaves from left to right, of the leaf that it reaches."""
-        place = np.empty(self.n_rows, dtype=np.int64)
-        place[self.order] = np.repeat(np.arange(len(leaves)), self.last[leaves] - self.first[leaves])
-        return place
-
-    def satisfying(self, boxes: _Boxes, top: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """For each box the rows in it, all of which are known to pass its top node.
-
-        They are looked for among the fewest rows that are known to hold them all: those that pass the node, or those
-        that the box allows one of its features.
-        """
-        begin, end = self._intervals(boxes)
-        n_allowed = end - begin
-        for row, feature in enumerate(boxes.features.tolist()):
-            n_allowed[row] += boxes.missing[row] * len(self.missing[feature])
-            if feature in boxes.codes:  # a set of codes is no interval: such a feature is never the narrowest
-                n_allowed[row] = self.n_rows
-        by_number = np.argsort(n_allowed, axis=0)
-        for place, node in enumerate(top.tolist()):
-            rows = self.rows_at(node)
-            tested = [row for row in by_number[:, place].tolist() if boxes.is_restricted[row, place]]
-            if tested and n_allowed[tested[0], place] < len(rows):
-                narrowest = tested.pop(0)
-                feature = int(boxes.features[narrowest])
-                rows = self._sorted[feature][begin[narrowest, place] : end[narrowest, place]]
-                if boxes.missing[narrowest, place]:
-                    rows = np.concatenate([rows, self.missing[feature]])
-            for row in tested:
-                if not len(rows):
-                    break
-                rows = rows[boxes.hold(row, place, self.columns[int(boxes.features[row])][rows])]
-            yield rows
-
-    def _intervals(self, boxes: _Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the numbers that a box allows a feature begin and end in the feature's sorted rows."""
-        begin, end = np.zeros((2, *boxes.low.shape), dtype=np.int64)
-        for row, feature in enumerate(boxes.features.tolist()):
-            values = self.columns[feature][self._sorted[feature]]
-            begin[row] = np.searchsorted(values, boxes.low[row], side="right")
-            # NaN is sorted behind all numbers.
-            end[row] = np.maximum(begin[row], np.searchsorted(values, boxes.high[row], side="right"))
-        return begin, end
-
-    @cached_property
-    def _sorted(self) -> dict[int, NDArray[np.int64]]:
-        """The rows in the order of each feature."""
-        return {feature: np.argsort(column) for feature, column in self.columns.items()}
-
-
-class _Allowed(NamedTuple):
-    """What a cell allows one feature: numbers ``low < x <= high`` or marked category codes, and NaN or not."""
-
-    low: float
-    high: float
-    codes: NDArray[np.bool_] | None
-    missing: bool
-
-
-class _Boxes:
-    """What the kept links of some rules allow each feature that the tree tests.
-
-    Rules are meant by their place among these. ``low``, ``high``, ``missing`` and ``is_restricted`` have a row for each
-    tested feature and a column for each rule; a categorical feature's numbers are unbounded and its codes are marked in
-    ``codes``, a row for each rule.
-    """
-
-    def __init__(self, tree: Tree, paths: _Paths, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> None:
-        self.rules = rules
-        self.place_of = np.full(len(paths.leaves), -1, dtype=np.int64)
-        self.place_of[rules] = np.arange(len(rules))
-        self.features = np.unique(tree.feature[tree.feature >= 0])
-        self.row_of = np.full(tree.n_features, -1, dtype=np.int64)
-        self.row_of[self.features] = np.arange(len(self.features))
-        links = paths.links[kept]
-        place = self.place_of[paths.rule[kept]]
-        links, place = links[place >= 0], place[place >= 0]
-        nodes, to_left = paths.parent[links], paths.is_left[links]
-        row, limit = self.row_of[tree.feature[nodes]], paths.limit[nodes]
-        shape = len(self.features), len(rules)
-        self.low, self.high = np.full(shape, -np.inf), np.full(shape, np.inf)
-        numeric = ~np.isnan(limit)
-        left, right = numeric & to_left, numeric & ~to_left
-        np.minimum.at(self.high, (row[left], place[left]), limit[left])
-        np.maximum.at(self.low, (row[right], place[right]), limit[right])
-        self.missing = np.repeat(tree.accepts_missing[self.features][:, None], len(rules), axis=1)
-        refuses = tree.missing_left[nodes] != to_left
-        self.missing[row[refuses], place[refuses]] = False
-        self.codes: dict[int, NDArray[np.bool_]] = {}
-        has_value = self.missing | (self.low < self.high)
-        self.is_restricted = (self.low > -np.inf) | (self.high < np.inf)
-        for feature in self.features.tolist():
-            if tree.categories[feature] is None:
-                continue
-            codes = self.codes[feature] = np.ones((len(rules), len(tree.categories[feature] or ()) + 1), dtype=bool)
-            tested = np.flatnonzero(tree.feature[nodes] == feature)
-            tested = tested[np.argsort(nodes[tested])]
-            # A path passes a node once, so the links of one node belong to different rules.
-            for same in np.split(tested, np.flatnonzero(np.diff(nodes[tested])) + 1) if len(tested) else ():
-                codes[place[same]] &= _left_codes(tree, nodes[same[0]]) == to_left[same][:, None]
-            has_value[self.row_of[feature]] = self.missing[self.row_of[feature]] | codes.any(axis=1)
-            self.is_restricted[self.row_of[feature]] = ~codes.all(axis=1)
-        self.is_restricted |= ~self.missing & tree.accepts_missing[self.features][:, None]
-        self.is_possible = np.asarray(has_value.all(axis=0))
-
-    def can_move(self, places: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether a possible box has a number of a numeric feature, box by box."""
-        rows = self.row_of[features]
-        numeric = ~np.isin(features, list(self.codes))
-        able: NDArray[np.bool_] = self.is_possible[places] & (self.low[rows, places] < self.high[rows, places])
-        return able & numeric
-
-    def meet(self, feature: int, places: NDArray[np.int64], cell: _Allowed) -> NDArray[np.bool_]:
-        """Which boxes and the cell have a value of the feature in common."""
-        row = self.row_of[feature]
-        if cell.codes is None:
-            some = np.maximum(self.low[row, places], cell.low) < np.minimum(self.high[row, places], cell.high)
-        else:
-            some = (self.codes[feature][places] & cell.codes).any(axis=1)
-        met: NDArray[np.bool_] = some | self.missing[row, places] if cell.missing else some
-        return met
-
-    def hold(self, row: int, place: int, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which values of a feature one box allows."""
-        feature = int(self.features[row])
-        if feature in self.codes:
-            held = self.codes[feature][place][np.nan_to_num(values).astype(np.int64)] & ~np.isnan(values)
-        else:
-            held = (values > float(self.low[row, place])) & (values <= float(self.high[row, place]))
-        allowed: NDArray[np.bool_] = held | np.isnan(values) if self.missing[row, place] else held
-        return allowed
-
-
-def _find_foreign_leaves(
-    tree: Tree, paths: _Paths, boxes: _Boxes, classes: NDArray[np.int64]
-) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Leaves, each with the rules whose boxes meet its cell though they have another class."""
-    only = _only_class_below(tree)
-    start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
-    todo: list[tuple[int, dict[int, _Allowed], NDArray[np.int64]]] = [(0, {}, start)]
-    while todo:
-        node, cell, places = todo.pop()
-        if tree.children_left[node] < 0:
-            yield node, boxes.rules[places]
-            continue
-        feature = int(tree.feature[node])
-        whole = cell.get(feature) or _domain(tree, feature)
-        sides = [(int(tree.children_left[node]), True), (int(tree.children_right[node]), False)]
-        # A leaf is done next, so that it does not wait, with its rules, for all that lies below its sibling.
-        for child, to_left in sorted(sides, key=lambda side: tree.children_left[side[0]] < 0):
-            part = _cut_cell(tree, paths, node, to_left, whole)
-            met = places[boxes.meet(feature, places, part) & (classes[places] != only[child])]
-            if len(met):
-                todo.append((child, {**cell, feature: part}, met))
-
-
-def _only_class_below(tree: Tree) -> NDArray[np.int64]:
-    """The class of all leaves below each node; -1 where they differ."""
-    only = tree.leaf_class.tolist()
-    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
-    for node in range(tree.n_nodes - 1, -1, -1):  # a child's id is larger than its parent's
-        if lefts[node] >= 0:
-            only[node] = only[lefts[node]] if only[lefts[node]] == only[rights[node]] else -1
-    return np.array(only)
-
-
-def _domain(tree: Tree, feature: int) -> _Allowed:
-    levels = tree.categories[feature]
-    codes = None if levels is None else np.ones(len(levels) + 1, dtype=bool)
-    return _Allowed(-np.inf, np.inf, codes, bool(tree.accepts_missing[feature]))
-
-
-def _cut_cell(tree: Tree, paths: _Paths, node: int, to_left: bool, whole: _Allowed) -> _Allowed:
-    """What one side of a split leaves of what a cell allows the feature."""
-    missing = whole.missing and bool(tree.missing_left[node]) == to_left
-    if whole.codes is not None:
-        return _Allowed(whole.low, whole.high, whole.codes & (_left_codes(tree, node) == to_left), missing)
-    limit = float(paths.limit[node])
-    low, high = (whole.low, min(whole.high, limit)) if to_left else (max(whole.low, limit), whole.high)
-    return _Allowed(low, high, None, missing)
-
-
-def _left_codes(tree: Tree, node: int | np.integer[Any]) -> NDArray[np.bool_]:
-    """For each code of a categorical split's feature whether it goes left."""
-    marked = np.zeros(len(tree.categories[tree.feature[node]] or ()) + 1, dtype=bool)
-    marked[tree.left_codes(node)] = True
-    return marked
-
-
-def _goes_left(tree: Tree, node: int, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    if tree.categories[tree.feature[node]] is None:
-        left = values <= tree.threshold[node]
-    else:
-        left = np.isin(values, tree.left_codes(node))
-    goes_left: NDArray[np.bool_] = np.where(np.isnan(values), tree.missing_left[node], left)
-    return goes_left
-
-
-class _Paths(NamedTuple):
-    """Every leaf, left to right, with the links of its path, root to leaf, path after path."""
-
-    leaves: NDArray[np.int64]
-    offsets: NDArray[np.int64]  # links[offsets[i]:offsets[i + 1]] lead to leaves[i]
-    links: NDArray[np.int64]
-    rule: NDArray[np.int64]  # the i of each link
-    parent: NDArray[np.int64]  # by node
-    is_left: NDArray[np.bool_]
-    limit: NDArray[np.float64]  # by node: the largest number of the tree's dtype that goes left
-
-
-def _walk_paths(tree: Tree) -> _Paths:
-    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
-    leaves, offsets, links, path = [], [0], [], [0]
-    stack = [(0, 0)]
-    while stack:
-        node, depth = stack.pop()
-        path[depth:] = [node]
-        if lefts[node] < 0:
-            leaves.append(node)
-            links += path[1:]
-            offsets.append(len(links))
-        else:
-            stack += [(rights[node], depth + 1), (lefts[node], depth + 1)]
-    inner = np.flatnonzero(tree.children_left >= 0)
-    parent, is_left = np.full(tree.n_nodes, -1, dtype=np.int64), np.zeros(tree.n_nodes, dtype=bool)
-    parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
-    is_left[tree.children_left[inner]] = True
-    return _Paths(
-        leaves=np.array(leaves),
-        offsets=np.array(offsets),
-        links=np.array(links, dtype=np.int64),
-        rule=np.repeat(np.arange(len(leaves)), np.diff(offsets)),
-        parent=parent,
-        is_left=is_left,
-        limit=_largest_not_above(tree.threshold, tree.dtype),
-    )
+            yield Boxes(self.tree, self.paths, kept, rules[first : first + size])
 
 
 def _cut(links: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[int]]:
     """The links of each rule."""
     flat, ends = links.tolist(), offsets.tolist()
     return [flat[first:last] for first, last in pairwise(ends)]
-
-
-def _largest_not_above(thresholds: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
-    kind = np.dtype(dtype).type
-    with np.errstate(over="ignore"):
-        nearest = thresholds.astype(kind)
-        below = np.nextafter(nearest, kind(-np.inf))
-    return np.where(nearest.astype(np.float64) > thresholds, below, nearest).astype(np.float64)
 
 
 def _shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,0 +1,157 @@
+"""What rules allow, as boxes, and which leaves they meet.
+
+All rules go down the tree together. With a node come those whose boxes meet its cell, which is what its path allows; a
+rule is dropped where its box and the cell have no value of a feature in common, or where all leaves below have its
+class. Boxes and cells are products of one set a feature, so a rule that is dropped for its box meets no leaf below, and
+one that arrives at a leaf meets it: every pair is decided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.verify.paths import left_codes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.tree import Tree
+    from secateur.verify.paths import Paths
+
+__all__ = ["Boxes", "find_foreign_leaves"]
+
+
+class Boxes:
+    """What the kept links of some rules allow each feature that the tree tests.
+
+    Rules are meant by their place among these. ``low``, ``high``, ``missing`` and ``is_restricted`` have a row for each
+    tested feature and a column for each rule; a categorical feature's numbers are unbounded and its codes are marked in
+    ``codes``, a row for each rule.
+    """
+
+    def __init__(self, tree: Tree, paths: Paths, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> None:
+        self.rules = rules
+        self.place_of = np.full(len(paths.leaves), -1, dtype=np.int64)
+        self.place_of[rules] = np.arange(len(rules))
+        self.features = np.unique(tree.feature[tree.feature >= 0])
+        self.row_of = np.full(tree.n_features, -1, dtype=np.int64)
+        self.row_of[self.features] = np.arange(len(self.features))
+        links = paths.links[kept]
+        place = self.place_of[paths.rule[kept]]
+        links, place = links[place >= 0], place[place >= 0]
+        nodes, to_left = paths.parent[links], paths.is_left[links]
+        row, limit = self.row_of[tree.feature[nodes]], paths.limit[nodes]
+        shape = len(self.features), len(rules)
+        self.low, self.high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        numeric = ~np.isnan(limit)
+        left, right = numeric & to_left, numeric & ~to_left
+        np.minimum.at(self.high, (row[left], place[left]), limit[left])
+        np.maximum.at(self.low, (row[right], place[right]), limit[right])
+        self.missing = np.repeat(tree.accepts_missing[self.features][:, None], len(rules), axis=1)
+        refuses = tree.missing_left[nodes] != to_left
+        self.missing[row[refuses], place[refuses]] = False
+        self.codes: dict[int, NDArray[np.bool_]] = {}
+        has_value = self.missing | (self.low < self.high)
+        self.is_restricted = (self.low > -np.inf) | (self.high < np.inf)
+        for feature in self.features.tolist():
+            if tree.categories[feature] is None:
+                continue
+            codes = self.codes[feature] = np.ones((len(rules), len(tree.categories[feature] or ()) + 1), dtype=bool)
+            tested = np.flatnonzero(tree.feature[nodes] == feature)
+            tested = tested[np.argsort(nodes[tested])]
+            # A path passes a node once, so the links of one node belong to different rules.
+            for same in np.split(tested, np.flatnonzero(np.diff(nodes[tested])) + 1) if len(tested) else ():
+                codes[place[same]] &= left_codes_of(tree, nodes[same[0]]) == to_left[same][:, None]
+            has_value[self.row_of[feature]] = self.missing[self.row_of[feature]] | codes.any(axis=1)
+            self.is_restricted[self.row_of[feature]] = ~codes.all(axis=1)
+        self.is_restricted |= ~self.missing & tree.accepts_missing[self.features][:, None]
+        self.is_possible = np.asarray(has_value.all(axis=0))
+
+    def can_move(self, places: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether a possible box has a number of a numeric feature, box by box."""
+        rows = self.row_of[features]
+        numeric = ~np.isin(features, list(self.codes))
+        able: NDArray[np.bool_] = self.is_possible[places] & (self.low[rows, places] < self.high[rows, places])
+        return able & numeric
+
+    def meet(self, feature: int, places: NDArray[np.int64], cell: Allowed) -> NDArray[np.bool_]:
+        """Which boxes and the cell have a value of the feature in common."""
+        row = self.row_of[feature]
+        if cell.codes is None:
+            some = np.maximum(self.low[row, places], cell.low) < np.minimum(self.high[row, places], cell.high)
+        else:
+            some = (self.codes[feature][places] & cell.codes).any(axis=1)
+        met: NDArray[np.bool_] = some | self.missing[row, places] if cell.missing else some
+        return met
+
+    def hold(self, row: int, place: int, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which values of a feature one box allows."""
+        feature = int(self.features[row])
+        if feature in self.codes:
+            held = self.codes[feature][place][np.nan_to_num(values).astype(np.int64)] & ~np.isnan(values)
+        else:
+            held = (values > float(self.low[row, place])) & (values <= float(self.high[row, place]))
+        allowed: NDArray[np.bool_] = held | np.isnan(values) if self.missing[row, place] else held
+        return allowed
+
+
+class Allowed(NamedTuple):
+    """What a cell allows one feature: numbers ``low < x <= high`` or marked category codes, and NaN or not."""
+
+    low: float
+    high: float
+    codes: NDArray[np.bool_] | None
+    missing: bool
+
+
+def find_foreign_leaves(
+    tree: Tree, paths: Paths, boxes: Boxes, classes: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Leaves, each with the rules whose boxes meet its cell though they have another class."""
+    only = _only_class_below(tree)
+    start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
+    todo: list[tuple[int, dict[int, Allowed], NDArray[np.int64]]] = [(0, {}, start)]
+    while todo:
+        node, cell, places = todo.pop()
+        if tree.children_left[node] < 0:
+            yield node, boxes.rules[places]
+            continue
+        feature = int(tree.feature[node])
+        whole = cell.get(feature) or _domain(tree, feature)
+        sides = [(int(tree.children_left[node]), True), (int(tree.children_right[node]), False)]
+        # A leaf is done next, so that it does not wait, with its rules, for all that lies below its sibling.
+        for child, to_left in sorted(sides, key=lambda side: tree.children_left[side[0]] < 0):
+            part = _cut_cell(tree, paths, node, to_left, whole)
+            met = places[boxes.meet(feature, places, part) & (classes[places] != only[child])]
+            if len(met):
+                todo.append((child, {**cell, feature: part}, met))
+
+
+def _only_class_below(tree: Tree) -> NDArray[np.int64]:
+    """The class of all leaves below each node; -1 where they differ."""
+    only = tree.leaf_class.tolist()
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    for node in range(tree.n_nodes - 1, -1, -1):  # a child's id is larger than its parent's
+        if lefts[node] >= 0:
+            only[node] = only[lefts[node]] if only[lefts[node]] == only[rights[node]] else -1
+    return np.array(only)
+
+
+def _domain(tree: Tree, feature: int) -> Allowed:
+    levels = tree.categories[feature]
+    codes = None if levels is None else np.ones(len(levels) + 1, dtype=bool)
+    return Allowed(-np.inf, np.inf, codes, bool(tree.accepts_missing[feature]))
+
+
+def _cut_cell(tree: Tree, paths: Paths, node: int, to_left: bool, whole: Allowed) -> Allowed:
+    """What one side of a split leaves of what a cell allows the feature."""
+    missing = whole.missing and bool(tree.missing_left[node]) == to_left
+    if whole.codes is not None:
+        return Allowed(whole.low, whole.high, whole.codes & (left_codes_of(tree, node) == to_left), missing)
+    limit = float(paths.limit[node])
+    low, high = (whole.low, min(whole.high, limit)) if to_left else (max(whole.low, limit), whole.high)
+    return Allowed(low, high, None, missing)

@@ -1,0 +1,80 @@
+"""Paths and splits of a tree, worked out anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.tree import Tree
+
+__all__ = ["Paths", "goes_left", "left_codes_of", "walk_paths"]
+
+
+class Paths(NamedTuple):
+    """Every leaf, left to right, with the links of its path, root to leaf, path after path."""
+
+    leaves: NDArray[np.int64]
+    offsets: NDArray[np.int64]  # links[offsets[i]:offsets[i + 1]] lead to leaves[i]
+    links: NDArray[np.int64]
+    rule: NDArray[np.int64]  # the i of each link
+    parent: NDArray[np.int64]  # by node
+    is_left: NDArray[np.bool_]
+    limit: NDArray[np.float64]  # by node: the largest number of the tree's dtype that goes left
+
+
+def walk_paths(tree: Tree) -> Paths:
+    """Walk the tree once, from left to right."""
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    leaves, offsets, links, path = [], [0], [], [0]
+    stack = [(0, 0)]
+    while stack:
+        node, depth = stack.pop()
+        path[depth:] = [node]
+        if lefts[node] < 0:
+            leaves.append(node)
+            links += path[1:]
+            offsets.append(len(links))
+        else:
+            stack += [(rights[node], depth + 1), (lefts[node], depth + 1)]
+    inner = np.flatnonzero(tree.children_left >= 0)
+    parent, is_left = np.full(tree.n_nodes, -1, dtype=np.int64), np.zeros(tree.n_nodes, dtype=bool)
+    parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
+    is_left[tree.children_left[inner]] = True
+    return Paths(
+        leaves=np.array(leaves),
+        offsets=np.array(offsets),
+        links=np.array(links, dtype=np.int64),
+        rule=np.repeat(np.arange(len(leaves)), np.diff(offsets)),
+        parent=parent,
+        is_left=is_left,
+        limit=_largest_not_above(tree.threshold, tree.dtype),
+    )
+
+
+def left_codes_of(tree: Tree, node: int | np.integer[Any]) -> NDArray[np.bool_]:
+    """For each code of a categorical split's feature whether it goes left."""
+    marked = np.zeros(len(tree.categories[tree.feature[node]] or ()) + 1, dtype=bool)
+    marked[tree.left_codes(node)] = True
+    return marked
+
+
+def goes_left(tree: Tree, node: int, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which values of its feature a split sends left."""
+    if tree.categories[tree.feature[node]] is None:
+        left = values <= tree.threshold[node]
+    else:
+        left = np.isin(values, tree.left_codes(node))
+    side: NDArray[np.bool_] = np.where(np.isnan(values), tree.missing_left[node], left)
+    return side
+
+
+def _largest_not_above(thresholds: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    kind = np.dtype(dtype).type
+    with np.errstate(over="ignore"):
+        nearest = thresholds.astype(kind)
+        below = np.nextafter(nearest, kind(-np.inf))
+    return np.where(nearest.astype(np.float64) > thresholds, below, nearest).astype(np.float64)
