@@ -15,6 +15,7 @@ import pytest
 # "secateur" is the package itself: what stands below it may use the public names.
 LAYERS = [
     ["errors"],
+    ["tree_check"],
     ["tree"],
     ["tree_json", "tree_builder"],
     ["row_blocks", "threads"],
@@ -49,7 +50,7 @@ LAYERS = [
 
 # Parts that may import less than all earlier layers.
 ONLY = {
-    "adapters": {"errors", "tree", "tree_json", "rows"},
+    "adapters": {"errors", "tree", "tree_check", "tree_json", "rows"},
     "verify": {"errors", "tree"},
 }
 

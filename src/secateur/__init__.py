@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from secateur.rule import Rule
     from secateur.rules import RuleSet
     from secateur.simplification import simplify
-    from secateur.tree import Tree, check_tree
+    from secateur.tree import Tree
     from secateur.tree_builder import TreeBuilder
+    from secateur.tree_check import check_tree
     from secateur.tuning import Selection, SelectionPoint, select_budget, select_tolerance
     from secateur.verify import Verification
 
@@ -87,7 +88,7 @@ _HOME = {
     "TreeBuilder": "tree_builder",
     "UnsupportedModelError": "errors",
     "Verification": "verify",
-    "check_tree": "tree",
+    "check_tree": "tree_check",
     "diagnose": "diagnosis",
     "from_model": "adapters",
     "select_budget": "tuning",

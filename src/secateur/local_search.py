@@ -33,7 +33,8 @@ from secateur.compiled import compile_module
 from secateur.local_search_kernels import Problem, Workspace
 from secateur.routing import apply_tree, count_classes
 from secateur.row_blocks import Rows
-from secateur.tree import Tree, check_tree, make_tree
+from secateur.tree import Tree, make_tree
+from secateur.tree_check import check_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from secateur.methods import METHODS, Problem, find_method
 from secateur.routing import apply_tree, count_classes
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns, mark_finite
 from secateur.rules import RuleSet, TrainingRows
-from secateur.tree import check_tree
+from secateur.tree_check import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

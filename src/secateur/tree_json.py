@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from secateur.errors import FormatError, InvalidTreeError
-from secateur.tree import Tree, check_tree
+from secateur.tree import Tree
+from secateur.tree_check import check_tree
 
 __all__ = ["FORMAT", "VERSION", "read_header", "tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
 

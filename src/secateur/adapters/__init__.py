@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError, UnsupportedModelError
-from secateur.tree import Tree, check_tree
+from secateur.tree import Tree
+from secateur.tree_check import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

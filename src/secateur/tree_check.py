@@ -1,0 +1,155 @@
+"""The contract of a tree, enforced; what is broken is named.
+
+The contract is specified in ``docs/tree-format.md``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.errors import InvalidTreeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.tree import Tree
+
+__all__ = ["check_tree", "require"]
+
+COMPARISON_DTYPES = ("float32", "float64")
+
+
+def check_tree(tree: Tree) -> None:
+    """Raise :class:`~secateur.errors.InvalidTreeError` naming the first invariant that ``tree`` breaks.
+
+    The arrays are made read-only on the way, so that a tree once checked stays true.
+
+    Parameters
+    ----------
+    tree : Tree
+    """
+    for field in fields(tree):
+        if isinstance(value := getattr(tree, field.name), np.ndarray):
+            value.flags.writeable = False
+    _check_labels(tree)
+    _check_topology(tree)
+    _check_splits(tree)
+    _check_category_sets(tree)
+    _check_counts(tree)
+
+
+def _check_labels(tree: Tree) -> None:
+    labels = tree.classes
+    require(labels.ndim == 1 and len(labels) > 0, f"classes must be a non-empty list, found shape {labels.shape}")
+    plain = labels.tolist()
+    _check_scalars(plain, "a class label")
+    require(len(set(plain)) == len(plain), f"the classes {plain} are not distinct")
+    require(len(tree.class_names) == len(plain), f"{len(tree.class_names)} class names for {len(plain)} classes")
+    names = tree.feature_names
+    require(
+        names is None or len(names) == tree.n_features,
+        f"{0 if names is None else len(names)} feature names for {tree.n_features} features",
+    )
+    twice = next((name for name, times in Counter(names or ()).items() if times > 1), None)
+    require(twice is None, f"two features have the same name, {twice!r}")
+    require(tree.dtype in COMPARISON_DTYPES, f"dtype must be float32 or float64, found {tree.dtype!r}")
+    require(tree.accepts_missing.shape == (tree.n_features,), "accepts_missing must have one entry per feature")
+    require(len(tree.categories) == tree.n_features, "categories must have one entry per feature")
+    for feature, levels in enumerate(tree.categories):
+        if levels is not None:
+            _check_scalars(levels, f"a category of feature {feature}")
+            distinct = len(levels) > 0 and len(set(levels)) == len(levels)
+            require(distinct, f"the categories of feature {feature} are empty or not distinct")
+    signs = tree.monotone
+    require(
+        signs is None or (signs.shape == (tree.n_features,) and bool(np.isin(signs, (-1, 0, 1)).all())),
+        "monotone must have one sign of -1, 0 or +1 per feature",
+    )
+
+
+def _check_topology(tree: Tree) -> None:
+    left, right = tree.children_left, tree.children_right
+    require(left.ndim == 1, "children_left must be a list with one entry per node")
+    require(len(left) > 0, "a tree needs at least one node")
+    n_nodes = len(left)
+    for name in ("children_right", "feature", "threshold", "missing_left", "leaf_class"):
+        shape = getattr(tree, name).shape
+        require(shape == (n_nodes,), f"{name} has shape {shape}, but there are {n_nodes} nodes")
+    leaf = left < 0
+    _require_each(leaf == (right < 0), "has one child; a node has two children or none")
+    _require_each(~leaf | ((left == -1) & (right == -1)), "is a leaf, so both its children must be -1")
+    ids = np.arange(n_nodes)
+    _require_each(leaf | ((left > ids) & (right > ids)), "has a child whose id is not larger than its own")
+    _require_each(leaf | ((left < n_nodes) & (right < n_nodes)), "has a child that does not exist")
+    seen = np.bincount(np.concatenate([left[~leaf], right[~leaf]]), minlength=n_nodes)
+    _require_each(seen == (ids > 0), "is not the child of exactly one node (the root: of none)")
+
+
+def _check_splits(tree: Tree) -> None:
+    leaf = tree.is_leaf
+    _require_each(~leaf | (tree.feature == -1), "is a leaf, so its feature must be -1")
+    in_range = (tree.feature >= 0) & (tree.feature < tree.n_features)
+    _require_each(leaf | in_range, f"tests a feature outside 0 to {tree.n_features - 1}")
+    _require_each(~leaf | np.isnan(tree.threshold), "is a leaf, so its threshold must be NaN")
+    categorical = np.array([levels is not None for levels in tree.categories] + [False])
+    on_categories = ~leaf & categorical[tree.feature]
+    _require_each(
+        leaf | (np.isnan(tree.threshold) == on_categories),
+        "needs a threshold for a numeric feature, and a set of categories for a categorical one",
+    )
+    _require_each(~np.isneginf(tree.threshold), "has the threshold -inf, which no number is below")
+    allowed = np.append(tree.accepts_missing, False)[tree.feature] & ~leaf
+    _require_each(~tree.missing_left | allowed, "sends NaN left, but its feature takes no missing values")
+    _require_each(leaf == (tree.leaf_class >= 0), "must have a class if it is a leaf, and -1 if it is not")
+    _require_each(tree.leaf_class < tree.n_classes, f"predicts a class outside 0 to {tree.n_classes - 1}")
+
+
+def _check_category_sets(tree: Tree) -> None:
+    offsets, codes = tree.category_offsets, tree.category_codes
+    sound = codes.ndim == 1 and offsets.shape == (tree.n_nodes + 1,) and offsets[0] == 0 and offsets[-1] == len(codes)
+    require(bool(sound), "category_offsets must start at 0, have n_nodes + 1 entries and end at len(category_codes)")
+    lengths = np.diff(offsets)
+    _require_each(lengths >= 0, "has a category offset smaller than the one before it")
+    _require_each(tree.is_categorical | (lengths == 0), "lists categories, but does not split by category")
+    for node in np.flatnonzero(tree.is_categorical):
+        listed = tree.left_codes(node)
+        size = len(tree.categories[tree.feature[node]] or ())
+        fine = len(listed) > 0 and bool((np.diff(listed) > 0).all()) and listed[0] >= 0 and listed[-1] <= size
+        require(fine, f"node {node} must list increasing category codes between 0 and {size}, found {listed.tolist()}")
+        require(len(listed) <= size, f"node {node} sends every category left")
+
+
+def _check_counts(tree: Tree) -> None:
+    counts = tree.counts
+    if counts is None:
+        return
+    wanted = (tree.n_nodes, tree.n_classes)
+    require(counts.shape == wanted, f"counts has shape {counts.shape}, expected {wanted}")
+    sound = np.isfinite(counts) & (counts >= 0)
+    _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
+
+
+def _check_scalars(labels: Sequence[object], what: str) -> None:
+    for label in labels:
+        plain = isinstance(label, (str, int, float)) and not isinstance(label, np.generic)
+        finite = not isinstance(label, float) or np.isfinite(label)
+        require(bool(plain and finite), f"{what} must be a text, finite number or bool, found {label!r}")
+
+
+def require(holds: bool, sentence: str) -> None:
+    """Raise if something that every tree fulfils does not hold."""
+    if not holds:
+        raise InvalidTreeError(f"Not a valid tree: {sentence}.")
+
+
+def _require_each(holds: NDArray[np.bool_], sentence: str) -> None:
+    if not holds.all():
+        broken = np.flatnonzero(~holds)
+        more = f" ({len(broken)} nodes do)" if len(broken) > 1 else ""
+        raise InvalidTreeError(f"Not a valid tree: node {broken[0]} {sentence}{more}.")
