@@ -21,6 +21,7 @@ import secateur
 from secateur import coverage, routing, row_blocks, tally, threads, tile_kernels
 from secateur.annotation import annotate
 from secateur.evidence import Evidence
+from secateur.literals import make_tests
 from secateur.rows import check_rows
 from secateur.tree import Tree
 
@@ -139,7 +140,7 @@ def test_tiles_and_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
     X, y, model = large
     X, y = X[:n_rows], y[:n_rows]
     tree = secateur.from_model(model)
-    _, tests, _ = tally.make_tests(tree)
+    _, tests, _ = make_tests(tree)
     assert tests.n_limits.max() > tile_kernels.COMPARED_TESTS
     small = secateur.simplify(model, X, y, method="layered")
     for block_rows in (512, 1024, 1 << 16):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.compiled import compile_module
+from secateur.literals import Conditions, make_literals, make_tests
 from secateur.masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
-from secateur.tally import Conditions, make_literals, make_tests
 from secateur.threads import map_in_threads
 from secateur.tile_kernels import make_room
 
@@ -92,7 +92,7 @@ def _find_by_tiles(
     features, tests, literal = make_tests(tree)
     every = np.arange(notes.n_rules)
     conditions = Conditions(deleted, np.zeros_like(deleted), every >= 0)
-    literals = make_literals(notes, literal, conditions, every, every)
+    literals = make_literals(notes, literal, conditions, every, every, False)
 
     def find(span: tuple[int, int]) -> None:
         block = rows.block(*span, features)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.compiled import run_count
+from secateur.literals import Conditions
 from secateur.routing import count_classes
 from secateur.row_index import index_rows
-from secateur.tally import Conditions, Tally, split_rules, tally_patterns
+from secateur.tally import LabelledRows, Tally, split_rules, tally_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,8 +66,8 @@ class Evidence:
             np.zeros_like(deleted) if opened is None else opened,
             np.ones(notes.n_rules, dtype=bool) if among is None else among,
         )
-        rows = self.rows, self.class_ids, self.weights
-        tally = tally_patterns(self.tree, notes, conditions, *rows, self._leaf_counts)
+        listed = LabelledRows(self.rows, self.class_ids, self.weights)
+        tally = tally_patterns(self.tree, notes, conditions, listed, self._leaf_counts)
         self._leaf_counts = tally.leaf_counts
         return tally
 

@@ -13,34 +13,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.annotation import find_runs
 from secateur.compiled import compile_module
+from secateur.literals import make_literals, make_preorder, make_tests
 from secateur.masks import pack_links, rows_in, unpack_bits
 from secateur.routing import apply_tree, count_classes
 from secateur.threads import map_in_threads, n_threads
-from secateur.tile_kernels import Preorder, RuleLiterals, Tests, make_room
+from secateur.tile_kernels import make_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
+    from secateur.literals import Conditions
     from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
-__all__ = [
-    "Conditions",
-    "Tally",
-    "find_reliability",
-    "make_literals",
-    "make_tests",
-    "split_rules",
-    "tally_patterns",
-]
+__all__ = ["LabelledRows", "Tally", "find_reliability", "split_rules", "tally_patterns"]
 
 # Up to this many rows times rules, numpy is done before numba would be imported. It looks at all rows at once, so there
 # must not be too many of them.
@@ -50,20 +44,20 @@ SMALL_TALLY_ROWS = 1 << 17
 MOST_NUMBERS = 1 << 21
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """What becomes of the conditions of rules in a tally; what is neither deleted nor open is firm.
+class LabelledRows(NamedTuple):
+    """Rows with their classes and, if they have any, their weights."""
 
-    Attributes
-    ----------
-    deleted, opened : ndarray of bool, shape (n_entries,)
-    among : ndarray of bool, shape (n_rules,)
-        The rules that are counted at all.
-    """
+    rows: Rows
+    class_ids: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
 
-    deleted: NDArray[np.bool_]
-    opened: NDArray[np.bool_]
-    among: NDArray[np.bool_]
+
+class Layout(NamedTuple):
+    """Which rules are counted, the first cell of each and where cells end, and whether rows are told apart by pairs."""
+
+    rules: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    is_paired: bool
 
 
 @dataclass(frozen=True)
@@ -199,43 +193,41 @@ def tally_patterns(
     tree: Tree,
     notes: Annotation,
     conditions: Conditions,
-    rows: Rows,
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
+    listed: LabelledRows,
     leaf_counts: NDArray[np.float64] | None = None,
 ) -> Tally:
     """Count the rows of every rule by the open conditions that they violate; of the leaves, if that is not known."""
+    n_rows = listed.rows.n_rows
+    layout = _lay_out(notes, conditions, tree.n_classes)
+    is_small = n_rows <= SMALL_TALLY_ROWS and n_rows * notes.n_rules <= SMALL_TALLY
+    count = _count_by_numpy if is_small else _count_by_tiles
+    found, cells = count(tree, notes, conditions, layout, listed, with_leaves=leaf_counts is None)
+    known = found if leaf_counts is None else leaf_counts
+    return Tally(notes, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
+
+
+def _lay_out(notes: Annotation, conditions: Conditions, n_classes: int) -> Layout:
+    """Patterns if there is room for all of them, else pairs."""
     n_open = np.bincount(notes.rule[conditions.opened], minlength=notes.n_rules)
     is_widened = np.bincount(notes.rule[conditions.deleted], minlength=notes.n_rules) > 0
     rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
     size = n_open[rules]
-    is_paired = bool(np.exp2(size.astype(np.float64)).sum() * tree.n_classes > MOST_NUMBERS)
+    is_paired = bool(np.exp2(size.astype(np.float64)).sum() * n_classes > MOST_NUMBERS)
     sizes = _count_pairs(size) if is_paired else np.int64(1) << size
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    is_small = rows.n_rows <= SMALL_TALLY_ROWS and rows.n_rows * notes.n_rules <= SMALL_TALLY
-    count = _count_by_numpy if is_small else _count_by_tiles
-    counted, cells = count(tree, notes, conditions, rules, offsets, is_paired, rows, class_ids, weights, leaf_counts)
-    return Tally(notes, conditions.opened, is_paired, counted, rules, offsets, cells)
+    return Layout(rules, np.concatenate([[0], np.cumsum(sizes)]), is_paired)
 
 
 def _count_by_numpy(
-    tree: Tree,
-    notes: Annotation,
-    conditions: Conditions,
-    rules: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    is_paired: bool,
-    rows: Rows,
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
-    leaf_counts: NDArray[np.float64] | None,
+    tree: Tree, notes: Annotation, conditions: Conditions, layout: Layout, listed: LabelledRows, *, with_leaves: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A mask a link over all rows, and a bincount a rule."""
-    if leaf_counts is None:
+    (rows, class_ids, weights), (rules, offsets, is_paired) = listed, layout
+    leaf_counts = np.zeros((notes.n_rules, tree.n_classes))
+    if with_leaves:
         leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[notes.leaf_ids]
     cells = np.zeros((offsets[-1], tree.n_classes))
     masks = pack_links(tree, rows.matrix)
-    for rule, first, last in zip(rules.tolist(), offsets.tolist(), offsets[1:].tolist(), strict=False):
+    for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
         span = notes.entries(rule)
         links, opened = notes.links[span], conditions.opened[span]
         inside = np.flatnonzero(unpack_bits(rows_in(masks, links[~conditions.deleted[span] & ~opened]), rows.n_rows))
@@ -263,152 +255,42 @@ def _find_cells(violated: NDArray[np.bool_], *, is_paired: bool) -> NDArray[np.i
 
 
 def _count_by_tiles(
-    tree: Tree,
-    notes: Annotation,
-    conditions: Conditions,
-    rules: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    is_paired: bool,
-    rows: Rows,
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
-    leaf_counts: NDArray[np.float64] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    tree: Tree, notes: Annotation, conditions: Conditions, layout: Layout, listed: LabelledRows, *, with_leaves: bool
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Tiles of rows in compiled code, blocks of them on several threads.
 
     Numbers of rows are whole and may be added in any order. Weights are added row after row on one thread, so that
     their sums do not depend on the machine.
     """
     tally_rows = compile_module("secateur.tile_kernels").tally_rows
+    rows, class_ids, weights = listed
     features, tests, literal = make_tests(tree)
-    literals = make_literals(notes, literal, conditions, rules, offsets, is_paired=is_paired)
-    nodes = _preorder(tree, notes, literal)
-    if leaf_counts is not None:
+    literals = make_literals(notes, literal, conditions, *layout)
+    nodes = make_preorder(tree, notes, literal)
+    if not with_leaves:
         nodes = nodes._replace(depth=nodes.depth[:0])
     weight = np.zeros(0) if weights is None else weights
-
-    spans = rows.spans()
+    n_parts = min(n_threads(), len(rows.spans())) if weights is None else 1
     waiting: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
-    n_parts = min(n_threads(), len(spans)) if weights is None else 1
-    for item in [*spans, *[None] * n_parts]:
+    for item in [*rows.spans(), *[None] * n_parts]:
         waiting.put(item)
 
     def count(_: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Count whatever block is next, so that threads end at about the same time."""
-        counted = np.zeros((notes.n_rules, tree.n_classes))
-        cells = np.zeros((offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
+        leaf_counts = np.zeros((notes.n_rules, tree.n_classes))
+        cells = np.zeros((layout.offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
         room = make_room(tests, literals.longest, tree.depth, tree.n_classes)
         while (span := waiting.get()) is not None:
             block = rows.block(*span, features)
             tally_rows(
                 *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
-                *(tests, nodes, literals, room, counted, cells),
+                *(tests, nodes, literals, room, leaf_counts, cells),
             )
-        return counted, cells
+        return leaf_counts, cells
 
     results = map_in_threads(count, range(n_parts))
-    counted, cells = next(results)
-    for other_counted, other_cells in results:
-        counted += other_counted
+    leaf_counts, cells = next(results)
+    for other_leaf_counts, other_cells in results:
+        leaf_counts += other_leaf_counts
         cells += other_cells
-    return counted if leaf_counts is None else leaf_counts, cells
-
-
-def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]:
-    """The tested features, the distinct tests in their terms, and the literal of the link into each node."""
-    inner = np.flatnonzero(~tree.is_leaf)
-    first_leaf, _ = find_runs(tree, tree.is_leaf.astype(np.int64))
-    start, table = tree.category_table
-    features, column = np.unique(tree.feature[inner], return_inverse=True)
-    limit = np.where(start[inner] < 0, tree.upper[inner], 0.0)
-    keys = np.column_stack([column, start[inner] >= 0, limit, tree.missing_left[inner], start[inner]])
-    order = np.lexsort(keys.T[::-1])
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
-    test = np.empty(len(order), dtype=np.int64)
-    test[order] = np.cumsum(is_new) - 1
-    chosen = order[is_new]
-    slot = np.empty(len(chosen), dtype=np.int64)
-    slot[np.argsort(first_leaf[inner[chosen]], kind="stable")] = np.arange(len(chosen))
-    literal = np.full(tree.n_nodes, -1, dtype=np.int64)
-    literal[tree.children_left[inner]] = 2 * slot[test]
-    literal[tree.children_right[inner]] = 2 * slot[test] + 1
-    n_limits = np.bincount(column[chosen][start[inner[chosen]] < 0], minlength=len(features))
-    tests = Tests(
-        slot=slot,
-        first=np.searchsorted(column[chosen], np.arange(len(features) + 1)),
-        n_limits=n_limits,
-        most_limits=int(n_limits.max(initial=0)),
-        limit=limit[chosen].astype(tree.dtype),
-        missing_left=tree.missing_left[inner[chosen]],
-        table_start=start[inner[chosen]],
-        table=table,
-        takes_missing=tree.accepts_missing[features],
-    )
-    return features, tests, literal
-
-
-def make_literals(
-    notes: Annotation,
-    literal: NDArray[np.int64],
-    conditions: Conditions,
-    rules: NDArray[np.int64],
-    cells: NDArray[np.int64],
-    *,
-    is_paired: bool = False,
-) -> RuleLiterals:
-    """The firm and open literals of some rules."""
-    listed = np.zeros(notes.n_rules, dtype=bool)
-    listed[rules] = True
-    among = listed[notes.rule] & ~conditions.deleted
-    firm_offsets, firm = _gather(notes, literal, rules, among & ~conditions.opened)
-    return RuleLiterals(
-        firm_offsets,
-        firm,
-        int(np.diff(firm_offsets).max(initial=0)),
-        _shared_prefixes(firm_offsets, firm),
-        *_gather(notes, literal, rules, among & conditions.opened),
-        cells,
-        is_paired,
-    )
-
-
-def _gather(
-    notes: Annotation, literal: NDArray[np.int64], rules: NDArray[np.int64], chosen: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The literals of chosen entries, and where those of each rule begin."""
-    sizes = np.bincount(notes.rule[chosen], minlength=notes.n_rules)[rules]
-    return np.concatenate([[0], np.cumsum(sizes)]), literal[notes.links[chosen]]
-
-
-def _shared_prefixes(offsets: NDArray[np.int64], literals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many first literals each rule shares with the one before."""
-    sizes = np.diff(offsets)
-    shared = np.zeros(len(sizes), dtype=np.int64)
-    alive = np.arange(1, len(sizes))
-    for place in range(int(sizes.max(initial=0))):
-        alive = alive[np.minimum(sizes[alive], sizes[alive - 1]) > place]
-        alive = alive[literals[offsets[alive] + place] == literals[offsets[alive - 1] + place]]
-        shared[alive] = place + 1
-    return shared
-
-
-def _preorder(tree: Tree, notes: Annotation, literal: NDArray[np.int64]) -> Preorder:
-    """The nodes of the tree, left subtree before right subtree, as the kernels visit them."""
-    size = np.ones(tree.n_nodes, dtype=np.int64)
-    for inner in reversed(tree.inner_levels):
-        size[inner] += size[tree.children_left[inner]] + size[tree.children_right[inner]]
-    place = np.zeros(tree.n_nodes, dtype=np.int64)
-    for inner in tree.inner_levels:
-        place[tree.children_left[inner]] = place[inner] + 1
-        place[tree.children_right[inner]] = place[inner] + 1 + size[tree.children_left[inner]]
-    node = np.empty(tree.n_nodes, dtype=np.int64)
-    node[place] = np.arange(tree.n_nodes)
-    rule = np.full(tree.n_nodes, -1, dtype=np.int64)
-    rule[notes.leaf_ids] = np.arange(notes.n_rules)
-    return Preorder(
-        depth=tree.node_depth[node],
-        literal=literal[node],
-        beyond=np.arange(tree.n_nodes) + size[node],
-        rule=rule[node],
-    )
+    return leaf_counts, cells
