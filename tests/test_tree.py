@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import secateur
 from secateur import InvalidTreeError, Tree, check_tree
 from secateur.annotation import annotate
+from secateur.facts import Facts
 from secateur.routing import apply_tree
 from secateur.rows import check_rows
 from secateur.tree import make_tree, round_down
@@ -200,7 +201,12 @@ BROKEN = {
         "node 3 lists categories, but does not split by category",
     ),
     "no codes": (
-        lambda t: broken(t, category_offsets=np.zeros(6, np.int64), category_codes=np.zeros(0, np.int64)),
+        lambda t: broken(
+            t,
+            category_offsets=np.zeros(6, np.int64),
+            category_codes=np.zeros(0, np.int64),
+            missing_left=np.zeros(5, bool),  # else the side would be left to NaN alone
+        ),
         r"node 2 must list increasing category codes between 0 and 2, found \[\]",
     ),
     "codes that fall": (
@@ -290,7 +296,7 @@ def test_arrays_are_read_only(name: str) -> None:
         with pytest.raises(ValueError, match="read-only"):
             value[...] = value
     else:
-        assert isinstance(value, (int, str, tuple, type(None)))
+        assert isinstance(value, (int, str, tuple, type(None), Facts))  # Facts are frozen
 
 
 @pytest.mark.parametrize("name", ["is_leaf", "upper", "left_codes", "levels", "category_table"])

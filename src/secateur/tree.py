@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.facts import NO_FACTS, Facts
 from secateur.tree_check import check_tree, require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from secateur.columns import Columns
 
 __all__ = ["SMALL_TREE_NODES", "Label", "Tree", "make_tree"]
 
@@ -73,6 +76,10 @@ class Tree:
     monotone : ndarray of int8, shape (n_features,), or None
         Monotonicity signs that the tree was fitted with: +1 larger values favour the second class, -1 the
         first, 0 neither.
+    columns : Columns, or None
+        How a person's own columns become the features, where a pipeline stood between them; else None.
+    facts : Facts
+        What is known of the columns beyond the tree.
 
     Examples
     --------
@@ -102,6 +109,8 @@ class Tree:
     class_names: tuple[str, ...]
     dtype: str
     monotone: NDArray[np.int8] | None
+    columns: Columns | None = None
+    facts: Facts = NO_FACTS
 
     @property
     def n_nodes(self) -> int:
@@ -277,6 +286,8 @@ def make_tree(
     class_names: Sequence[str] | None = None,
     dtype: str = "float32",
     monotone: object = None,
+    columns: Columns | None = None,
+    facts: Facts = NO_FACTS,
 ) -> Tree:
     """Assemble a checked :class:`Tree`; the slots that a node does not use get their fixed values.
 
@@ -295,6 +306,8 @@ def make_tree(
     feature_names, class_names : sequence of str, default=None
     dtype : {"float32", "float64"}, default="float32"
     monotone : array-like of shape (n_features,), default=None
+    columns : Columns, default=None
+    facts : Facts, default=NO_FACTS
 
     Returns
     -------
@@ -303,22 +316,22 @@ def make_tree(
     left = np.array(children_left, dtype=np.int64)
     leaf = left < 0
     codes_of = left_categories or {}
-    columns = {
+    arrays = {
         "children_right": np.array(children_right, dtype=np.int64),
         "feature": np.array(feature, dtype=np.int64),
         "threshold": np.array(threshold, dtype=np.float64),
         "leaf_class": np.array(leaf_class, dtype=np.int64),
         "missing_left": np.zeros(len(left), bool) if missing_left is None else np.array(missing_left, dtype=bool),
     }
-    for name, column in columns.items():
+    for name, column in arrays.items():
         require(column.shape == left.shape, f"{name} has shape {column.shape}, but there are {len(left)} nodes")
-    columns["feature"][leaf] = -1
-    columns["threshold"][leaf] = np.nan
-    columns["threshold"][list(codes_of)] = np.nan
-    columns["leaf_class"][~leaf] = -1
+    arrays["feature"][leaf] = -1
+    arrays["threshold"][leaf] = np.nan
+    arrays["threshold"][list(codes_of)] = np.nan
+    arrays["leaf_class"][~leaf] = -1
     accepts = np.array(np.broadcast_to(np.asarray(accepts_missing, dtype=bool), (n_features,)))
-    tested = np.where((columns["feature"] >= 0) & (columns["feature"] < n_features), columns["feature"], n_features)
-    columns["missing_left"] &= np.append(accepts, False)[tested]
+    tested = np.where((arrays["feature"] >= 0) & (arrays["feature"] < n_features), arrays["feature"], n_features)
+    arrays["missing_left"] &= np.append(accepts, False)[tested]
     lengths = np.zeros(len(left), dtype=np.int64)
     for node, codes in codes_of.items():
         lengths[node] = len(codes)
@@ -328,7 +341,7 @@ def make_tree(
     names = labels.tolist() if class_names is None else class_names
     tree = Tree(
         children_left=left,
-        **columns,
+        **arrays,
         category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
         category_codes=np.array([c for node in sorted(codes_of) for c in sorted(codes_of[node])], dtype=np.int64),
         counts=None if counts is None else np.array(counts, dtype=np.float64),
@@ -340,6 +353,8 @@ def make_tree(
         class_names=tuple(str(name) for name in names),
         dtype=dtype,
         monotone=None if monotone is None else np.array(monotone, dtype=np.int8),
+        columns=columns,
+        facts=facts,
     )
     check_tree(tree)
     return tree

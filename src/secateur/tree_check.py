@@ -42,6 +42,8 @@ def check_tree(tree: Tree) -> None:
     _check_splits(tree)
     _check_category_sets(tree)
     _check_counts(tree)
+    _check_columns(tree)
+    _check_facts(tree)
 
 
 def _check_labels(tree: Tree) -> None:
@@ -119,10 +121,15 @@ def _check_category_sets(tree: Tree) -> None:
     _require_each(tree.is_categorical | (lengths == 0), "lists categories, but does not split by category")
     for node in np.flatnonzero(tree.is_categorical):
         listed = tree.left_codes(node)
-        size = len(tree.categories[tree.feature[node]] or ())
-        fine = len(listed) > 0 and bool((np.diff(listed) > 0).all()) and listed[0] >= 0 and listed[-1] <= size
+        feature = tree.feature[node]
+        size = len(tree.categories[feature] or ())
+        # A side that is left to missing values alone lists no category.
+        may_be_empty = bool(tree.missing_left[node])
+        some = len(listed) > 0
+        fine = may_be_empty if not some else bool((np.diff(listed) > 0).all()) and listed[0] >= 0 and listed[-1] <= size
         require(fine, f"node {node} must list increasing category codes between 0 and {size}, found {listed.tolist()}")
-        require(len(listed) <= size, f"node {node} sends every category left")
+        takes_missing_right = bool(tree.accepts_missing[feature]) and not tree.missing_left[node]
+        require(len(listed) <= size or takes_missing_right, f"node {node} sends every category left")
 
 
 def _check_counts(tree: Tree) -> None:
@@ -133,6 +140,46 @@ def _check_counts(tree: Tree) -> None:
     require(counts.shape == wanted, f"counts has shape {counts.shape}, expected {wanted}")
     sound = np.isfinite(counts) & (counts >= 0)
     _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
+
+
+def _check_columns(tree: Tree) -> None:
+    columns = tree.columns
+    if columns is None:
+        return
+    same = len(columns.cuts) == len(columns.closed) == tree.n_features
+    require(same and len(columns.derived) <= tree.n_features, "columns must describe each feature once")
+    for feature, limits in enumerate(columns.cuts):
+        if limits is not None:
+            levels = tree.categories[feature]
+            rising = bool(np.isfinite(limits).all()) and bool((np.diff(limits) > 0).all())
+            require(rising and len(limits) > 0, f"the cuts of feature {feature} must be increasing numbers")
+            fits = levels is not None and len(levels) == len(limits)
+            require(fits, f"feature {feature} needs one category for each of its cuts")
+
+
+def _check_facts(tree: Tree) -> None:
+    facts = tree.facts
+    numeric = [levels is None for levels in tree.categories]
+    grouped = [feature for group in facts.groups for feature in group.features]
+    for feature in (*facts.integers, *grouped):
+        exists = 0 <= feature < tree.n_features and numeric[feature]
+        require(exists, f"a fact is about the numbers of feature {feature}, which is none of the numeric features")
+    require(len(set(grouped)) == len(grouped), "a feature is in two groups")
+    for group in facts.groups:
+        several = len(group.features) == len(group.labels) > 1
+        require(several, f"the group {group.name!r} needs two columns or more, with a label each")
+        _check_scalars(group.labels, f"a label of the group {group.name!r}")
+        require(len(set(group.labels)) == len(group.labels), f"the labels of the group {group.name!r} are not distinct")
+    pairs = [(known.premise, known.conclusion) for known in facts.implications]
+    for claim in (*facts.claims, *(claim for pair in pairs for claim in pair)):
+        sizes = [None if levels is None else len(levels) for levels in tree.categories]
+        sizes += [len(group.labels) for group in facts.groups]
+        require(0 <= claim.subject < len(sizes), f"the fact {claim.text!r} is about a column that does not exist")
+        size, codes = sizes[claim.subject], claim.region.codes
+        fits = (size is None) == (codes is None) and all(0 <= code <= (size or 0) for code in codes or ())
+        require(fits, f"the fact {claim.text!r} does not fit its column")
+    for known in facts.implications:
+        require(known.premise.subject != known.conclusion.subject, f"the fact {str(known)!r} is about one column alone")
 
 
 def _check_scalars(labels: Sequence[object], what: str) -> None:

@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from secateur.errors import FormatError, InvalidTreeError
+from secateur.facts import NO_FACTS
+from secateur.facts_json import columns_from_dict, columns_to_dict, facts_from_dict, facts_to_dict
 from secateur.tree import Tree
 from secateur.tree_check import check_tree
 
 __all__ = ["FORMAT", "VERSION", "read_header", "tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
 
 FORMAT = "secateur-tree"
-VERSION = 1
+VERSION = 2
+PLAIN_VERSION = 1  # of trees without columns and facts, which older releases can read
 
 
 def tree_to_json(tree: Tree) -> str:
@@ -61,9 +64,14 @@ def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """A tree as plain lists and scalars, ready for ``json.dumps``."""
+    more: dict[str, Any] = {}
+    if tree.columns is not None:
+        more["columns"] = columns_to_dict(tree.columns)
+    if tree.facts:
+        more["facts"] = facts_to_dict(tree.facts)
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if more else PLAIN_VERSION,
         "dtype": tree.dtype,
         "classes": tree.classes.tolist(),
         "class_names": list(tree.class_names),
@@ -81,6 +89,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "category_codes": tree.category_codes.tolist(),
         "leaf_class": tree.leaf_class.tolist(),
         "counts": None if tree.counts is None else tree.counts.tolist(),
+        **more,
     }
 
 
@@ -108,6 +117,8 @@ def tree_from_dict(content: object) -> Tree:
             monotone=None
             if fields["monotone"] is None
             else np.array(_integers(fields["monotone"]).tolist(), dtype=np.int8),
+            columns=None if fields.get("columns") is None else columns_from_dict(fields["columns"]),
+            facts=NO_FACTS if fields.get("facts") is None else facts_from_dict(fields["facts"]),
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error

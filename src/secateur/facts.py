@@ -1,0 +1,98 @@
+"""What is known of the columns beyond the tree: groups, whole numbers, bounds, implications.
+
+A fact says which rows there can be. Exact methods may then delete a condition that only keeps out impossible rows, and
+what they promise holds for possible rows: so every certificate names the facts that it rests on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from secateur.regions import Region
+    from secateur.tree import Label
+
+__all__ = ["NO_FACTS", "Claim", "Facts", "Group", "Implication"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns of zeros and ones that stand for one categorical: at most one of them is 1.
+
+    Attributes
+    ----------
+    name : str
+        What the categorical is called.
+    features : tuple of int
+        Its columns.
+    labels : tuple of labels
+        The category that each column stands for.
+    """
+
+    name: str
+    features: tuple[int, ...]
+    labels: tuple[Label, ...]
+
+    def __str__(self) -> str:
+        return f"at most one of {self.name}'s {len(self.features)} columns is 1"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one column, or one group, is said to hold.
+
+    Attributes
+    ----------
+    subject : int
+        A feature, or ``n_features + g`` for the g-th group.
+    region : Region
+        The values; for a group the codes of its labels, and the code after the last for none of them.
+    text : str
+        The claim in words.
+    """
+
+    subject: int
+    region: Region
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Implication:
+    """Where the premise holds, the conclusion holds too."""
+
+    premise: Claim
+    conclusion: Claim
+
+    def __str__(self) -> str:
+        return f"{self.premise} => {self.conclusion}"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is known of a tree's columns.
+
+    Attributes
+    ----------
+    integers : tuple of int
+        Features that hold whole numbers only.
+    claims : tuple of Claim
+        What holds for every row.
+    groups : tuple of Group
+        No feature is in two of them.
+    implications : tuple of Implication
+    """
+
+    integers: tuple[int, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    groups: tuple[Group, ...] = ()
+    implications: tuple[Implication, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.integers or self.claims or self.groups or self.implications)
+
+
+NO_FACTS = Facts()
