@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UnsupportedModelError,
     )
     from secateur.explain import Explanation
+    from secateur.groups import find_groups
     from secateur.local_search import LocalSearchTreeClassifier
     from secateur.methods import METHODS
     from secateur.reading import Condition
@@ -59,6 +60,7 @@ __all__ = [
     "check_tree",
     "datasets",
     "diagnose",
+    "find_groups",
     "from_model",
     "select_budget",
     "select_tolerance",
@@ -90,6 +92,7 @@ _HOME = {
     "Verification": "verify",
     "check_tree": "tree_check",
     "diagnose": "diagnosis",
+    "find_groups": "groups",
     "from_model": "adapters",
     "select_budget": "tuning",
     "select_tolerance": "tuning",

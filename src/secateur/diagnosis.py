@@ -183,7 +183,7 @@ def diagnose(
     tree, notes, evidence = problem.tree, problem.notes, problem.evidence
     wanted = notes.leaf_class[notes.rule]
     effects, pure = _effects(problem, evidence) if evidence is not None else (None, None)
-    alone = run_witnesses(tree, notes, np.zeros(len(notes.links), dtype=bool), by_feature=False) < 0
+    alone = run_witnesses(problem.feasible_tree(), notes, np.zeros(len(notes.links), dtype=bool), by_feature=False) < 0
     subtree = notes.homogeneous[notes.sibling[notes.links]] == wanted
     by_direction = _monotone(problem)
     shift = notes.shift

@@ -7,6 +7,7 @@ what they promise holds for possible rows: so every certificate names the facts 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -93,6 +94,29 @@ class Facts:
 
     def __bool__(self) -> bool:
         return bool(self.integers or self.claims or self.groups or self.implications)
+
+    @cached_property
+    def group_of(self) -> dict[int, int]:
+        """The place of the group that a feature is in, for those that are in one."""
+        return {feature: place for place, group in enumerate(self.groups) for feature in group.features}
+
+    def link_features(self, n_features: int) -> list[tuple[int, ...]]:
+        """Features that cannot be looked at one by one: those of a group, and those that implications connect."""
+        bundle_of: dict[int, set[int]] = {}
+        sets = [set(group.features) for group in self.groups]
+        for known in self.implications:
+            sets.append({*self._members(known.premise, n_features), *self._members(known.conclusion, n_features)})
+        for together in sets:
+            for feature in list(together):
+                together |= bundle_of.get(feature, set())
+            for feature in together:
+                bundle_of[feature] = together
+        return sorted({tuple(sorted(together)) for together in bundle_of.values()})
+
+    def _members(self, claim: Claim, n_features: int) -> tuple[int, ...]:
+        if claim.subject >= n_features:
+            return self.groups[claim.subject - n_features].features
+        return (claim.subject,)
 
 
 NO_FACTS = Facts()

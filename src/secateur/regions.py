@@ -23,6 +23,7 @@ __all__ = [
     "domain_of",
     "meet_regions",
     "pick_common_value",
+    "pick_number",
     "pick_value",
     "read_links",
     "region_of_link",
@@ -132,7 +133,7 @@ def pick_value(tree: Tree, feature: int, region: Region) -> Label | None:
     if levels is not None and region.codes is not None:
         code = min(region.codes)
         return levels[code] if code < len(levels) else "(any other)"
-    return _plain_number(region.low, region.high, tree.dtype)
+    return _pick_number(tree, feature, region.low, region.high)
 
 
 def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> Label | None:
@@ -145,7 +146,31 @@ def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> L
         low = other.low
     if other.high < high:
         high = other.high
-    return _plain_number(low, high, tree.dtype) if low < high else None
+    return _pick_number(tree, feature, low, high) if low < high else None
+
+
+def pick_number(low: float, high: float, dtype: str, *, is_whole: bool) -> float:
+    """A number of dtype in ``low < x <= high``, whole or with few digits."""
+    return _whole_number(low, high) if is_whole else _plain_number(low, high, dtype)
+
+
+def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
+    """A number that the feature may have, as far as the tree's facts tell."""
+    facts = tree.facts
+    if not facts:
+        return _plain_number(low, high, tree.dtype)
+    for claim in facts.claims:
+        if claim.subject == feature:
+            low, high = max(low, claim.region.low), min(high, claim.region.high)
+    return pick_number(low, high, tree.dtype, is_whole=feature in facts.integers)
+
+
+def _whole_number(low: float, high: float) -> float:
+    """A whole number in ``low < x <= high``, which holds one."""
+    for favoured in (0.0, 1.0):  # so that a 0/1 column gets a value that it can have
+        if low < favoured <= high:
+            return favoured
+    return float(math.floor(high)) if math.isfinite(high) else float(math.floor(low) + 1)
 
 
 @lru_cache(maxsize=65536)

@@ -12,6 +12,9 @@ from secateur.adapters import from_model
 from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.errors import InputError, ParameterError
 from secateur.evidence import Evidence
+from secateur.fact_rows import check_facts
+from secateur.facts import NO_FACTS
+from secateur.knowledge import state_facts
 from secateur.methods import METHODS, Problem, find_method
 from secateur.routing import apply_tree, count_classes
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns, mark_finite
@@ -19,7 +22,7 @@ from secateur.rules import RuleSet, TrainingRows
 from secateur.tree_check import check_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +48,10 @@ def simplify(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     accepts_missing: bool | None = None,
+    groups: Any = None,
+    integers: Any = None,
+    facts: Any = None,
+    domain_knowledge: bool = True,
 ) -> RuleSet:
     """Turn a fitted tree into one rule for each leaf, and delete the conditions that do not matter.
 
@@ -81,6 +88,17 @@ def simplify(
         How columns and classes read, where the model does not say.
     accepts_missing : bool, default=None
         Whether the tree takes NaN; by default what the model and the rows show.
+    groups : mapping of str to list of columns, or list of such lists, default=None
+        Columns of zeros and ones that stand for one categorical each, so that at most one of them is 1; see
+        :func:`find_groups`. A pipeline's own encoders need not be named.
+    integers : list of columns, default=None
+        Columns that hold whole numbers, beside those that have such a type in a data frame.
+    facts : list of str, default=None
+        What is known of the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"`` or
+        ``"pregnant = yes => sex = female"``.
+    domain_knowledge : bool, default=True
+        Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
+        them, and every certificate names those it rests on. False uses them for reading only.
 
     Returns
     -------
@@ -122,6 +140,8 @@ def simplify(
         class_names=class_names,
         accepts_missing=accepts_missing,
         rf_tol=settings["rf_tol"],
+        knowledge={"groups": groups, "integers": integers, "facts": facts},
+        domain_knowledge=domain_knowledge,
     )
     if chosen.needs_rows and problem.evidence is None:
         free = ", ".join(name for name, listed in METHODS.items() if listed.is_exact)
@@ -134,6 +154,8 @@ def simplify(
     if chosen.name == "mismatch-certified":
         problem, certificate = _certify(problem, domain, monotone)
         parameters |= certificate
+    if problem.walked is not None:
+        parameters["domain_knowledge"] = False
     problem = replace(problem, parameters=parameters)
     deletions = chosen.delete(problem)
     counts, source_counts = _count_rules(problem, deletions.deleted, is_exact=chosen.is_exact)
@@ -162,8 +184,10 @@ def open_problem(
     class_names: Sequence[str] | None,
     accepts_missing: bool | None,
     rf_tol: float,
+    knowledge: Mapping[str, Any] | None = None,
+    domain_knowledge: bool = True,
 ) -> Problem:
-    """Read the model, check the rows against it, and annotate the tree."""
+    """Read the model, check the rows against it and against what is known of them, and annotate the tree."""
     tolerated = check_amount("rf_tol", rf_tol)
     if (X is None) != (y is None):
         given, absent = ("X", "y") if y is None else ("y", "X")
@@ -186,11 +210,23 @@ def open_problem(
         weights = check_weights(sample_weight, rows.n_rows)
         if tree.feature_names is None and (columns := frame_columns(X)) is not None:
             tree = replace(tree, feature_names=tuple(columns))
+        tree = state_facts(tree, X, **knowledge or {})
+        check_facts(tree, rows)
         if tree.counts is None:
             tree = replace(tree, counts=count_classes(tree, apply_tree(tree, rows), class_ids, weights))
             check_tree(tree)  # also makes the new array read-only
         evidence = Evidence(tree, rows, class_ids, weights)
-    return Problem(tree, annotate(tree, tolerated), evidence, None, {})
+    else:
+        tree = state_facts(tree, None, **knowledge or {})
+    walked = None if domain_knowledge else _forget_columns(model, tree, accepts_missing)
+    return Problem(tree, annotate(tree, tolerated), evidence, None, {}, walked)
+
+
+def _forget_columns(model: Any, tree: Tree, accepts_missing: bool | None) -> Tree | None:
+    """The tree as it is where nothing is known of its columns; behind a pipeline, over what the pipeline makes."""
+    if tree.columns is not None and hasattr(model, "steps"):
+        return from_model(model.steps[-1][1], accepts_missing=accepts_missing)
+    return replace(tree, facts=NO_FACTS) if tree.facts else None
 
 
 def is_number(value: Any) -> bool:

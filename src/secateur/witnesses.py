@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.compiled import SMALL_TREE_ENTRIES, compiled_kernels, make_box, make_walkable, run_witnesses
+from secateur.feasible import find_feasible
 from secateur.methods import Why
 from secateur.regions import (
     Region,
@@ -51,13 +52,15 @@ class Witnesses:
 
     def __init__(self, tree: Tree, notes: Annotation, deletions: Deletions, left_out: str | None) -> None:
         self._tree, self._notes, self._deletions, self._left_out = tree, notes, deletions, left_out
+        # `redundancy` asks of each feature alone, so implications do not count there.
+        self._feasible = find_feasible(tree, linked=left_out != "feature")
         # `layered` judges its further deletions by rows: witnesses are those of the exactly shortened rule.
         judged = np.isin(deletions.why, (Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP))
         self._kept = ~np.logical_and(deletions.deleted, ~judged)
         self._leaves = np.full(len(notes.links), -1, dtype=np.int64)
         is_searched = left_out is None
         self._is_searched = np.full(-(-notes.n_rules // SEARCHED_RULES), is_searched)
-        self._of_leaf: dict[int, tuple[dict[int, Region], Point]] = {}
+        self._of_leaf: dict[int, tuple[dict[int, Region], dict[int, Label | None]]] = {}
 
     def __reduce__(self) -> tuple[type[Witnesses], tuple[Any, ...]]:  # what was found can be found again
         return Witnesses, (self._tree, self._notes, self._deletions, self._left_out)
@@ -78,31 +81,45 @@ class Witnesses:
         The entry's own feature is always in it, even where the leaf does not test it (an impossible rule keeps out
         everything).
         """
-        tree, notes = self._tree, self._notes
+        walked, notes = self._feasible.tree, self._notes
         leaves = self.leaves(rule)
         found: list[Point | None] = [None] * len(leaves)
         if max(leaves, default=-1) < 0:
             return found
         span = notes.entries(rule)
         kept = np.flatnonzero(self._kept[span])
-        tested = read_links(tree, notes, notes.links[span][kept])
+        tested = read_links(walked, notes, notes.links[span][kept])
         whole = meet_regions(tested)
-        names = {feature: tree.feature_name(feature) for feature in whole}
-        own_values = {names[feature]: pick_value(tree, feature, region) for feature, region in whole.items()}
+        own_values = {feature: pick_value(walked, feature, region) for feature, region in whole.items()}
         for place, (feature, _), rest in zip(kept.tolist(), tested, self._without_each(tested), strict=True):
             if leaves[place] < 0:
                 continue
             regions, values = self._regions_of_leaf(leaves[place])
             point = {**own_values, **values}
             for shared in whole.keys() & regions.keys():
-                point[names[shared]] = pick_common_value(tree, shared, whole[shared], regions[shared])
-            point[names[feature]] = pick_common_value(tree, feature, rest, regions.get(feature, rest))
-            found[place] = point
+                point[shared] = pick_common_value(walked, shared, whole[shared], regions[shared])
+            point[feature] = pick_common_value(walked, feature, rest, regions.get(feature, rest))
+            found[place] = self._name_values(point, rule, leaves[place])
         return found
+
+    def _name_values(self, picked: dict[int, Label | None], rule: int, leaf: int) -> Point:
+        """Values by column name; of columns that are looked at together those that the rule or the leaf asks."""
+        name = self._tree.feature_name
+        if not self._feasible.bundles:
+            return {name(feature): value for feature, value in picked.items()}
+        notes = self._notes
+        asked = set(self._tree.feature[notes.parent[notes.links[notes.entries(rule)]]].tolist())
+        asked |= set(self._tree.feature[notes.parent[self._path(leaf)]].tolist())
+        return {
+            name(column): value
+            for feature, state in picked.items()
+            for column, value in self._feasible.read_state(feature, state).items()
+            if column == feature or column in asked
+        }
 
     def _search(self, block: int) -> None:
         """Find the witness leaves of a block of rules; of all rules where the tree is small."""
-        tree, notes, by_feature = self._tree, self._notes, self._left_out == "feature"
+        tree, notes, by_feature = self._feasible.tree, self._notes, self._left_out == "feature"
         if len(notes.links) <= SMALL_TREE_ENTRIES:
             self._leaves = run_witnesses(tree, notes, ~self._kept, by_feature=by_feature)
             self._is_searched[:] = True
@@ -123,11 +140,11 @@ class Witnesses:
 
     @cached_property
     def _walk(self) -> Walkable:
-        return make_walkable(self._tree, self._notes)
+        return make_walkable(self._feasible.tree, self._notes)
 
     def _without_each(self, tested: list[tuple[int, Region]]) -> list[Region]:
         """What the links allow the feature of each when that link, or all of the feature, is left out."""
-        rest = [domain_of(self._tree, feature) for feature, _ in tested]
+        rest = [domain_of(self._feasible.tree, feature) for feature, _ in tested]
         if self._left_out == "feature":
             return rest
         for order in (range(len(tested)), range(len(tested) - 1, -1, -1)):  # what is above each link, then below it
@@ -140,19 +157,23 @@ class Witnesses:
                 passed[feature] = region
         return rest
 
-    def _regions_of_leaf(self, leaf: int) -> tuple[dict[int, Region], Point]:
+    def _regions_of_leaf(self, leaf: int) -> tuple[dict[int, Region], dict[int, Label | None]]:
         """What the path of a leaf allows each feature that it tests, and a value of each."""
         known = self._of_leaf.get(leaf)  # another thread may forget it at any time
         if known is None:
             if len(self._of_leaf) >= REMEMBERED_LEAVES:
                 self._of_leaf.clear()
-            links = []
-            link = leaf
-            while link > 0:
-                links.append(link)
-                link = int(self._notes.parent[link])
-            tree = self._tree
-            regions = regions_of_links(tree, self._notes, links[::-1])
-            values = {tree.feature_name(f): pick_value(tree, f, region) for f, region in regions.items()}
+            walked = self._feasible.tree
+            regions = regions_of_links(walked, self._notes, self._path(leaf))
+            values = {feature: pick_value(walked, feature, region) for feature, region in regions.items()}
             known = self._of_leaf[leaf] = regions, values
         return known
+
+    def _path(self, leaf: int) -> list[int]:
+        """The links from the root to a leaf."""
+        links = []
+        link = leaf
+        while link > 0:
+            links.append(link)
+            link = int(self._notes.parent[link])
+        return links[::-1]

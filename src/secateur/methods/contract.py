@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.feasible import find_feasible
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -91,6 +93,9 @@ class Problem:
         The listed cases of a finite domain (``mismatch-certified``).
     parameters : mapping of str to object
         The method's own parameters, checked.
+    walked : Tree or None
+        The tree that exact tests walk where they are to know nothing of the columns; the same nodes. None for the tree
+        over the rows that its facts allow.
     """
 
     tree: Tree
@@ -98,6 +103,11 @@ class Problem:
     evidence: Evidence | None
     domain: Evidence | None
     parameters: Mapping[str, Any]
+    walked: Tree | None = None
+
+    def feasible_tree(self, *, linked: bool = True) -> Tree:
+        """The tree that exact tests walk: over possible rows, or as the caller wants it."""
+        return find_feasible(self.tree, linked=linked).tree if self.walked is None else self.walked
 
     @property
     def rows(self) -> Evidence:

@@ -16,7 +16,7 @@ __all__ = ["METHOD", "delete"]
 def delete(problem: Problem) -> Deletions:
     """Delete single links from every rule while its class is implied."""
     result = Deletions.keep_all(problem.notes, Why.NOT_CERTIFIED)
-    result.delete(run_deletion("delete_links", problem.tree, problem.notes), Why.NO_FOREIGN_LEAF)
+    result.delete(run_deletion("delete_links", problem.feasible_tree(), problem.notes), Why.NO_FOREIGN_LEAF)
     return result
 
 

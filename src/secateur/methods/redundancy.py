@@ -16,7 +16,9 @@ __all__ = ["METHOD"]
 def delete(problem: Problem) -> Deletions:
     """Delete redundant features from every rule."""
     result = Deletions.keep_all(problem.notes, Why.NOT_CERTIFIED)
-    result.delete(run_deletion("delete_features", problem.tree, problem.notes), Why.FEATURE_REDUNDANT)
+    # An implication ties features together, and this method asks of each feature alone.
+    walked = problem.feasible_tree(linked=False)
+    result.delete(run_deletion("delete_features", walked, problem.notes), Why.FEATURE_REDUNDANT)
     return result
 
 

@@ -1,0 +1,121 @@
+"""Whether rows keep to the facts: the first that does not is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.facts import Claim, Group
+    from secateur.regions import Region
+    from secateur.row_blocks import Rows
+    from secateur.tree import Tree
+
+__all__ = ["check_facts"]
+
+
+def check_facts(tree: Tree, rows: Rows, *, name: str = "X") -> None:
+    """Raise :class:`~secateur.errors.InputError` for the first row that contradicts a fact of the tree."""
+    facts = tree.facts
+    if not facts:
+        return
+    claims = [*facts.claims, *(c for known in facts.implications for c in (known.premise, known.conclusion))]
+    about = {claim.subject for claim in claims if claim.subject < tree.n_features}
+    features = np.array(sorted(about.union(facts.integers, facts.group_of)), dtype=np.int64)
+    for first, last in rows.spans():
+        read = rows.select(first, last, features)
+        block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, first, name)
+        for group in facts.groups:
+            block.check_group(group)
+        for feature in facts.integers:
+            block.check_whole(feature)
+        for claim in facts.claims:
+            block.check_claim(claim)
+        for known in facts.implications:
+            broken = block.holds(known.premise) & ~block.holds(known.conclusion)
+            block.refuse(broken, f"contradicts the fact {str(known)!r}", known.premise, known.conclusion)
+
+
+class _Block:
+    """Some columns of some rows."""
+
+    def __init__(self, tree: Tree, columns: dict[int, NDArray[Any]], first: int, name: str) -> None:
+        self.tree, self.columns, self.first, self.name = tree, columns, first, name
+
+    def check_group(self, group: Group) -> None:
+        """Every row has zeros in a group's columns, and a 1 in one of them at most."""
+        values = np.column_stack([self.columns[feature] for feature in group.features])
+        strange = ~((values == 0) | (values == 1))
+        if strange.any():
+            row, column = np.argwhere(strange)[0]
+            raise InputError(
+                f"Row {self.first + row} of {self.name} is not one-hot in the group {group.name!r}: "
+                f"{self.tree.feature_name(group.features[column])!r} is {values[row, column]:g}, neither 0 nor 1."
+            )
+        several = values.sum(axis=1) > 1
+        if several.any():
+            row = int(np.flatnonzero(several)[0])
+            ones = [self.tree.feature_name(group.features[column]) for column in np.flatnonzero(values[row])]
+            raise InputError(
+                f"Row {self.first + row} of {self.name} is not one-hot in the group {group.name!r}: "
+                f"{ones[0]!r} and {ones[1]!r} are both 1."
+            )
+
+    def check_whole(self, feature: int) -> None:
+        """A column of whole numbers holds no others."""
+        values = self.columns[feature]
+        broken = (values != np.floor(values)) & ~np.isnan(values)
+        if broken.any():
+            row = int(np.flatnonzero(broken)[0])
+            raise InputError(
+                f"{self.tree.feature_name(feature)!r} is said to hold whole numbers, but row {self.first + row} of "
+                f"{self.name} has {values[row]:g}."
+            )
+
+    def check_claim(self, claim: Claim) -> None:
+        """A claim holds for every row."""
+        self.refuse(~self.holds(claim), f"contradicts the fact {str(claim)!r}", claim)
+
+    def holds(self, claim: Claim) -> NDArray[np.bool_]:
+        """For which rows a claim holds."""
+        if claim.subject < self.tree.n_features:
+            return _is_in(self.columns[claim.subject], claim.region)
+        group = self.tree.facts.groups[claim.subject - self.tree.n_features]
+        values = np.column_stack([self.columns[feature] for feature in group.features])
+        codes = np.where(values.any(axis=1), values.argmax(axis=1), len(group.features))
+        return np.isin(codes, sorted(claim.region.codes or ()))
+
+    def refuse(self, broken: NDArray[np.bool_], what: str, *claims: Claim) -> None:
+        """Show the first row that breaks a fact."""
+        if broken.any():
+            row = int(np.flatnonzero(broken)[0])
+            shown = ", ".join(self._show(claim, row) for claim in claims)
+            raise InputError(f"Row {self.first + row} of {self.name} {what}: {shown}.")
+
+    def _show(self, claim: Claim, row: int) -> str:
+        tree = self.tree
+        if claim.subject >= tree.n_features:
+            group = tree.facts.groups[claim.subject - tree.n_features]
+            ones = [k for k, feature in enumerate(group.features) if self.columns[feature][row] == 1]
+            return f"{group.name} = {group.labels[ones[0]] if ones else 'none of its labels'}"
+        value, levels = self.columns[claim.subject][row], tree.categories[claim.subject]
+        if np.isnan(value):
+            shown = "missing"
+        elif levels is None:
+            shown = f"{value:g}"
+        else:
+            shown = str(levels[int(value)]) if value < len(levels) else "a category that is not listed"
+        return f"{tree.feature_name(claim.subject)} = {shown}"
+
+
+def _is_in(values: NDArray[Any], region: Region) -> NDArray[np.bool_]:
+    if region.codes is None:
+        inside = (values > region.low) & (values <= region.high)
+    else:
+        inside = np.isin(values, sorted(region.codes))
+    return np.where(np.isnan(values), region.missing, inside)

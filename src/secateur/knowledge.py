@@ -1,0 +1,96 @@
+"""What a caller knows of the columns, gathered into the facts of a tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import ParameterError
+from secateur.fact_words import parse_facts
+from secateur.facts import Facts
+from secateur.groups import read_groups
+from secateur.rows import frame_columns
+from secateur.tree_check import check_tree
+
+if TYPE_CHECKING:
+    from secateur.tree import Tree
+
+__all__ = ["state_facts"]
+
+
+def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None, facts: Any = None) -> Tree:
+    """The tree with what the caller says of its columns, and what the types of the columns say.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or data frame, or None
+        Rows; a frame tells by its types which columns hold whole numbers. An array has one type for all columns, which
+        says nothing of any one of them.
+    groups : mapping of str to list, or list of lists, default=None
+        Columns that stand for one categorical each.
+    integers : list of columns, default=None
+        Columns that hold whole numbers.
+    facts : list of str, default=None
+        Bounds, lists of categories and implications, in words.
+
+    Returns
+    -------
+    Tree
+    """
+    stated = tree.facts
+    listed = () if groups is None else read_groups(tree, groups)
+    taken = [tree.feature_name(f) for group in listed for f in group.features if f in stated.group_of]
+    if taken:
+        raise ParameterError(f"The column {taken[0]!r} is in a group already; a column belongs to one group.")
+    grouped = stated.groups + listed
+    claims, implications = ((), ()) if facts is None else parse_facts(tree, grouped, facts)
+    whole = {*stated.integers, *_whole_by_dtype(tree, X), *(_find_columns(tree, integers))}
+    known = Facts(
+        integers=tuple(sorted(whole - {feature for group in grouped for feature in group.features})),
+        claims=stated.claims + claims,
+        groups=grouped,
+        implications=stated.implications + implications,
+    )
+    if known == stated:
+        return tree
+    told = replace(tree, facts=known)
+    check_tree(told)
+    return told
+
+
+def _whole_by_dtype(tree: Tree, X: Any) -> list[int]:
+    """Numeric columns whose type in a frame is an integer or a bool."""
+    if X is None or frame_columns(X) is None:
+        return []
+    import narwhals as nw
+
+    try:
+        schema = list(nw.from_native(X, eager_only=True).schema.values())
+    except TypeError:
+        return []  # rows that do not fit are refused, with a reason, when they are checked
+    return [
+        feature
+        for feature, dtype in enumerate(schema[: tree.n_features])
+        if tree.categories[feature] is None and (dtype.is_integer() or dtype == nw.Boolean)
+    ]
+
+
+def _find_columns(tree: Tree, columns: Any) -> list[int]:
+    if columns is None:
+        return []
+    if isinstance(columns, (str, bytes)) or not hasattr(columns, "__iter__"):
+        raise ParameterError(f"Expected integers as a list of columns, found {columns!r}.")
+    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
+    found = []
+    for column in columns:
+        is_place = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+        feature = int(column) if is_place else names.get(column, -1)
+        if not 0 <= feature < tree.n_features:
+            raise ParameterError(f"integers names the column {column!r}, which the tree does not know.")
+        if tree.categories[feature] is not None:
+            raise ParameterError(f"integers names the column {column!r}, which holds categories, not numbers.")
+        found.append(feature)
+    return found
