@@ -34,7 +34,7 @@ LAYERS = [
     ["tally"],
     ["evidence", "coverage", "budget"],
     ["methods"],
-    ["witnesses"],
+    ["witnesses", "grounds"],
     ["reading"],
     ["reasons"],
     ["rule"],

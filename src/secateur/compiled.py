@@ -39,6 +39,7 @@ __all__ = [
     "make_walkable",
     "run_count",
     "run_deletion",
+    "run_met",
     "run_witnesses",
 ]
 
@@ -58,6 +59,11 @@ def run_witnesses(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], *, 
     """For each kept entry the foreign leaf that it keeps out, else -1; see ``kernels.find_witnesses``."""
     witness = np.full(len(notes.links), -1, dtype=np.int64)
     return _run("find_witnesses", tree, notes, deleted.copy(), by_feature, witness)
+
+
+def run_met(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The leftmost leaf of another class that each rule meets, else -1."""
+    return _run("find_met", tree, notes, deleted, np.full((notes.n_rules, 1), -1, dtype=np.int64))[:, 0]
 
 
 def run_count(

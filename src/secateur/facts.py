@@ -6,7 +6,7 @@ what they promise holds for possible rows: so every certificate names the facts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -112,6 +112,29 @@ class Facts:
             for feature in together:
                 bundle_of[feature] = together
         return sorted({tuple(sorted(together)) for together in bundle_of.values()})
+
+    def leave_out(self, fact: Claim | Implication | Group | int, n_features: int) -> Facts | None:
+        """The other facts; an int stands for a feature of whole numbers. None if another fact speaks of the group."""
+        if isinstance(fact, Implication):
+            return replace(self, implications=tuple(known for known in self.implications if known != fact))
+        if isinstance(fact, Claim):
+            return replace(self, claims=tuple(claim for claim in self.claims if claim != fact))
+        if isinstance(fact, int):
+            return replace(self, integers=tuple(feature for feature in self.integers if feature != fact))
+        gone = n_features + self.groups.index(fact)
+        pairs = [(known.premise, known.conclusion) for known in self.implications]
+        if any(claim.subject == gone for claim in (*self.claims, *(claim for pair in pairs for claim in pair))):
+            return None
+
+        def renumber(claim: Claim) -> Claim:
+            return replace(claim, subject=claim.subject - 1) if claim.subject > gone else claim
+
+        return replace(
+            self,
+            groups=tuple(group for group in self.groups if group != fact),
+            claims=tuple(renumber(claim) for claim in self.claims),
+            implications=tuple(Implication(renumber(first), renumber(second)) for first, second in pairs),
+        )
 
     def _members(self, claim: Claim, n_features: int) -> tuple[int, ...]:
         if claim.subject >= n_features:

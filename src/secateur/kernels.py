@@ -22,6 +22,7 @@ __all__ = [
     "count_rows",
     "delete_features",
     "delete_links",
+    "find_met",
     "find_witnesses",
 ]
 
@@ -380,6 +381,21 @@ def find_witnesses(walk, box, offsets, links, leaf_class, deleted, by_feature, w
             open_feature(walk, box, feature[parent[links[entry]]])
 
 
+def find_met(walk, box, offsets, links, leaf_class, deleted, met):  # type: ignore[no-untyped-def]
+    """The leftmost leaf of another class that each rule meets, else -1, in the first place of ``met[rule]``."""
+    parent, is_left, feature = walk.parent, walk.is_left, walk.feature
+    for rule in range(len(leaf_class)):
+        begin, end = offsets[rule], offsets[rule + 1]
+        for entry in range(begin, end):
+            if not deleted[entry]:
+                narrow(walk, box, parent[links[entry]], is_left[links[entry]])
+        met[rule][0] = -1
+        if is_possible(walk, box, links, begin, end):
+            met[rule][0] = find_foreign_leaf(walk, box, 0, leaf_class[rule])
+        for entry in range(begin, end):
+            open_feature(walk, box, feature[parent[links[entry]]])
+
+
 def goes_left(value, limit, missing_left, start, table):  # type: ignore[no-untyped-def]
     """Which side of a split a value is on."""
     if value != value:
@@ -472,6 +488,7 @@ KERNELS = (
     delete_links,
     delete_features,
     find_witnesses,
+    find_met,
     goes_left,
     route_rows,
     count_rows,

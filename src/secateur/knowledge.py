@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.fact_words import parse_facts
-from secateur.facts import Facts
+from secateur.facts import Claim, Facts
 from secateur.groups import read_groups
+from secateur.regions import Region
 from secateur.rows import frame_columns
 from secateur.tree_check import check_tree
 
@@ -47,10 +49,13 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
         raise ParameterError(f"The column {taken[0]!r} is in a group already; a column belongs to one group.")
     grouped = stated.groups + listed
     claims, implications = ((), ()) if facts is None else parse_facts(tree, grouped, facts)
-    whole = {*stated.integers, *_whole_by_dtype(tree, X), *(_find_columns(tree, integers))}
+    in_group = {feature for group in grouped for feature in group.features}
+    typed = {feature: dtype for feature, dtype in _whole_by_dtype(tree, X).items() if feature not in in_group}
+    whole = {*stated.integers, *typed, *(_find_columns(tree, integers))} - in_group
+    flags = tuple(_claim_flag(tree, feature) for feature, is_flag in typed.items() if is_flag)
     known = Facts(
-        integers=tuple(sorted(whole - {feature for group in grouped for feature in group.features})),
-        claims=stated.claims + claims,
+        integers=tuple(sorted(whole)),
+        claims=stated.claims + flags + claims,
         groups=grouped,
         implications=stated.implications + implications,
     )
@@ -61,21 +66,26 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     return told
 
 
-def _whole_by_dtype(tree: Tree, X: Any) -> list[int]:
-    """Numeric columns whose type in a frame is an integer or a bool."""
+def _whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
+    """Numeric columns whose type in a frame is an integer or a bool, and whether it is a bool."""
     if X is None or frame_columns(X) is None:
-        return []
+        return {}
     import narwhals as nw
 
     try:
         schema = list(nw.from_native(X, eager_only=True).schema.values())
     except TypeError:
-        return []  # rows that do not fit are refused, with a reason, when they are checked
-    return [
-        feature
+        return {}  # rows that do not fit are refused, with a reason, when they are checked
+    return {
+        feature: dtype == nw.Boolean
         for feature, dtype in enumerate(schema[: tree.n_features])
         if tree.categories[feature] is None and (dtype.is_integer() or dtype == nw.Boolean)
-    ]
+    }
+
+
+def _claim_flag(tree: Tree, feature: int) -> Claim:
+    name = tree.feature_name(feature)
+    return Claim(feature, Region(math.nextafter(0.0, -1.0), 1.0, missing=True), f"{name} is true or false")
 
 
 def _find_columns(tree: Tree, columns: Any) -> list[int]:

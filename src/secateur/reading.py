@@ -14,16 +14,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.regions import read_links
+from secateur.regions import Region, read_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from secateur.annotation import Annotation
-    from secateur.regions import Region
+    from secateur.facts import Group
     from secateur.tree import Label, Tree
 
-__all__ = ["Condition", "join_conditions", "read_conditions", "read_count", "read_link", "read_share", "read_threshold"]
+__all__ = [
+    "Condition",
+    "join_conditions",
+    "read_conditions",
+    "read_count",
+    "read_link",
+    "read_share",
+    "read_threshold",
+    "read_value",
+]
 
 MAX_DIGITS = 17  # enough significant digits for every float64
 ROUNDINGS = {
@@ -34,20 +43,21 @@ ROUNDINGS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule asks of one feature, its bounds merged.
+    """What a rule asks of one column, or of one group of columns, its bounds merged.
 
     Attributes
     ----------
     feature : int
-        Column index.
+        Column index; of a group, the column that the path tests first.
     name : str
-        Column name.
+        Name of the column or group.
     low, high : float
         The feature is a number in ``low < x <= high``, both in the tree's dtype; infinite where there is no bound.
     categories : tuple of labels, or None
-        The allowed categories of a categorical feature; None for a numeric one.
+        The allowed categories of a categorical feature or group; None for a numeric one.
     unlisted : bool
-        Whether a categorical feature may hold a value that is none of its categories.
+        Whether a categorical feature may hold a value that is none of its categories; for a group, whether none of its
+        columns may be 1.
     missing : bool
         Whether NaN satisfies the condition.
     link_ids : tuple of int
@@ -71,20 +81,28 @@ class Condition:
 
 
 def read_conditions(tree: Tree, notes: Annotation, links: Iterable[int]) -> tuple[Condition, ...]:
-    """Merge the links' conditions feature by feature, in the order in which the path first tests them."""
+    """Merge the links' conditions by what they are about, in the order in which the path first tests it.
+
+    A condition is about a column, or about a group of columns that stand for one categorical.
+    """
     chosen = [int(link) for link in links]
-    merged: dict[int, tuple[Region, list[int]]] = {}
+    group_of = tree.facts.group_of
+    merged: dict[int, tuple[int, Region, list[int]]] = {}
     for link, (feature, region) in zip(chosen, read_links(tree, notes, chosen), strict=True):
-        whole, of_feature = merged.get(feature, (region, []))
-        merged[feature] = whole.meet(region), [*of_feature, link]
+        subject = feature
+        if feature in group_of:
+            subject = tree.n_features + group_of[feature]
+            region = _read_column_of_group(tree.facts.groups[group_of[feature]], feature, region)
+        first, whole, of_subject = merged.get(subject, (feature, region, []))
+        merged[subject] = first, whole.meet(region), [*of_subject, link]
     conditions = []
-    for feature, (region, of_feature) in merged.items():
-        levels = tree.categories[feature]
+    for subject, (feature, region, of_subject) in merged.items():
+        name, levels = _describe(tree, subject)
         codes = region.codes or frozenset()
         conditions.append(
             Condition(
                 feature=feature,
-                name=tree.feature_name(feature),
+                name=name,
                 low=region.low,
                 high=region.high,
                 categories=None
@@ -92,19 +110,20 @@ def read_conditions(tree: Tree, notes: Annotation, links: Iterable[int]) -> tupl
                 else tuple(levels[code] for code in sorted(codes) if code < len(levels)),
                 unlisted=levels is not None and len(levels) in codes,
                 missing=region.missing,
-                link_ids=tuple(of_feature),
-                text=_read_region(tree, feature, region),
+                link_ids=tuple(of_subject),
+                text=_read_region(tree, subject, region),
             )
         )
     return tuple(conditions)
 
 
 def join_conditions(conditions: Sequence[Condition]) -> str:
-    """A rule's conditions in a line; "or missing" is bracketed where something follows or precedes it."""
+    """A rule's conditions in a line; one that says "or" is bracketed where something follows or precedes it."""
     if not conditions:
         return "always"
-    alone = len(conditions) == 1
-    return " and ".join(f"({c.text})" if c.missing and " or " in c.text and not alone else c.text for c in conditions)
+    if len(conditions) == 1:
+        return conditions[0].text
+    return " and ".join(f"({c.text})" if " or " in c.text.replace(c.name, "") else c.text for c in conditions)
 
 
 def read_link(tree: Tree, notes: Annotation, link: int) -> str:
@@ -149,37 +168,141 @@ def read_share(value: float | None) -> str:
     return f"{value:.1%}"
 
 
-def _read_region(tree: Tree, feature: int, region: Region) -> str:
-    name = tree.feature_name(feature)
-    if not region.has_listed_value:
-        return f"{name} is missing" if region.missing else f"{name} is impossible"
-    if region.codes is None:
-        is_whole = math.isinf(region.low) and math.isinf(region.high)
+def read_value(tree: Tree, feature: int, value: Label | None) -> str:
+    """What a row holds in a column, as an equation; a column of a group says what it means for the group."""
+    place = tree.facts.group_of.get(feature)
+    if place is not None and value in (0, 1):
+        group = tree.facts.groups[place]
+        label = group.labels[group.features.index(feature)]
+        return f"{group.name} {'=' if value == 1 else '!='} {_read_label(label)}"
+    return f"{tree.feature_name(feature)} = {_read_number_or_label(value, tree.dtype)}"
+
+
+@lru_cache(maxsize=65536, typed=True)
+def _read_number_or_label(value: Label | None, dtype: str) -> str:
+    if value is None:
+        return "missing"
+    return str(np.dtype(dtype).type(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
+    """What a condition on a group's column says of the categorical: the code of each label, and the next for none."""
+    own = group.features.index(feature)
+    with_zero = region.low < 0 <= region.high
+    with_one = region.low < 1 <= region.high
+    others = frozenset(range(len(group.labels) + 1)) - {own}
+    return Region(codes=(others if with_zero else frozenset()) | ({own} if with_one else frozenset()))
+
+
+def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
+    """The name of what a condition is about, and its labels if it is no number."""
+    if subject >= tree.n_features:
+        group = tree.facts.groups[subject - tree.n_features]
+        return group.name, group.labels
+    return tree.feature_name(subject), tree.categories[subject]
+
+
+def _read_region(tree: Tree, subject: int, region: Region) -> str:
+    name, levels = _describe(tree, subject)
+    accepts_missing = subject < tree.n_features and bool(tree.accepts_missing[subject])
+    cuts = None if tree.columns is None or subject >= tree.n_features else tree.columns.cuts[subject]
+    if levels is None:
+        domain, listed = _read_interval(tree, subject, region)
+    elif cuts is not None:
+        domain, listed = _read_cells(name, cuts, region, tree.dtype)
     else:
-        is_whole = len(region.codes) == len(tree.categories[feature] or ()) + 1
-    if is_whole:
-        takes_all = region.missing or not tree.accepts_missing[feature]
+        is_closed = tree.columns is not None and subject < tree.n_features and tree.columns.closed[subject]
+        domain, listed = _read_set(name, levels, region, is_closed=is_closed)
+    if domain == "nothing":
+        return f"{name} is missing" if region.missing else f"{name} is impossible"
+    if domain == "everything":
+        takes_all = region.missing or not accepts_missing
         return f"{name} is anything" if takes_all else f"{name} is not missing"
-    listed = _read_interval(name, region, tree.dtype) if region.codes is None else _read_set(tree, feature, region)
     return f"{listed} or missing" if region.missing else listed
 
 
-def _read_interval(name: str, region: Region, dtype: str) -> str:
-    if math.isinf(region.low):
-        return f"{name} <= {read_threshold(region.high, dtype)}"
-    if math.isinf(region.high):
-        return f"{name} > {read_threshold(region.low, dtype)}"
-    return f"{read_threshold(region.low, dtype)} < {name} <= {read_threshold(region.high, dtype)}"
+def _read_interval(tree: Tree, feature: int, region: Region) -> tuple[str, str]:
+    """How much of the numbers a region holds, and the region in words; a bound that every row keeps goes unsaid."""
+    name, (lowest, highest) = tree.feature_name(feature), _bounds(tree, feature)
+    low, high = max(region.low, lowest), min(region.high, highest)
+    if feature in tree.facts.integers:
+        first, last = (end if math.isinf(end) else _last_whole(end, tree.dtype) for end in (low, high))
+        if first >= last:
+            return "nothing", ""
+        if first + 1 == last:
+            return "some", f"{name} = {last}"
+        start, end = None if low <= lowest else f"{first + 1}", None if high >= highest else f"{last}"
+        above, below = ">=", "<="
+    else:
+        if low >= high:
+            return "nothing", ""
+        start = None if low <= lowest else read_threshold(low, tree.dtype)
+        end = None if high >= highest else read_threshold(high, tree.dtype)
+        above, below = ">", "<"
+    if start is None:
+        return ("everything", "") if end is None else ("some", f"{name} <= {end}")
+    return "some", f"{name} {above} {start}" if end is None else f"{start} {below} {name} <= {end}"
 
 
-def _read_set(tree: Tree, feature: int, region: Region) -> str:
-    levels = tree.categories[feature] or ()
+def _bounds(tree: Tree, feature: int) -> tuple[float, float]:
+    """The ends of what a number can be, as far as facts tell."""
+    low, high = -math.inf, math.inf
+    for claim in tree.facts.claims:
+        if claim.subject == feature:
+            low, high = max(low, claim.region.low), min(high, claim.region.high)
+    return low, high
+
+
+def _last_whole(limit: float, dtype: str) -> int:
+    """The largest whole number that, rounded to dtype, does not exceed a limit in dtype."""
+    last = math.floor(limit)
+    with np.errstate(over="ignore"):
+        beyond = float(np.nextafter(np.dtype(dtype).type(limit), np.inf))
+    if math.isfinite(beyond) and beyond - limit >= 2:  # numbers between the two are rounded to the nearer
+        middle = last + (int(beyond) - last) // 2
+        last = middle if float(np.dtype(dtype).type(middle)) <= limit else middle - 1
+    return last
+
+
+def _read_cells(name: str, cuts: tuple[float, ...], region: Region, dtype: str) -> tuple[str, str]:
+    """A set of cells of a number, neighbours joined."""
+    codes = sorted(region.codes or ())
+    if len(codes) in (0, len(cuts) + 1):
+        return "everything" if codes else "nothing", ""
+    starts = [code for code in codes if code - 1 not in codes]
+    ends = [code for code in codes if code + 1 not in codes]
+    parts = []
+    for first, last in zip(starts, ends, strict=True):
+        low = None if first == 0 else read_threshold(cuts[first - 1], dtype)
+        high = None if last == len(cuts) else read_threshold(cuts[last], dtype)
+        if low is None:
+            parts.append(f"{name} <= {high}")
+        else:
+            parts.append(f"{name} > {low}" if high is None else f"{low} < {name} <= {high}")
+    return "some", " or ".join(parts)
+
+
+def _read_set(name: str, levels: tuple[Label, ...], region: Region, *, is_closed: bool) -> tuple[str, str]:
+    """A set of categories: those that are in it, or those that are not."""
     allowed = region.codes or frozenset()
-    unlisted = len(levels) in allowed
-    named = [str(label) for code, label in enumerate(levels) if (code in allowed) != unlisted]
+    listed = [code for code in range(len(levels)) if code in allowed]
+    n_all = len(levels) if is_closed else len(levels) + 1
+    n_held = len(listed) if is_closed else len(allowed)
+    if n_held in (0, n_all):
+        return "everything" if n_held else "nothing", ""
+    # Where there is nothing but what is listed, the shorter list tells as much.
+    by_exclusion = 2 * len(listed) > len(levels) if is_closed else len(levels) in allowed
+    chosen = [code for code in range(len(levels)) if code not in allowed] if by_exclusion else listed
+    named = [_read_label(levels[code]) for code in chosen]
     if len(named) == 1:
-        return f"{tree.feature_name(feature)} {'!=' if unlisted else '='} {named[0]}"
-    return f"{tree.feature_name(feature)} {'not in' if unlisted else 'in'} {{{', '.join(named)}}}"
+        return "some", f"{name} {'!=' if by_exclusion else '='} {named[0]}"
+    return "some", f"{name} {'not in' if by_exclusion else 'in'} {{{', '.join(named)}}}"
+
+
+def _read_label(label: Label) -> str:
+    """A label in a list: quoted where it would be misread."""
+    text = str(label)
+    return f'"{text}"' if not text or text != text.strip() or any(mark in text for mark in ",{}") else text
 
 
 @lru_cache(maxsize=65536)

@@ -6,16 +6,13 @@ Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from secateur.methods import Why
-from secateur.reading import read_link, read_share
+from secateur.reading import read_link, read_share, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from secateur.annotation import Annotation
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Reason", "make_reasons"]
 
 KINDS = {int(why): why.kind for why in Why}
+RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)
+"""Kinds of deletions that may rest on facts."""
 DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
 
 
@@ -77,8 +76,12 @@ def make_reasons(
     rule: int,
     parameters: Mapping[str, Any],
     witnesses: Witnesses,
+    grounds: Sequence[str] = (),
 ) -> list[Reason]:
-    """Put the codes and numbers of a rule's entries into words, root to leaf."""
+    """Put the codes and numbers of a rule's entries into words, root to leaf.
+
+    The grounds are the facts that the rule's exact deletions rest on.
+    """
     span = notes.entries(rule)
     links = notes.links[span]
     name = tree.class_names[notes.leaf_class[rule]]
@@ -97,8 +100,10 @@ def make_reasons(
     ):
         kind = KINDS[code]
         words = _tell(tree, notes, kind, link, name, before, after, number, node, parameters)
+        if grounds and kind in RESTING:
+            words = f"{words}, given that {'; '.join(grounds)}"
         if point is not None:
-            seen = _read_witness(tree, leaf, tree.feature_name(feature), point)
+            seen = _read_witness(tree, leaf, feature, point)
             words = seen if kind in ("not-certified", "untouched") else f"{words}; {seen}"
         reasons.append(
             Reason(
@@ -216,16 +221,9 @@ def _leaf_to(before: float, after: float) -> str:
     return f"from the leaf's own {read_share(before)} to {read_share(after)}"
 
 
-def _read_witness(tree: Tree, leaf: int, feature: str, point: Point) -> str:
-    place = f"{feature} = {_read_value(point[feature], tree.dtype)}"
+def _read_witness(tree: Tree, leaf: int, feature: int, point: Point) -> str:
+    place = read_value(tree, feature, point[tree.feature_name(feature)])
     return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), e.g. at {place}"
-
-
-@lru_cache(maxsize=65536, typed=True)
-def _read_value(value: Label | None, dtype: str) -> str:
-    if value is None:
-        return "missing"
-    return str(np.dtype(dtype).type(value)).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _percentage(share: float) -> str:

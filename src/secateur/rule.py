@@ -120,7 +120,15 @@ class Rule:
     def reasons(self) -> dict[int, Reason]:
         """Why each link was deleted or kept, by link id."""
         rules = self._rules
-        found = make_reasons(rules.tree, rules.notes, rules.deletions, self.index, rules.parameters, rules._witnesses)
+        found = make_reasons(
+            rules.tree,
+            rules.notes,
+            rules.deletions,
+            self.index,
+            rules.parameters,
+            rules._witnesses,
+            rules.grounds.of_rule(self.index),
+        )
         return {reason.link_id: reason for reason in found}
 
     @property

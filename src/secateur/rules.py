@@ -12,6 +12,7 @@ import numpy as np
 from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.coverage import cover_rows, find_winners
 from secateur.errors import InputError
+from secateur.grounds import Grounds
 from secateur.methods import METHODS, Deletions
 from secateur.routing import apply_tree
 from secateur.rows import check_labels, check_rows, check_weights
@@ -118,8 +119,11 @@ class RuleSet(Sequence[Rule]):
 
     @property
     def guarantee(self) -> str:
-        """What is preserved, in a sentence."""
-        return METHODS[self.method].guarantee.format_map(dict(self.parameters))
+        """What is preserved, in a sentence, and the facts that it rests on if there are any."""
+        sentence = METHODS[self.method].guarantee.format_map(dict(self.parameters))
+        if not self.grounds.used:
+            return sentence
+        return f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(self.grounds.used)}."
 
     @property
     def deleted(self) -> NDArray[np.bool_]:
@@ -378,6 +382,11 @@ class RuleSet(Sequence[Rule]):
         place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
         place[self.notes.leaf_ids] = np.arange(len(self))
         return place
+
+    @cached_property
+    def grounds(self) -> Grounds:
+        """The facts that the exact deletions rest on."""
+        return Grounds(self.tree, self.notes, self.deletions)
 
     @cached_property
     def _witnesses(self) -> Witnesses:
