@@ -1,0 +1,161 @@
+"""scikit-learn RandomForestClassifier, ExtraTreesClassifier and BaggingClassifier of trees -> Trees.
+
+The trees of a forest predict class *indices*; the labels, and the names of the columns, are the forest's. A tree of a
+BaggingClassifier may know some of the classes only, because its sample held no others, and some of the columns, by its
+own numbers, one of them perhaps twice. ``tree_.value`` holds the class fractions that the forest averages; they are
+kept as they are, for a fraction times a weight divided by that weight is not always the fraction again.
+
+Samples are drawn as weights, so no tree shows the rows that it was fitted on, nor whether NaN was among them. A forest
+takes NaN if any of its trees shows it, or if the training rows hold NaN and its trees take it: NaN that was not
+there only makes the domain larger, and so rules more careful.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.adapters.scikit_learn import SUPPORTED as TREES
+from secateur.adapters.scikit_learn import _was_fitted_with_missing as was_fitted_with_missing
+from secateur.errors import UnsupportedModelError
+from secateur.rows import holds_missing
+from secateur.tree import Tree, make_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ForestTrees", "is_forest", "read_forest"]
+
+SUPPORTED = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier")
+# A whole count that went through a fraction and back misses by rounding only.
+WHOLE_COUNT = 1e-6
+
+
+@dataclass(frozen=True)
+class ForestTrees:
+    """The trees of a forest, all of the same columns and classes.
+
+    Attributes
+    ----------
+    trees : tuple of Tree
+    leaf_shares : tuple of ndarray of float64, shape (n_nodes, n_classes)
+        The class fractions that each node of each tree votes with, as the forest itself holds them.
+    """
+
+    trees: tuple[Tree, ...]
+    leaf_shares: tuple[NDArray[np.float64], ...]
+
+
+def is_forest(model: Any) -> bool:
+    """Whether a model is one of scikit-learn's ensembles, be it supported or not."""
+    return bool(_ancestors(model))
+
+
+def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None) -> ForestTrees:
+    """Read the trees of a fitted forest, or say why it cannot be read."""
+    _check_supported(model)
+    takes_missing = _was_fitted_with_missing(model, X) if accepts_missing is None else accepts_missing
+    # Bagging alone says which columns a tree got.
+    every = [np.arange(model.n_features_in_)] * len(model.estimators_)
+    columns = getattr(model, "estimators_features_", every)
+    shares = [_forest_shares(model, estimator) for estimator in model.estimators_]
+    parts = zip(model.estimators_, columns, shares, strict=True)
+    trees = [_read_tree(model, estimator, np.asarray(own), share, takes_missing) for estimator, own, share in parts]
+    return ForestTrees(tuple(trees), tuple(shares))
+
+
+def _ancestors(model: Any) -> set[str]:
+    """Names of the ensembles of scikit-learn that a model is or derives from."""
+    mro = type(model).__mro__
+    return {ancestor.__qualname__ for ancestor in mro if ancestor.__module__.startswith("sklearn.ensemble.")}
+
+
+def _check_supported(model: Any) -> None:
+    found, known = type(model).__qualname__, _ancestors(model)
+    if not known & set(SUPPORTED):
+        if any("Boost" in name for name in known):
+            hint = "Boosting is no vote: each of its trees corrects those before it, and says little on its own."
+        elif any("Regressor" in name for name in known):
+            hint = "Regression forests have no classes."
+        else:
+            hint = "Pass a forest whose trees vote, or a single fitted tree."
+        raise UnsupportedModelError(f"Expected a {', '.join(SUPPORTED)}, found {found}. {hint}")
+    if not hasattr(model, "estimators_"):
+        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
+    if len(model.estimators_) == 0:
+        raise UnsupportedModelError(f"This {found} has no trees. Fit it with n_estimators of at least 1.")
+    n_outputs = getattr(model, "n_outputs_", 1)
+    if n_outputs != 1:
+        raise UnsupportedModelError(
+            f"This {found} predicts {n_outputs} outputs, but a rule has one class. Fit one forest for each output."
+        )
+    for estimator in model.estimators_:
+        if not _is_tree(estimator):
+            raise UnsupportedModelError(
+                f"This {found} holds a {type(estimator).__qualname__}, which has no leaves to make rules of. "
+                f"Bag {' or '.join(TREES)}."
+            )
+
+
+def _is_tree(estimator: Any) -> bool:
+    names = {one.__qualname__ for one in type(estimator).__mro__ if one.__module__.startswith("sklearn.tree")}
+    return bool(names & set(TREES))
+
+
+def _was_fitted_with_missing(model: Any, X: Any) -> bool:
+    if any(was_fitted_with_missing(estimator, None, None) for estimator in model.estimators_):
+        return True
+    takes_missing = bool(model.estimators_[0].__sklearn_tags__().input_tags.allow_nan)
+    return takes_missing and X is not None and holds_missing(X)
+
+
+def _forest_shares(model: Any, estimator: Any) -> NDArray[np.float64]:
+    """Class fractions of a tree's nodes, for the forest's classes; those that its sample did not hold have none."""
+    fractions = estimator.tree_.value[:, 0, :]
+    shares = np.zeros((len(fractions), len(model.classes_)))
+    is_whole = fractions.shape[1] == len(model.classes_)
+    shares[:, slice(None) if is_whole else np.asarray(estimator.classes_).astype(np.int64)] = fractions
+    shares.flags.writeable = False
+    return shares
+
+
+def _read_tree(
+    model: Any, estimator: Any, columns: NDArray[np.int64], shares: NDArray[np.float64], takes_missing: bool
+) -> Tree:
+    """A tree of its own columns and class indices as one of the forest's columns and labels."""
+    source = estimator.tree_
+    leaf = source.children_left < 0
+    names = getattr(model, "feature_names_in_", None)
+    return make_tree(
+        children_left=source.children_left,
+        children_right=source.children_right,
+        feature=np.where(leaf, -1, columns[np.where(leaf, 0, source.feature)]),
+        threshold=source.threshold,
+        missing_left=source.missing_go_to_left.astype(bool),
+        leaf_class=np.where(leaf, shares.argmax(axis=1), -1),
+        counts=_round_counts(shares * source.weighted_n_node_samples[:, None]),
+        classes=model.classes_.tolist(),
+        n_features=int(model.n_features_in_),
+        accepts_missing=takes_missing,
+        feature_names=None if names is None else names.tolist(),
+        dtype="float32",
+        monotone=_forest_signs(estimator.monotonic_cst, columns, int(model.n_features_in_)),
+    )
+
+
+def _round_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers of draws as such: a drawn sample is a weight to scikit-learn, so its counts come as products."""
+    whole = np.rint(counts)
+    return whole if np.abs(counts - whole).max() <= WHOLE_COUNT else counts
+
+
+def _forest_signs(own: Any, columns: NDArray[np.int64], n_features: int) -> NDArray[np.int8] | None:
+    """Monotonicity signs of the forest's columns; one that a tree got twice, with different signs, has none."""
+    if own is None or not np.any(own):
+        return None
+    signs, twice = np.zeros((2, n_features), dtype=np.int8)
+    signs[columns] = own
+    np.add.at(twice, columns, signs[columns] != own)
+    return np.where(twice > 0, 0, signs).astype(np.int8)
