@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +84,7 @@ def _whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
 
 def _claim_flag(tree: Tree, feature: int) -> Claim:
     name = tree.feature_name(feature)
-    return Claim(feature, Region(math.nextafter(0.0, -1.0), 1.0, missing=True), f"{name} is true or false")
+    return Claim(feature, Region(-1.0, 1.0, missing=True), f"{name} is true or false")  # of whole numbers 0 and 1
 
 
 def _find_columns(tree: Tree, columns: Any) -> list[int]:

@@ -1,6 +1,7 @@
 """Rows on which a conflict is priced: the training rows, and shuffled copies that stand for rows not seen yet.
 
-A shuffled copy permutes every feature that the tree tests independently within each class *predicted by the tree*.
+A shuffled copy permutes every feature that the tree tests independently within each class *predicted by the tree*;
+columns that a group or an implication ties together are permuted as one.
 ``copies = ceil(4000 / n)`` of them are made of the ``n`` rows that count (those of positive weight). The generator is
 ``numpy.random.RandomState(0)``, whose stream numpy keeps for ever; permutations are drawn copy by copy, class by class
 and feature by feature, in the tree's order of classes and columns.
@@ -79,12 +80,15 @@ def make_pool(tree: Tree, notes: Annotation, rows: Rows, weights: NDArray[np.flo
     predicted = tree.leaf_class[apply_tree(tree, rows)[counted]]
     groups = [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
     rng = np.random.RandomState(0)
+    bundles = _find_bundles(tree, columns)
     filled = len(counted)
     drawn = [_draw(members, weight) for members in groups]
     for _ in range(copies):
         for members, source in zip(groups, drawn, strict=True):
-            for column in range(len(columns)) if len(members) else ():
-                table[filled : filled + len(members), column] = table[source[rng.permutation(len(members))], column]
+            for together in bundles if len(members) else ():
+                shuffled = source[rng.permutation(len(members))]
+                for column in together:
+                    table[filled : filled + len(members), column] = table[shuffled, column]
             filled += len(members)
     index = index_rows(tree, notes, Rows.of_columns(table, columns, tree.n_features))
     mixed, real, mixed_total, real_total = _price(weight, groups, copies, smoothing)
@@ -96,6 +100,16 @@ def make_pool(tree: Tree, notes: Annotation, rows: Rows, weights: NDArray[np.flo
         mixed_total=mixed_total,
         real_total=real_total,
     )
+
+
+def _find_bundles(tree: Tree, columns: NDArray[np.int64]) -> list[list[int]]:
+    """Places of columns that are shuffled as one: those that a group or an implication ties, and every other alone."""
+    place_of = {feature: place for place, feature in enumerate(columns.tolist())}
+    bundle_of = {place: [place] for place in place_of.values()}
+    for features in tree.facts.link_features(tree.n_features):
+        tied = [place_of[feature] for feature in features if feature in place_of]
+        bundle_of.update(dict.fromkeys(tied, tied))
+    return [tied for place, tied in bundle_of.items() if place == tied[0]]
 
 
 def _draw(members: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.int64]:

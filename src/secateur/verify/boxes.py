@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from secateur.tree import Tree
     from secateur.verify.paths import Paths
+    from secateur.verify.possible import Possible
 
 __all__ = ["Boxes", "find_foreign_leaves"]
 
@@ -78,11 +79,12 @@ class Boxes:
         able: NDArray[np.bool_] = self.is_possible[places] & (self.low[rows, places] < self.high[rows, places])
         return able & numeric
 
-    def meet(self, feature: int, places: NDArray[np.int64], cell: Allowed) -> NDArray[np.bool_]:
-        """Which boxes and the cell have a value of the feature in common."""
+    def meet(self, feature: int, places: NDArray[np.int64], cell: Allowed, possible: Possible) -> NDArray[np.bool_]:
+        """Which boxes and the cell have a possible value of the feature in common."""
         row = self.row_of[feature]
         if cell.codes is None:
-            some = np.maximum(self.low[row, places], cell.low) < np.minimum(self.high[row, places], cell.high)
+            low, high = np.maximum(self.low[row, places], cell.low), np.minimum(self.high[row, places], cell.high)
+            some = possible.has_number(feature, low, high)
         else:
             some = (self.codes[feature][places] & cell.codes).any(axis=1)
         met: NDArray[np.bool_] = some | self.missing[row, places] if cell.missing else some
@@ -109,26 +111,31 @@ class Allowed(NamedTuple):
 
 
 def find_foreign_leaves(
-    tree: Tree, paths: Paths, boxes: Boxes, classes: NDArray[np.int64]
+    tree: Tree, paths: Paths, boxes: Boxes, classes: NDArray[np.int64], possible: Possible
 ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Leaves, each with the rules whose boxes meet its cell though they have another class."""
+    """Leaves, each with the rules whose boxes meet its cell, in a possible row, though they have another class."""
     only = _only_class_below(tree)
     start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
+    start = start[_meet_domains(tree, boxes, start, possible)]
     todo: list[tuple[int, dict[int, Allowed], NDArray[np.int64]]] = [(0, {}, start)]
     while todo:
         node, cell, places = todo.pop()
         if tree.children_left[node] < 0:
-            yield node, boxes.rules[places]
+            met = places[possible.find_rows(boxes, places, cell)]
+            if len(met):
+                yield node, boxes.rules[met]
             continue
         feature = int(tree.feature[node])
-        whole = cell.get(feature) or _domain(tree, feature)
+        whole = cell.get(feature) or Allowed(*possible.domain(feature))
         sides = [(int(tree.children_left[node]), True), (int(tree.children_right[node]), False)]
         # A leaf is done next, so that it does not wait, with its rules, for all that lies below its sibling.
         for child, to_left in sorted(sides, key=lambda side: tree.children_left[side[0]] < 0):
             part = _cut_cell(tree, paths, node, to_left, whole)
-            met = places[boxes.meet(feature, places, part) & (classes[places] != only[child])]
+            met = places[boxes.meet(feature, places, part, possible) & (classes[places] != only[child])]
+            narrowed = {**cell, feature: part}
+            met = met[possible.find_states(boxes, met, narrowed, feature)]
             if len(met):
-                todo.append((child, {**cell, feature: part}, met))
+                todo.append((child, narrowed, met))
 
 
 def _only_class_below(tree: Tree) -> NDArray[np.int64]:
@@ -141,10 +148,12 @@ def _only_class_below(tree: Tree) -> NDArray[np.int64]:
     return np.array(only)
 
 
-def _domain(tree: Tree, feature: int) -> Allowed:
-    levels = tree.categories[feature]
-    codes = None if levels is None else np.ones(len(levels) + 1, dtype=bool)
-    return Allowed(-np.inf, np.inf, codes, bool(tree.accepts_missing[feature]))
+def _meet_domains(tree: Tree, boxes: Boxes, places: NDArray[np.int64], possible: Possible) -> NDArray[np.bool_]:
+    """Which boxes hold a possible value of every feature; a leaf's cell need not ask all of them."""
+    met = possible.find_states(boxes, places, {})
+    for feature in boxes.features.tolist():
+        met &= boxes.meet(feature, places, Allowed(*possible.domain(feature)), possible)
+    return met
 
 
 def _cut_cell(tree: Tree, paths: Paths, node: int, to_left: bool, whole: Allowed) -> Allowed:

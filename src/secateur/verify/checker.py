@@ -12,6 +12,7 @@ import numpy as np
 from secateur.verify.boxes import Boxes, find_foreign_leaves
 from secateur.verify.paths import walk_paths
 from secateur.verify.placed_rows import PlacedRows
+from secateur.verify.possible import Possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -119,6 +120,7 @@ class _Checker:
         self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
         self.deleted: NDArray[np.bool_] = record["deleted"]
         self.method: str = record["method"]
+        self.possible = Possible(tree, is_asked=record["parameters"].get("domain_knowledge", True))
         self.failures: list[str] = []
         self.checks: list[str] = []
         self.unchecked: list[str] = []
@@ -172,10 +174,12 @@ class _Checker:
         met = np.full(n_leaves, n_leaves)  # the leftmost leaf of another class that a rule meets
         place_of = dict(zip(self.leaves.tolist(), range(n_leaves), strict=True))
         for boxes in self._boxes(~gone, self._all_rules):
-            for leaf, rules in find_foreign_leaves(self.tree, self.paths, boxes, self.classes[boxes.rules]):
+            found = find_foreign_leaves(self.tree, self.paths, boxes, self.classes[boxes.rules], self.possible)
+            for leaf, rules in found:
                 met[rules] = np.minimum(met[rules], place_of[leaf])
         self.report(
-            "no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)",
+            "no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)"
+            + (f", among rows that keep to: {'; '.join(self.possible.words)}" if self.possible.words else ""),
             [
                 f"The rule of leaf {self.leaves[rule]} also covers rows of leaf {self.leaves[met[rule]]}, which "
                 "predicts another class: its exact deletions do not preserve the tree's predictions."
@@ -193,6 +197,8 @@ class _Checker:
             else:
                 self.unchecked.append("supports and class counts were not recounted: no training rows were passed")
             return
+        if self.possible.words:
+            self.report("the rows keep to the facts that the rules rest on", self.possible.check_rows(self.matrix))
         now, source = self._count_rules(self.class_ids), self._count_leaves(self.class_ids)
         recounted = {"class_counts": now, "source_class_counts": source}
         differs = {
