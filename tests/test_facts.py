@@ -187,6 +187,15 @@ def test_exact_deletes_what_trying_every_possible_row_allows(tree: Tree) -> None
     assert {rule.leaf_id: list(rule.deleted_ids) for rule in rules} == delete_by_trying(tree, possible)
 
 
+@given(strategies.trees(n_features=1, categorical=False, min_leaves=4, max_leaves=9))
+@settings(max_examples=100, deadline=None)
+def test_whole_numbers_are_all_that_an_integer_column_holds(tree: Tree) -> None:
+    told = with_facts(tree, Facts(integers=(0,)))
+    rules = secateur.simplify(told, method="exact")
+    assert {rule.leaf_id: list(rule.deleted_ids) for rule in rules} == delete_by_trying(told, all_rows(told))
+    assert rules.verify()
+
+
 @given(told_trees(), st.sampled_from(["exact", "redundancy"]))
 @settings(max_examples=100, deadline=None)
 def test_possible_rows_get_one_answer_and_the_verifier_agrees(tree: Tree, method: str) -> None:
