@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -265,6 +266,12 @@ def test_rules_of_another_class_or_feature_are_not_merged() -> None:
     assert len(merge_rules(rules_of([stump(30), stump(30, feature=1)], method="none"))) == 4
 
 
+def test_bounds_of_whole_numbers_are_equal_where_no_number_lies_between() -> None:
+    forest = [stump(30.2), stump(30.7)]
+    assert len(rules_of(forest, method="none").merged()) == 4
+    assert len(rules_of(forest, method="none", integers=["age"]).merged()) == 2
+
+
 def test_a_tree_that_has_a_rule_twice_has_one_vote() -> None:
     builder = secateur.TreeBuilder(classes=[0, 1], feature_names=["a", "b"])
     root = builder.split("a", 0)
@@ -390,6 +397,21 @@ def test_names_come_from_the_forest_or_the_frame() -> None:
     named = simplify(unnamed, feature_names=list("abcd"), class_names=["s", "v", "w"], method="none")
     assert named.trees[2].feature_names == tuple("abcd")
     assert named.trees[2].class_names == ("s", "v", "w")
+
+
+def test_what_is_known_of_the_columns_is_told_to_every_tree(iris: Any) -> None:
+    X, y, _ = iris
+    frame = pd.DataFrame(np.rint(10 * X).astype(int), columns=list("abcd"))
+    forest = RandomForestClassifier(4, random_state=0).fit(frame, y)
+    rules = simplify(forest, frame, y, method="exact", facts=["a <= 100"])
+    assert {tree.facts.integers for tree in rules.trees} == {(0, 1, 2, 3)}
+    assert {str(tree.facts.claims[0]) for tree in rules.trees} == {"a <= 100"}
+    assert rules.guarantee.endswith("This is about rows that keep to what is known of the columns.")
+    np.testing.assert_array_equal(rules.predict_proba(frame), forest.predict_proba(frame))
+    unused = simplify(forest, frame, y, method="exact", domain_knowledge=False)
+    assert unused.guarantee.endswith("as before.")
+    with pytest.raises(secateur.InputError, match="a <= 50"):
+        simplify(forest, frame, y, method="exact", facts=["a <= 50"])
 
 
 def test_a_bagged_tree_may_know_some_columns_and_classes_only() -> None:

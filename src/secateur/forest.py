@@ -15,6 +15,7 @@ import numpy as np
 from secateur.adapters import from_model
 from secateur.adapters.forests import read_forest
 from secateur.errors import InputError, ParameterError
+from secateur.knowledge import state_facts
 from secateur.merged_rules import MergedRules, merge_rules
 from secateur.methods import METHODS, Deletions
 from secateur.routing import apply_tree
@@ -162,7 +163,11 @@ class ForestRules(Sequence[RuleSet]):
     @property
     def guarantee(self) -> str:
         """What is preserved, in a sentence."""
-        return EXACT_GUARANTEE if self._is_exact else f"Of each tree: {self.rule_sets[0].guarantee}"
+        of_tree = METHODS[self.method].guarantee.format_map(dict(self.parameters))
+        sentence = EXACT_GUARANTEE if self._is_exact else f"Of each tree: {of_tree}"
+        # Which facts a tree's deletions rest on is known to its rule set; to ask all of them would take too long.
+        is_told = bool(self[0].tree.facts) and self.parameters.get("domain_knowledge", True)
+        return f"{sentence} This is about rows that keep to what is known of the columns." if is_told else sentence
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -372,6 +377,9 @@ def simplify_forest(
     class_names: Sequence[str] | None = None,
     accepts_missing: bool | None = None,
     domain: Any = None,
+    groups: Any = None,
+    integers: Any = None,
+    facts: Any = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> ForestRules:
@@ -390,6 +398,9 @@ def simplify_forest(
     feature_names, class_names : sequence of str, default=None
     accepts_missing : bool, default=None
     domain : tuple of (rows, labels), default=None
+    groups : mapping of str to list, or list of lists, default=None
+    integers : list of columns, default=None
+    facts : list of str, default=None
     progress : callable, default=None
         Called with the number of trees that are done, and of all trees, after each one.
     **settings : object
@@ -409,7 +420,9 @@ def simplify_forest(
     if names is None and forest.trees[0].feature_names is None and X is not None:
         names = frame_columns(X)
     named = from_model(forest.trees[0], feature_names=names, class_names=class_names)
-    trees = [replace(t, feature_names=named.feature_names, class_names=named.class_names) for t in forest.trees]
+    named = state_facts(named, X, groups=groups, integers=integers, facts=facts)
+    shared = {name: getattr(named, name) for name in ("feature_names", "class_names", "facts")}
+    trees = [replace(tree, **shared) for tree in forest.trees]
     rows = labels = weights = None
     if X is not None:
         rows = _convert(check_rows(named, X))

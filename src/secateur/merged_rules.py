@@ -1,7 +1,8 @@
 """The rules of many trees as one list: rules that ask the same and predict the same are one, with their votes.
 
 Two rules ask the same when their kept conditions allow every feature the same values: bounds are merged feature by
-feature, whatever the number and the order of the links that they came from. A condition that allows everything is none.
+feature, whatever the number and the order of the links that they came from. Bounds with no value between them, for the
+column holds whole numbers, are equal. A condition that allows everything is none.
 
 Forests have millions of rules, so nothing here looks at one rule after another. What a rule allows each feature is a
 row of numbers; a row is mixed to 128 bits, the rows of a rule are added up, and rules of equal sums are one. Two
@@ -363,6 +364,8 @@ def _meet_conditions(
         return rule, np.zeros((0, 3), dtype=np.uint64)
     first = np.flatnonzero((np.diff(rule, prepend=-1) != 0) | (np.diff(feature, prepend=-1) != 0))
     limit = tree.upper[node] + 0.0  # -0.0 and 0.0 are one bound
+    holds_whole = np.isin(feature, tree.facts.integers)
+    limit[holds_whole] = np.floor(limit[holds_whole])
     low = np.maximum.reduceat(np.where(to_left, -np.inf, limit), first)
     high = np.minimum.reduceat(np.where(to_left, limit, np.inf), first)
     missing = np.logical_and.reduceat(tree.accepts_missing[feature] & (tree.missing_left[node] == to_left), first)
