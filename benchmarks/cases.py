@@ -14,13 +14,13 @@ from benchmarks.answers import ALPHA, TOLERANCE, agrees, predicts_right, simplif
 from benchmarks.naive.all_pairs import delete_redundancy
 from benchmarks.naive.by_rows import delete_mismatch, delete_quinlan
 from benchmarks.problems import Problem, Unavailable, adult, many_rows, paper_leaves, unpruned
-from benchmarks.race import FULL, QUICK, peak_bytes, race
+from benchmarks.race import FULL, QUICK, Rounds, peak_bytes, race
 from benchmarks.result import Quartiles, Result, quartiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["APPLY", "CASES", "FIT", "MEMORY", "Case", "Reference", "run_cases"]
+__all__ = ["APPLY", "CASES", "FIT", "MEMORY", "PREDICT", "Case", "Reference", "run_cases"]
 
 MEMORY, DELETES = "× X of extra memory", "× conditions that Izza deletes"
 
@@ -82,6 +82,7 @@ class Case:
     about: str = ""
     uses_rows: bool = True
     extra: Callable[[Any], dict[str, float]] = lambda _: {}
+    rounds: Rounds = FULL
 
 
 def run_cases(cases: list[Case], quick: bool) -> list[Result]:
@@ -106,7 +107,8 @@ def run_cases(cases: list[Case], quick: bool) -> list[Result]:
     references = dict.fromkeys(reference for case in right for reference in case.references)
     runners: list[Any] = [*right, *references]
     calls = {runner: partial(runner.call, problem) for runner in runners}
-    seconds = race(calls, QUICK if quick else FULL, once={reference for reference in references if reference.once})
+    rounds = QUICK if quick else cases[0].rounds
+    seconds = race(calls, rounds, once={reference for reference in references if reference.once})
     for case in right:
         ratios = {r.measure: r.ratio(seconds[case], seconds[r]) for r in case.references}
         results[case].measures = ratios | results[case].measures

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from benchmarks.cases import CASES, run_cases
+from benchmarks.forests import FOREST_CASES
 from benchmarks.fresh import FIRST_CALLS, IMPORT, run_first_call, run_import
 from benchmarks.growth import CURVES, run_curve
 from benchmarks.pyxai_reasons import NAME, run_pyxai
@@ -64,7 +65,7 @@ def main() -> int:
 
 def plan(only: str) -> Iterator[tuple[str, Callable[[bool], list[Result]]]]:
     """What to run, by name; cases of one problem run together."""
-    chosen = [case for case in CASES if fnmatch(case.name, only)]
+    chosen = [case for case in (*CASES, *FOREST_CASES) if fnmatch(case.name, only)]
     for _, group in groupby(chosen, key=lambda case: case.problem):
         cases = list(group)
         yield ", ".join(case.name for case in cases), partial(run_cases, cases)
