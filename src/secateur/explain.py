@@ -13,7 +13,7 @@ from secateur.routing import apply_tree
 from secateur.rows import category_code, check_rows, frame_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -100,17 +100,35 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
         if len(row) != 1:
             raise InputError(f"Expected one row to explain, found {len(row)}. Pass them one at a time.")
         return row
+    columns = rules.tree.columns
     if hasattr(row, "keys"):  # a mapping, or a pandas Series
         names = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
+        if columns is not None and columns.derive is not None and not set(columns.derived) <= set(row.keys()):
+            names = names[: -len(columns.derived)]
         absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
+        if columns is not None:  # labels, numbers and whatever the tree does not test, as they are
+            return _as_objects([row[name] for name in names])
         codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
         return np.array([codes], dtype=np.float64)
+    if (
+        columns is not None
+        and isinstance(row, (list, tuple))
+        and not any(hasattr(value, "__len__") and not isinstance(value, str) for value in row)
+    ):
+        return _as_objects(row)
     values = np.asarray(row)
     if values.ndim == 2 and len(values) != 1:
         raise InputError(f"Expected one row to explain, found {len(values)}. Pass them one at a time.")
     return values.reshape(1, -1)
+
+
+def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """One row of values of different types."""
+    table = np.empty((1, len(values)), dtype=object)
+    table[0, :] = values
+    return table
 
 
 def _as_number(rules: RuleSet, feature: int, value: Any) -> float:

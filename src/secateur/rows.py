@@ -2,6 +2,9 @@
 
 Rows become numbers of the tree's comparison dtype, with category codes in categorical columns, converted a block at a
 time; labels become class indices. What does not fit is refused with one sentence.
+
+The rows of a tree behind a pipeline (``tree.columns``) are those that the pipeline takes: they hold labels and never
+codes, and columns that the tree does not test may hold anything.
 """
 
 from __future__ import annotations
@@ -20,11 +23,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.columns import Columns
     from secateur.tree import Label, Tree
 
 __all__ = [
     "category_code",
     "check_labels",
+    "check_names",
     "check_rows",
     "check_weights",
     "frame_columns",
@@ -57,9 +62,15 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
     """
     if isinstance(X, Rows):  # checked before
         return X
+    if tree.columns is not None and tree.columns.derive is not None:
+        X = _derive_columns(tree, tree.columns, X, name)
     names = frame_columns(X)
     if names is not None:
-        _check_names(tree, names, name)
+        if tree.feature_names is None:
+            _check_unique(names, name)
+            _check_width(tree, len(names), name)
+        else:
+            check_names(tree.feature_names, names, name)
         rows = _from_frame(tree, X, name)
     else:
         rows = _from_array(tree, X, name)
@@ -204,15 +215,19 @@ def _is_finite(values: NDArray[Any]) -> bool:
     return all(map_in_threads(check, range(0, len(values), SUMMED_ROWS)))
 
 
-def _check_names(tree: Tree, names: list[str], what: str) -> None:
-    twice = next((column for column, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise InputError(f"{what} has two columns of the name {twice!r}; rename one of them.")
-    if tree.feature_names is None:
-        _check_width(tree, len(names), what)
-        return
-    expected = list(tree.feature_names)
-    if names == expected:
+def check_names(expected: Sequence[str], names: Sequence[str], what: str = "X", model: str = "tree") -> None:
+    """Raise if a frame's columns are not the expected ones in the expected order.
+
+    Parameters
+    ----------
+    expected, names : sequence of str
+    what : str, default="X"
+        What the frame is called in messages.
+    model : str, default="tree"
+        What was fitted on the columns.
+    """
+    _check_unique(names, what)
+    if list(names) == list(expected):
         return
     found, wanted = set(names), set(expected)
     missing = [column for column in expected if column not in found]
@@ -229,9 +244,32 @@ def _check_names(tree: Tree, names: list[str], what: str) -> None:
         )
     if complaints:
         raise InputError(
-            f"The columns of {what} do not fit the tree: {'; '.join(complaints)}. "
-            f"Pass the {len(expected)} columns that the tree was fitted on, in that order."
+            f"The columns of {what} do not fit the {model}: {'; '.join(complaints)}. "
+            f"Pass the {len(expected)} columns that the {model} was fitted on, in that order."
         )
+
+
+def _check_unique(names: Sequence[str], what: str) -> None:
+    twice = next((column for column, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise InputError(f"{what} has two columns of the name {twice!r}; rename one of them.")
+
+
+def _derive_columns(tree: Tree, columns: Columns, X: Any, what: str) -> Any:
+    """The rows with the columns that only the pipeline can make, unless they are there already."""
+    names = frame_columns(X)
+    n_own = tree.n_features - len(columns.derived)
+    if names is not None:
+        if not set(tree.feature_names or ()) <= set(names):
+            check_names((tree.feature_names or ())[:n_own], names, what, "pipeline")
+            return columns.derive(X) if columns.derive is not None else X
+        return X
+    values = _as_matrix(X, what)
+    if values.shape[1] == tree.n_features:
+        return X
+    if values.shape[1] != n_own:
+        raise InputError(f"{what} has {values.shape[1]} columns, but the pipeline was fitted on {n_own}.")
+    return columns.derive(values) if columns.derive is not None else X
 
 
 def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
@@ -241,12 +279,18 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
         frame = nw.from_native(X, eager_only=True)
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
+    tested = _tested_features(tree)
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         part = frame if (first, last) == (0, len(frame)) else frame[first:last]
         matrix = np.empty((last - first, len(features)), dtype=tree.dtype, order="F")
         for place, feature in enumerate(features.tolist()):
-            matrix[:, place] = _read_column(tree, part[:, feature], feature, what)
+            if tree.columns is None:
+                matrix[:, place] = _read_column(tree, part[:, feature], feature, what)
+            elif feature in tested:
+                matrix[:, place] = _read_source(tree, tree.columns, part[:, feature], feature, first, what)
+            else:
+                matrix[:, place] = 0.0  # nobody looks at it, and it may hold anything
         return matrix
 
     return Rows(len(frame), tree.n_features, None, np.arange(tree.n_features), read)
@@ -272,18 +316,10 @@ def _read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[An
 
 
 def _from_array(tree: Tree, X: Any, what: str) -> Rows:
-    if hasattr(X, "toarray"):
-        raise InputError(f"{what} is a sparse matrix; pass {what}.toarray().")
-    try:
-        values = np.asarray(X)
-    except ValueError as error:
-        raise InputError(f"Expected {what} as a table of numbers: {error}.") from error
-    if values.ndim != 2:
-        raise InputError(
-            f"Expected {what} with two dimensions (rows × columns), found {values.ndim}. "
-            "Reshape a single row with .reshape(1, -1)."
-        )
+    values = _as_matrix(X, what)
     _check_width(tree, values.shape[1], what)
+    if tree.columns is not None and (any(tree.categories) or values.dtype.kind not in "fiub"):
+        return _from_source_array(tree, tree.columns, values, what)
     if values.dtype.kind not in "fiub":
         raise InputError(
             f"{what} is an array of {values.dtype}, but the tree compares numbers. "
@@ -301,6 +337,137 @@ def _from_array(tree: Tree, X: Any, what: str) -> Rows:
         return matrix
 
     return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
+
+
+def _as_matrix(X: Any, what: str) -> NDArray[Any]:
+    if hasattr(X, "toarray"):
+        raise InputError(f"{what} is a sparse matrix; pass {what}.toarray().")
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"Expected {what} as a table of numbers: {error}.") from error
+    if values.ndim != 2:
+        raise InputError(
+            f"Expected {what} with two dimensions (rows × columns), found {values.ndim}. "
+            "Reshape a single row with .reshape(1, -1)."
+        )
+    return values
+
+
+def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what: str) -> Rows:
+    """An array of what a pipeline takes: numbers, texts or both."""
+    tested = _tested_features(tree)
+
+    def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
+        matrix = np.zeros((last - first, len(features)), dtype=tree.dtype, order="F")
+        for place, feature in enumerate(features.tolist()):
+            if feature in tested:
+                column = values[first:last, feature]
+                matrix[:, place] = _to_terms(tree, columns, column, str(column.dtype), feature, first, what)
+        return matrix
+
+    return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
+
+
+def _tested_features(tree: Tree) -> set[int]:
+    return set(np.unique(tree.feature[~tree.is_leaf]).tolist())
+
+
+def _read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: int, what: str) -> NDArray[Any]:
+    """A column of a frame that a pipeline takes, in the tree's terms."""
+    import narwhals as nw
+
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        values = column.to_numpy()
+        if values.dtype.kind not in "fiub":  # with nulls, or of a type that numpy does not have
+            values = column.cast(nw.Float64).to_numpy()
+    else:
+        values = np.empty(len(column), dtype=object)
+        values[:] = column.to_list()
+    return _to_terms(tree, columns, values, str(column.dtype), feature, first, what)
+
+
+def _to_terms(
+    tree: Tree, columns: Columns, values: NDArray[Any], found: str, feature: int, first: int, what: str
+) -> NDArray[Any]:
+    """A column of what a pipeline takes as numbers, codes of labels or codes of cells."""
+    levels, cuts = tree.categories[feature], columns.cuts[feature]
+    name = tree.feature_name(feature)
+    if levels is not None and cuts is None:
+        codes = _find_codes(values, levels, name, found, what)
+        unlisted = np.flatnonzero(codes == len(levels))
+        if columns.closed[feature] and len(unlisted):
+            raise InputError(
+                f"Column {name!r} of {what} holds {values[unlisted[:1]].tolist()[0]!r} (row {first + unlisted[0]}), "
+                f"which the pipeline's encoder refuses; its categories are {_shorten(levels)}."
+            )
+        return codes
+    numbers = _find_numbers(values, name, found, what)
+    if cuts is None:
+        return numbers
+    cells = np.searchsorted(cuts, numbers, side="left").astype(np.float64)
+    return np.where(np.isfinite(numbers), cells, numbers)
+
+
+def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDArray[np.float64]:
+    if values.dtype.kind in "fiub":
+        return values.astype(np.float64)
+    if values.dtype == object:
+        listed = values.tolist()
+        if not any(isinstance(value, (str, bytes)) for value in listed):
+            try:
+                return np.array([np.nan if _is_absent(value) else float(value) for value in listed])
+            except (TypeError, ValueError):
+                pass
+    raise InputError(
+        f"Column {name!r} of {what} holds {found}, but the tree compares numbers. Pass the column as the pipeline "
+        "takes it."
+    )
+
+
+def _find_codes(
+    values: NDArray[Any], levels: tuple[Label, ...], name: str, found: str, what: str
+) -> NDArray[np.float64]:
+    """The code of each label; NaN for a missing value, the code after the last for one that is not listed."""
+    if values.dtype.kind in "fiub":
+        if any(not isinstance(level, str) for level in levels):
+            return _find_number_codes(values, levels)
+        if values.dtype.kind == "f" and np.isnan(values).all():
+            return np.full(len(values), np.nan)
+        raise InputError(
+            f"Column {name!r} of {what} does not fit the pipeline: expected text such as {levels[0]!r}, found {found}."
+        )
+    code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
+    unlisted = float(len(levels))
+    listed = values.tolist()
+    try:
+        codes = np.array([code_of.get(value, unlisted) for value in listed])
+    except TypeError:
+        raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
+    others = np.flatnonzero(codes == unlisted).tolist()
+    absent = [row for row in others if _is_absent(listed[row])]
+    codes[absent] = np.nan
+    texts = len(others) > len(absent) and not any(isinstance(level, str) for level in levels)
+    if texts and all(isinstance(listed[row], str) for row in others if not _is_absent(listed[row])):
+        raise InputError(
+            f"Column {name!r} of {what} does not fit the pipeline: expected a number such as {levels[0]!r}, found "
+            f"{found}."
+        )
+    return codes
+
+
+def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArray[np.float64]:
+    """The code of each number among labels of which some are numbers."""
+    numeric = [(label, code) for code, label in enumerate(levels) if not isinstance(label, str)]
+    whole = values.dtype.kind in "iub" and all(isinstance(label, int) for label, _ in numeric)
+    known = np.array([label for label, _ in numeric], dtype=np.int64 if whole else np.float64)
+    own = values.astype(known.dtype)
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known, own, sorter=order), len(known) - 1)
+    nearest = order[place]
+    code_of = np.array([code for _, code in numeric], dtype=np.float64)
+    codes = np.where(known[nearest] == own, code_of[nearest], float(len(levels)))
+    return np.where(np.isnan(own), np.nan, codes) if own.dtype.kind == "f" else codes
 
 
 def _check_width(tree: Tree, width: int, what: str) -> None:
@@ -339,11 +506,13 @@ def _is_absent(value: Any) -> bool:
 
 
 def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
-    features = np.arange(tree.n_features)
+    features = _checked_features(tree)
+    everywhere = len(features) == tree.n_features
 
     def is_finite(span: tuple[int, int]) -> bool:
         with np.errstate(over="ignore", invalid="ignore"):  # one pass; a NaN or an infinity would show in the sum
-            block = rows.read(*span, features) if rows.source is None else rows.source[slice(*span)]
+            in_place = rows.source is not None and everywhere
+            block = rows.source[slice(*span)] if in_place else rows.read(*span, features)  # type: ignore[index]
             return bool(np.isfinite(block.sum()))
 
     for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
@@ -351,11 +520,17 @@ def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
             _check_block(tree, rows, span, what)
 
 
+def _checked_features(tree: Tree) -> NDArray[np.int64]:
+    """The columns that must be finite: all, or behind a pipeline those that the tree tests."""
+    return np.arange(tree.n_features) if tree.columns is None else np.array(sorted(_tested_features(tree)), np.int64)
+
+
 def _check_block(tree: Tree, rows: Rows, span: tuple[int, int], what: str) -> None:
     """Name the first value of a block that is infinite, or missing where the tree takes no missing value."""
-    block = rows.select(*span, np.arange(tree.n_features))
-    for feature in range(tree.n_features):
-        column = block[:, feature]
+    features = _checked_features(tree)
+    block = rows.select(*span, features)
+    for place, feature in enumerate(features.tolist()):
+        column = block[:, place]
         infinite = np.flatnonzero(np.isinf(column))
         if len(infinite):
             raise InputError(
@@ -364,6 +539,11 @@ def _check_block(tree: Tree, rows: Rows, span: tuple[int, int], what: str) -> No
             )
         missing = np.flatnonzero(np.isnan(column))
         if len(missing) and not tree.accepts_missing[feature]:
+            if tree.columns is not None:
+                raise InputError(
+                    f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
+                    f"{span[0] + missing[0]}), which the pipeline and its tree were not fitted to take. Fill it in."
+                )
             raise InputError(
                 f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
                 f"{span[0] + missing[0]}), but the tree was "

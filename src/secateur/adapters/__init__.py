@@ -28,6 +28,9 @@ ADAPTERS = {
     "interpretableai": "secateur.adapters.iai",
 }
 
+# Libraries whose pipelines hold a step of their own that their adapter reads itself.
+OWN_PIPELINES = ("licketysplit",)
+
 
 def __getattr__(name: str) -> Any:
     if name != "read_iai":
@@ -48,11 +51,12 @@ def from_model(
 
     Parameters
     ----------
-    model : fitted tree or Tree
-        A tree of a library that ``docs/adapters.md`` lists; a :class:`Tree` is returned as it is, but for the names.
+    model : fitted tree, Pipeline or Tree
+        A tree of a library that ``docs/adapters.md`` lists, or a scikit-learn pipeline that ends in one, which is read
+        in terms of the columns that go into it; a :class:`Tree` is returned as it is, but for the names.
     X : array-like or data frame of shape (n_rows, n_features), default=None
         Training rows; only used to tell what the model alone does not show: whether it was fitted with missing values,
-        or the order of its columns.
+        the order of its columns, or the types of a pipeline's columns.
     sample_weight : array-like of shape (n_rows,), default=None
         Their weights, for the same purpose: rows without weight were not fitted.
     feature_names, class_names : sequence of str, default=None
@@ -110,13 +114,20 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
 
 
 def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
-    # A pipeline is the business of the library of its last step, which knows what the steps before it may be.
-    steps = getattr(model, "steps", None) if type(model).__name__ == "Pipeline" else None
-    for ancestor in type(steps[-1][1] if steps else model).__mro__:
-        adapter = ADAPTERS.get(ancestor.__module__.split(".")[0])
+    is_steps = any(ancestor.__name__ == "Pipeline" for ancestor in type(model).__mro__) and hasattr(model, "steps")
+    last = model.steps[-1][1] if is_steps and model.steps else model
+    for ancestor in type(last).__mro__:
+        package = ancestor.__module__.split(".")[0]
+        if is_steps and package not in OWN_PIPELINES:
+            continue
+        adapter = ADAPTERS.get(package)
         if adapter is not None:
             tree: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing)
             return tree
+    if is_steps:
+        pipeline = import_module("secateur.adapters.pipeline")
+        behind: Tree = pipeline.read_model(model, X, sample_weight, accepts_missing, _read)
+        return behind
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "
         "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json."

@@ -57,8 +57,8 @@ def _check_supported(model: Any) -> None:
     }
     if not known & set(SUPPORTED):
         hint = (
-            "Pass a single fitted tree: one of a forest's estimators_, a search's best_estimator_, or a pipeline's "
-            "last step together with the rows as that step sees them, pipe[:-1].transform(X)."
+            "Pass a single fitted tree: one of a forest's estimators_, a search's best_estimator_, or a pipeline that "
+            "ends in a tree."
         )
         if any("Regressor" in name for name in (*known, found)):
             hint = "Regression trees have no classes."

@@ -1,0 +1,464 @@
+"""A fitted scikit-learn Pipeline that ends in a tree -> Tree over the columns that go *into* the pipeline.
+
+Three things are told apart. The *structure*, which encoded column comes from which column by what kind of step, is read
+from the steps' public attributes (:mod:`~secateur.adapters.pipeline_trace`). The *sides*, where a split sends a number,
+a category, an unknown value or a missing one, are never derived from a step's parameters: rows are run through the
+fitted steps themselves (:mod:`~secateur.adapters.pipeline_probe`, :mod:`~secateur.adapters.pipeline_numbers`). What
+cannot be told in terms of the columns before the pipeline stays a column that the pipeline makes: it is appended under
+its own name (:mod:`~secateur.adapters.pipeline_columns`).
+
+Nodes keep their ids, children, classes and counts. A row given to the tree is what the pipeline takes, so the tree's
+dtype is float64 although the tree behind compares float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.adapters.pipeline_columns import decode_columns, find_sides
+from secateur.adapters.pipeline_probe import Encoder, make_sample, take_rows
+from secateur.adapters.pipeline_remarks import collect_remarks
+from secateur.adapters.pipeline_trace import Shape, trace_steps
+from secateur.columns import Columns
+from secateur.errors import InputError, SecateurError, UnsupportedModelError
+from secateur.facts import Facts
+from secateur.routing import apply_tree
+from secateur.row_blocks import Rows
+from secateur.rows import check_names, check_rows, frame_columns
+from secateur.tree import Tree, make_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.adapters.pipeline_columns import Decoded
+    from secateur.adapters.pipeline_probe import Sample
+    from secateur.adapters.pipeline_trace import Trace
+
+__all__ = ["Derivation", "is_pipeline", "read_behind", "read_model", "split_pipeline"]
+
+# So many of the rows given are sent through both the pipeline and the tree.
+CHECKED_ROWS = 10_000
+
+
+def is_pipeline(model: Any) -> bool:
+    """Whether a model is a pipeline of steps, scikit-learn's or one derived from it."""
+    return any(ancestor.__name__ == "Pipeline" for ancestor in type(model).__mro__) and hasattr(model, "steps")
+
+
+def split_pipeline(pipeline: Any) -> tuple[Any, Any]:
+    """The steps before the last one, as a transformer, and the last step.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+
+    Returns
+    -------
+    preprocessor : fitted transformer, or None
+        None where there is only one step, or the others do nothing.
+    last : estimator
+    """
+    if not pipeline.steps:
+        raise UnsupportedModelError("The pipeline has no steps. Pass one that ends in a fitted tree.")
+    *before, (name, last) = pipeline.steps
+    if last is None or isinstance(last, str) or not hasattr(last, "predict"):
+        found = last if isinstance(last, str) else type(last).__qualname__
+        raise UnsupportedModelError(
+            f"The last step of the pipeline, {name!r}, is {found}, which is no tree. Pass a pipeline that ends in one."
+        )
+    idle = all(step is None or step == "passthrough" for _, step in before)
+    return (None if idle else pipeline[:-1]), last
+
+
+def read_model(
+    pipeline: Any,
+    X: Any,
+    sample_weight: Any,
+    accepts_missing: bool | None,
+    read_last: Callable[[Any, Any, Any, bool | None], Tree],
+) -> Tree:
+    """Read a fitted pipeline that ends in a tree, or say why it cannot be read.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    X : array-like or data frame, or None
+        Training rows, as the pipeline takes them.
+    sample_weight : array-like, or None
+    accepts_missing : bool or None
+        Whether the tree itself, behind the steps, takes NaN.
+    read_last : callable
+        Reads the last step, given the rows that it sees.
+
+    Returns
+    -------
+    Tree
+    """
+    preprocessor, last = split_pipeline(pipeline)
+    if preprocessor is None:
+        return read_last(last, X, sample_weight, accepts_missing)
+    width = getattr(last, "n_features_in_", None)
+    encoded = None if X is None else _encode_all(preprocessor, X)
+    if encoded is not None and width is not None and encoded.shape[1] != width:
+        raise UnsupportedModelError(
+            f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on {width}. "
+            "Fit the pipeline as a whole."
+        )
+    if encoded is not None and hasattr(encoded, "toarray"):  # only NaN is looked for, and a tree takes none in such
+        encoded = None
+    tree = read_last(last, encoded, sample_weight, accepts_missing)
+    return read_behind(preprocessor, [tree], X)[0]
+
+
+def read_behind(preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None) -> list[Tree]:
+    """Read trees over encoded columns as trees over the columns before the encoding.
+
+    Parameters
+    ----------
+    preprocessor : fitted transformer
+        All steps before the trees.
+    encoded_trees : sequence of Tree
+        Trees over the columns that it makes, all of one dtype; numeric splits only.
+    X : array-like or data frame, default=None
+        Rows that the preprocessor takes. They show the types of the columns and check the result.
+
+    Returns
+    -------
+    list of Tree
+        Each with the node ids, classes and counts of its source; all share their columns.
+    """
+    first = encoded_trees[0]
+    if any(levels is not None for tree in encoded_trees for levels in tree.categories):
+        raise UnsupportedModelError(
+            "The tree behind these steps splits by categories itself. Pass the last step alone, with the rows as it "
+            "sees them."
+        )
+    n_columns, names = _incoming(preprocessor, X)
+    traces = trace_steps(preprocessor, n_columns, first.n_features)
+    if len(traces) != first.n_features:
+        raise UnsupportedModelError(
+            f"The steps before the tree make {len(traces)} columns, but the tree was fitted on {first.n_features}. "
+            "Fit the pipeline as a whole."
+        )
+    encoder = Encoder(preprocessor, first.n_features, first.dtype)
+    sample = _settle_sample(X, names, traces, n_columns, encoder)
+    found = decode_columns(traces, encoded_trees, sample, encoder)
+    trees = _assemble(encoded_trees, traces, found, sample, encoder, names, n_columns)
+    if X is not None:
+        _check_on_rows(trees, encoded_trees, X, encoder)
+    return trees
+
+
+def _encode_all(preprocessor: Any, X: Any) -> Any:
+    import warnings
+
+    from sklearn.exceptions import NotFittedError
+
+    names = frame_columns(X)
+    expected = _find_attribute(preprocessor, "feature_names_in_")
+    if names is not None and expected is not None:
+        check_names([str(name) for name in expected], names, "X", "pipeline")
+    if hasattr(X, "toarray"):
+        raise InputError("X is a sparse matrix; pass X.toarray().")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of unknown categories, which simplifying need not repeat
+            return preprocessor.transform(X)
+    except NotFittedError as error:
+        raise UnsupportedModelError(f"A step of the pipeline is not fitted yet: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The pipeline refuses X: {error}") from error
+
+
+def _incoming(preprocessor: Any, X: Any) -> tuple[int, list[str] | None]:
+    """Number and names of the columns that go in."""
+    names = _find_attribute(preprocessor, "feature_names_in_")
+    shown = None if X is None else frame_columns(X)
+    if names is not None:
+        return len(names), [str(name) for name in names]
+    if shown is not None:
+        return len(shown), shown
+    if X is not None:
+        return int(np.asarray(X).shape[1]), None
+    n_columns = _find_attribute(preprocessor, "n_features_in_")
+    if n_columns is None:
+        raise UnsupportedModelError(
+            "The pipeline does not say how many columns it takes. Pass the training rows along with it."
+        )
+    return int(n_columns), None
+
+
+def _find_attribute(step: Any, name: str) -> Any:
+    """A fitted attribute of the first step that has it."""
+    found = getattr(step, name, None)
+    if found is None and is_pipeline(step):
+        inner = (one for _, one in step.steps)
+        found = next((value for one in inner if (value := _find_attribute(one, name)) is not None), None)
+    return found
+
+
+def _settle_sample(
+    X: Any, names: list[str] | None, traces: Sequence[Trace], n_columns: int, encoder: Encoder
+) -> Sample:
+    """Rows to probe with; without rows, values are made up until the steps take them."""
+    if X is not None:
+        return make_sample(X, names, ())
+    labels = {trace.source: trace.labels[0] for trace in traces if trace.labels}
+    numeric = {trace.source for trace in traces if trace.shape in (Shape.SAME, Shape.ORDERED, Shape.BINNED)}
+    error: Exception | None = None
+    for number, other in ((1.0, 1.0), (1.0, "a"), (0.5, 0.5), (0.5, "a"), (100.0, 1.0)):
+        values = [labels.get(c, number if c in numeric else other) for c in range(n_columns)]
+        sample = make_sample(None, names, values)
+        try:
+            encoder(sample.build({}, 1), [])
+        except SecateurError:
+            raise
+        except Exception as refusal:  # a step may refuse a row in any way
+            error = refusal
+            continue
+        return sample
+    raise UnsupportedModelError(
+        f"No row could be made up that the pipeline takes ({error}). Pass the training rows along with it."
+    )
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Makes a tree's columns from the rows that its pipeline takes.
+
+    Attributes
+    ----------
+    encoder : Encoder
+    places : tuple of int
+        The encoded columns to append.
+    names : tuple of str
+        What they are called.
+    columns : tuple of str, or None
+        Names of the columns that go in; None where there are none.
+    """
+
+    encoder: Encoder
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+    columns: tuple[str, ...] | None
+
+    def __call__(self, X: Any) -> Any:
+        """The rows with the derived columns after their own, in the library that they came in."""
+        if frame_columns(X) is None:
+            rows = np.asarray(X)
+            given = rows if self.columns is None else make_sample(None, self.columns, [0.0] * len(self.columns))
+            made = self._make(rows if self.columns is None else _as_frame(given, rows))
+            dtype = rows.dtype if rows.dtype == object else np.result_type(rows.dtype, np.float64)
+            return np.column_stack([rows.astype(dtype if rows.dtype.kind in "fiubO" else object), made.astype(dtype)])
+        import narwhals as nw
+
+        made = self._make(X)
+        frame = nw.from_native(X, eager_only=True)
+        series = [
+            nw.new_series(name, np.ascontiguousarray(made[:, k]), nw.Float64(), backend=frame.implementation)
+            for k, name in enumerate(self.names)
+        ]
+        if frame.implementation.is_pandas_like():  # where columns join by index
+            native = frame.to_native()
+            return native.assign(**{one.name: one.to_numpy() for one in series})
+        return frame.with_columns(*series).to_native()
+
+    def _make(self, X: Any) -> NDArray[np.float64]:
+        try:
+            return self.encoder(X, self.places)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, SecateurError):
+                raise
+            raise InputError(f"The pipeline refuses the rows: {error}") from error
+
+
+def _as_frame(sample: Any, rows: NDArray[Any]) -> Any:
+    """An array as a frame, for steps that pick columns by name."""
+    import narwhals as nw
+
+    columns = {}
+    for place, name in enumerate(sample.table.columns):
+        listed = rows[:, place].tolist()
+        columns[name] = nw.new_series(name, listed, backend=sample.table.implementation)
+    return nw.from_dict(columns).to_native()
+
+
+# Assembling.
+
+
+def _assemble(
+    encoded_trees: Sequence[Tree],
+    traces: Sequence[Trace],
+    found: Decoded,
+    sample: Sample,
+    encoder: Encoder,
+    names: list[str] | None,
+    n_columns: int,
+) -> list[Tree]:
+    known = [f"x{column}" for column in range(n_columns)] if names is None else names
+    places = sorted(found.derived)
+    derived = _name_derived(encoder.preprocessor, traces, places, known)
+    feature_of = found.source | {place: n_columns + rank for rank, place in enumerate(places)}
+    n_features = n_columns + len(places)
+    tested = set(found.source.values())
+    integers = tuple(
+        sorted(
+            column
+            for column in tested - found.categories.keys()
+            if sample.is_real and (kind := sample.kind(column)) is not None and kind.kind in "iub"
+        )
+    )
+    columns = Columns(
+        cuts=tuple(found.cuts.get(feature) for feature in range(n_features)),
+        closed=tuple(feature in found.closed for feature in range(n_features)),
+        derived=tuple(derived),
+        remarks=tuple(collect_remarks(found, traces, known, dict(zip(places, derived, strict=True)), sample)),
+        derive=Derivation(encoder, tuple(places), tuple(derived), None if names is None else tuple(names))
+        if places
+        else None,
+    )
+    accepts = np.zeros(n_features, dtype=bool)
+    accepts[sorted(found.accepts & tested)] = True
+    accepts[n_columns:] = [all(tree.accepts_missing[place] for tree in encoded_trees) for place in places]
+    return [
+        _assemble_one(tree, found, feature_of, n_features, accepts, columns, integers, [*known, *derived], names)
+        for tree in encoded_trees
+    ]
+
+
+def _assemble_one(
+    tree: Tree,
+    found: Decoded,
+    feature_of: dict[int, int],
+    n_features: int,
+    accepts: NDArray[np.bool_],
+    columns: Columns,
+    integers: tuple[int, ...],
+    full_names: list[str],
+    names: list[str] | None,
+) -> Tree:
+    feature, threshold = tree.feature.copy(), tree.threshold.copy()
+    missing_left = tree.missing_left.copy()
+    left_codes: dict[int, list[int]] = {}
+    for place in np.unique(tree.feature[~tree.is_leaf]).tolist():
+        nodes = np.flatnonzero(tree.feature == place)
+        feature[nodes] = feature_of[place]
+        if place in found.derived:
+            continue
+        left, missing_left[nodes] = find_sides(tree, nodes, place, found)
+        if place in found.limits:
+            threshold[nodes] = found.limits[place][np.searchsorted(found.asked.limits[place], tree.upper[nodes])]
+        else:
+            left_codes |= {node: np.flatnonzero(side).tolist() for node, side in zip(nodes.tolist(), left, strict=True)}
+    return make_tree(
+        children_left=tree.children_left,
+        children_right=tree.children_right,
+        feature=feature,
+        threshold=threshold,
+        missing_left=missing_left,
+        leaf_class=tree.leaf_class,
+        counts=tree.counts,
+        classes=tree.classes.tolist(),
+        n_features=n_features,
+        accepts_missing=accepts,
+        left_categories=left_codes,
+        categories=[found.categories.get(place) for place in range(n_features)],
+        feature_names=full_names if columns.derived or names is not None else None,
+        class_names=tree.class_names,
+        dtype="float64",
+        monotone=_carry_signs(tree, found, feature_of, n_features),
+        columns=columns,
+        facts=Facts(integers=integers),
+    )
+
+
+def _carry_signs(tree: Tree, found: Decoded, feature_of: dict[int, int], n_features: int) -> NDArray[np.int8] | None:
+    """The monotonicity signs that hold for the columns before the steps, too."""
+    if tree.monotone is None:
+        return None
+    signs = np.zeros(n_features, dtype=np.int8)
+    for feature in set(feature_of.values()):
+        own = [place for place, one in feature_of.items() if one == feature]
+        plain = all(place in found.derived or place in found.limits for place in own)
+        carried = {int(tree.monotone[place]) for place in own}
+        if plain and len(carried) == 1:
+            signs[feature] = carried.pop()
+    return signs if signs.any() else None
+
+
+def _name_derived(preprocessor: Any, traces: Sequence[Trace], places: list[int], taken: Sequence[str]) -> list[str]:
+    """What the pipeline calls its columns; where it does not say, the step and a number."""
+    try:
+        listed = [str(name) for name in preprocessor.get_feature_names_out()]
+    except Exception:  # many steps have no names, and say so in many ways
+        listed = []
+    if len(listed) != len(traces):
+        listed, seen = [], dict[str, int]()
+        for trace in traces:
+            number = seen[trace.maker] = seen.get(trace.maker, -1) + 1
+            listed.append(f"{trace.maker.lower()}{number}")
+    known, names = set(taken), []
+    for place in places:
+        name = listed[place]
+        while name in known:
+            name = f"{name} ({traces[place].maker})"
+        known.add(name)
+        names.append(name)
+    return names
+
+
+# Checking.
+
+
+def _check_on_rows(trees: Sequence[Tree], encoded_trees: Sequence[Tree], X: Any, encoder: Encoder) -> None:
+    """Send rows through the steps and the tree behind them, and through the tree that was read."""
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, CHECKED_ROWS)).astype(np.int64))
+    some = take_rows(X, chosen)
+    try:
+        rows = check_rows(trees[0], some)
+    except InputError:
+        return  # rows that do not fit are refused, with a reason, when they are checked
+    for tree, encoded in zip(trees, encoded_trees, strict=True):
+        places = np.unique(encoded.feature[~encoded.is_leaf])
+        table = np.ascontiguousarray(encoder(some, places.tolist()), dtype=encoded.dtype)
+        behind = apply_tree(encoded, Rows.of_columns(table, places, encoded.n_features))
+        reached = apply_tree(tree, rows)
+        wrong = np.flatnonzero(behind != reached)
+        if len(wrong):
+            row = int(wrong[0])
+            node = _parting(tree, int(behind[row]), int(reached[row]))
+            feature = int(tree.feature[node])
+            column = frame_columns(some)
+            value = (
+                np.asarray(some)[row, feature]
+                if column is None or feature >= len(column)
+                else _cell(some, row, feature)
+            )
+            raise UnsupportedModelError(
+                f"The pipeline sends row {chosen[row]} to leaf {behind[row]}, but its steps as read send it to leaf "
+                f"{reached[row]}: they part at column {tree.feature_name(feature)!r}, which holds {value!r}. A step is "
+                "not what it was taken for; pass the last step alone, with the rows as it sees them."
+            )
+
+
+def _cell(X: Any, row: int, column: int) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(X, eager_only=True)[:, column].to_list()[row]
+
+
+def _parting(tree: Tree, one: int, other: int) -> int:
+    """The last node on the way to both of two leaves."""
+    parent = np.full(tree.n_nodes, -1, dtype=np.int64)
+    inner = np.flatnonzero(~tree.is_leaf)
+    parent[tree.children_left[inner]] = inner
+    parent[tree.children_right[inner]] = inner
+    while one != other:  # a parent has a smaller id than its child
+        one, other = (int(parent[one]), other) if one > other else (one, int(parent[other]))
+    return one

@@ -1,0 +1,440 @@
+"""Where a number changes sides: the exact limit in a person's own column for each threshold behind the steps.
+
+A function that rises, rounded, still rises, so ``function(x) <= threshold`` holds up to one number and for none above
+it. That number is found by bisection over the numbers of the column's own type, as keys that count them in order: 64
+halvings reach the last bit. All columns and all thresholds are asked at once, in one table for each round.
+
+Before that, a wide grid of numbers shows whether each function rises, falls or does neither, whether it has a value
+everywhere, and whether it really depends on its own column alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.adapters.pipeline_probe import find_refused
+from secateur.adapters.pipeline_trace import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.adapters.pipeline_probe import Encoder, Sample
+    from secateur.adapters.pipeline_trace import Trace
+
+__all__ = ["NumberSource", "Question", "Scale", "ask_rows", "find_limits", "look_at_columns", "look_beside_limits"]
+
+GRID_KEYS = 512
+GRID_SEEN = 256
+# Rows of one round of bisection: below this, more sections cost no time.
+ROUND_ROWS = 4096
+MOST_SECTIONS = 17
+# Numbers on each side of a limit that are looked at where rounding need not keep the order, and rows for all of them.
+NEIGHBOURS = 2048
+NEIGHBOUR_ROWS = 1 << 20
+# Whole numbers up to here are floats, too.
+LARGEST_WHOLE = 1 << 53
+# A fall by no more than this share is rounding, in functions that round out of order.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The numbers that a column can hold, counted in order.
+
+    Attributes
+    ----------
+    kind : dtype
+    is_positive : bool
+        Whether only positive numbers are asked.
+    """
+
+    kind: np.dtype[Any]
+    is_positive: bool = False
+
+    @property
+    def ends(self) -> NDArray[Any]:
+        """The lowest and the highest number."""
+        if self.kind.kind == "f":
+            limits = np.finfo(self.kind)
+            return np.array([limits.smallest_subnormal if self.is_positive else limits.min, limits.max], self.kind)
+        if self.kind.kind == "b":
+            return np.array([0, 1])
+        whole = np.iinfo(self.kind)
+        lowest = 1 if self.is_positive else max(whole.min, -LARGEST_WHOLE)
+        return np.array([lowest, min(whole.max, LARGEST_WHOLE)])
+
+    def keys(self, values: NDArray[Any]) -> NDArray[np.uint64]:
+        """The place of each number among all."""
+        if self.kind.kind != "f":
+            return (values.astype(np.int64) + LARGEST_WHOLE).astype(np.uint64)
+        bits = np.ascontiguousarray(values, dtype=self.kind).view(f"u{self.kind.itemsize}").astype(np.uint64)
+        sign = np.uint64(1 << (8 * self.kind.itemsize - 1))
+        mask = np.uint64(2 * int(sign) - 1)
+        return np.where(bits & sign, ~bits & mask, bits | sign)
+
+    def values(self, keys: NDArray[np.uint64]) -> NDArray[Any]:
+        """The numbers at these places."""
+        if self.kind.kind != "f":
+            whole = keys.astype(np.int64) - LARGEST_WHOLE
+            return whole.astype(self.kind)
+        sign = np.uint64(1 << (8 * self.kind.itemsize - 1))
+        mask = np.uint64(2 * int(sign) - 1)
+        bits = np.where(keys & sign, keys ^ sign, ~keys & mask)
+        return bits.astype(f"u{self.kind.itemsize}").view(self.kind)
+
+    def grid(self, seen: NDArray[np.float64]) -> NDArray[Any]:
+        """Numbers from all over the scale, more of them where a column's own numbers are; increasing."""
+        low, high = self.keys(self.ends).tolist()
+        spread = np.array([low + (high - low) * step // (GRID_KEYS - 1) for step in range(GRID_KEYS)], dtype=np.uint64)
+        parts = [spread]
+        if len(seen):
+            quantiles = np.quantile(seen, np.linspace(0, 1, GRID_SEEN), method="nearest")
+            near = np.concatenate([quantiles, np.linspace(seen.min(), seen.max(), GRID_SEEN), [-1, 0, 1]])
+            with np.errstate(over="ignore", invalid="ignore"):
+                parts.append(np.clip(self.keys(np.clip(near, *self.ends).astype(self.kind)), low, high))
+        return self.values(np.unique(np.concatenate(parts).astype(np.uint64)))
+
+
+class View(NamedTuple):
+    """A number that rises with the source's: an encoded column, turned if it falls, or the bin that is 1."""
+
+    places: tuple[int, ...]
+    kind: str  # "rising", "falling", "bins", "before" or "after" the numbers that the function has a value for
+
+
+class Question(NamedTuple):
+    """``view <= limit``: true up to some number and false above it."""
+
+    view: View
+    limit: float
+
+
+@dataclass
+class NumberSource:
+    """A column whose numbers the tree asks for, through one or more encoded columns.
+
+    Attributes
+    ----------
+    column : int
+    scale : Scale
+    used : list of int
+        The encoded columns that the tree tests.
+    bins : dict of int to tuple of int
+        For each discretization: its encoded columns in order.
+    rises : dict of int to bool
+        Whether each encoded column rises; else it falls.
+    gaps : dict of int to tuple of (bool, bool)
+        Encoded columns that are NaN for numbers below, or above, those that they have a value for.
+    anchor : float
+        A number for which all of them have a value.
+    """
+
+    column: int
+    scale: Scale
+    used: list[int]
+    bins: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    rises: dict[int, bool] = field(default_factory=dict)
+    gaps: dict[int, tuple[bool, bool]] = field(default_factory=dict)
+    anchor: float = 0.0
+
+    @property
+    def places(self) -> list[int]:
+        """All encoded columns that are read."""
+        return sorted({*self.used, *(place for block in self.bins.values() for place in block)})
+
+    def view(self, view: View, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any]) -> NDArray[np.float64]:
+        """The view's value for some numbers."""
+        if view.kind == "bins":
+            return sum((rank * encoded[place] for rank, place in enumerate(view.places)), np.zeros(len(x)))
+        values = encoded[view.places[0]]
+        missing = np.isnan(values)
+        below = missing & (x < self.anchor)
+        above = missing & (x > self.anchor)
+        if view.kind == "before":
+            return np.where(below, 0.0, 1.0)
+        if view.kind == "after":
+            return np.where(above, 1.0, 0.0)
+        turned = values if view.kind == "rising" else -values
+        return np.where(below, -np.inf, np.where(above, np.inf, turned))
+
+
+def ask_rows(
+    sample: Sample, encoder: Encoder, varied: Mapping[int, NDArray[Any]], places: Sequence[int]
+) -> dict[int, NDArray[np.float64]]:
+    """The encoded columns of rows in which some columns vary; shorter ones repeat their last value."""
+    n_rows = max(len(values) for values in varied.values())
+    padded = {
+        column: values
+        if len(values) == n_rows
+        else np.concatenate([values, np.repeat(values[-1:], n_rows - len(values))])
+        for column, values in varied.items()
+    }
+    encoded = encoder.encode_numbers(sample.build(padded, n_rows), places)
+    return {place: encoded[:, number] for number, place in enumerate(places)}
+
+
+# Do the columns behave as their steps promise?
+
+
+def look_at_columns(
+    sources: list[NumberSource],
+    labels: Mapping[int, tuple[list[Any], list[int]]],
+    traces: Sequence[Trace],
+    sample: Sample,
+    encoder: Encoder,
+) -> tuple[dict[int, str], list[str]]:
+    """Try every source on a wide range of values.
+
+    Parameters
+    ----------
+    sources : list of NumberSource
+        They learn which encoded columns rise, and where these have no value.
+    labels : mapping of int to (labels, encoded columns)
+        For each categorical source.
+    traces : sequence of Trace
+    sample : Sample
+    encoder : Encoder
+
+    Returns
+    -------
+    strange : dict of int to str
+        The encoded columns that do not behave as their steps promise, and why.
+    remarks : list of str
+        Columns, by number in braces, that the pipeline takes only some numbers of.
+    """
+    strange: dict[int, str] = {}
+    limited: list[str] = []
+    grids: dict[int, NDArray[Any]] = {one.column: one.scale.grid(sample.numbers(one.column)) for one in sources}
+    tables = {column: _as_objects(listed) for column, (listed, _) in labels.items()}
+
+    def ask(columns: Sequence[int]) -> object:
+        return ask_rows(sample, encoder, {c: grids[c] if c in grids else tables[c] for c in columns}, [])
+
+    for column in find_refused([*grids, *tables], ask):
+        source = next((one for one in sources if one.column == column), None)
+        if source is not None:
+            source.scale = Scale(source.scale.kind, is_positive=True)
+            seen = sample.numbers(column)
+            grids[column] = source.scale.grid(seen[seen > 0])
+            if (seen > 0).all() and not find_refused([column], ask):
+                limited.append(f"The pipeline takes positive numbers of {{{column}}} only")
+                continue
+        places = source.places if source is not None else labels[column][1]
+        strange |= dict.fromkeys(places, "refuses some of the values that it should take")
+        grids.pop(column, None)
+        tables.pop(column, None)
+    varied = {**grids, **tables}
+    if not varied:
+        return strange, limited
+    n_rows = max(len(values) for values in varied.values())
+    padded = {c: np.concatenate([v, np.repeat(v[-1:], n_rows - len(v))]) for c, v in varied.items()}
+    shuffles = {column: np.random.default_rng(column).permutation(n_rows) for column in varied}
+    places = sorted(
+        {place for one in sources if one.column in grids for place in one.places}
+        | {place for column in tables for place in labels[column][1]}
+    )
+    straight = ask_rows(sample, encoder, padded, places)
+    shuffled = ask_rows(sample, encoder, {c: v[shuffles[c]] for c, v in padded.items()}, places)
+    for place in places:
+        # Each column in an order of its own: what depends on another column as well comes out differently.
+        here, there = straight[place][shuffles[traces[place].source]], shuffled[place]
+        tolerance = 0.0 if traces[place].is_exact else ROUNDING
+        if not np.allclose(here, there, rtol=tolerance, atol=0.0, equal_nan=True):
+            strange[place] = "depends on other columns as well"
+    for source in sources:
+        if source.column in grids:
+            size = len(grids[source.column])
+            encoded = {place: straight[place][:size] for place in source.places}
+            strange |= _look_at_order(source, grids[source.column], encoded, traces)
+    return strange, limited
+
+
+def _as_objects(values: list[Any]) -> NDArray[Any]:
+    table = np.empty(len(values), dtype=object)
+    table[:] = values
+    return table
+
+
+def _look_at_order(
+    source: NumberSource, grid: NDArray[Any], encoded: Mapping[int, NDArray[np.float64]], traces: Sequence[Trace]
+) -> dict[int, str]:
+    """Which encoded columns neither rise nor fall, or have a value here and there only."""
+    strange: dict[int, str] = {}
+    everywhere = np.ones(len(grid), dtype=bool)
+    for place in source.used:
+        if traces[place].shape is Shape.BINNED:
+            continue
+        known = np.flatnonzero(~np.isnan(encoded[place]))
+        if not len(known) or known[-1] - known[0] + 1 != len(known):
+            strange[place] = "has no value for some numbers"
+            continue
+        source.gaps[place] = bool(known[0] > 0), bool(known[-1] < len(grid) - 1)
+        everywhere &= ~np.isnan(encoded[place])
+        values = encoded[place][known]
+        slack = np.zeros(len(values) - 1)
+        if not traces[place].is_exact:
+            finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+            slack = ROUNDING * np.maximum(finite[1:], finite[:-1])
+        with np.errstate(invalid="ignore"):
+            rises = bool((values[1:] + slack >= values[:-1]).all())
+            falls = bool((values[1:] - slack <= values[:-1]).all())
+        if not rises and not falls:
+            strange[place] = "neither rises nor falls with the numbers"
+        source.rises[place] = rises
+    for block in source.bins.values():
+        level = source.view(View(block, "bins"), encoded, grid)
+        if not (level[1:] >= level[:-1]).all():  # NaN, too, fails
+            strange |= dict.fromkeys(block, "is not a row of bins")
+    if everywhere.any():
+        inside = np.flatnonzero(everywhere)
+        source.anchor = float(grid[inside[len(inside) // 2]])
+    else:
+        strange |= dict.fromkeys(source.used, "has no value for some numbers")
+    return strange
+
+
+# The limits.
+
+
+def find_limits(
+    sources: Sequence[NumberSource], questions: Sequence[Sequence[Question]], sample: Sample, encoder: Encoder
+) -> list[NDArray[np.float64]]:
+    """The largest number for which each question is true.
+
+    Parameters
+    ----------
+    sources : sequence of NumberSource
+    questions : sequence of (sequence of Question)
+        For each source.
+    sample : Sample
+    encoder : Encoder
+
+    Returns
+    -------
+    list of ndarray of float64
+        ``inf`` where the question is true for every number, ``-inf`` where it is true for none.
+    """
+    places = sorted({place for source in sources for place in source.places})
+    asked_of = [_Answers(source, asked) for source, asked in zip(sources, questions, strict=True)]
+    bounds = [source.scale.keys(source.scale.ends) for source in sources]
+    low = [np.full(len(asked), bound[0]) for bound, asked in zip(bounds, questions, strict=True)]
+    high = [np.full(len(asked), bound[1]) for bound, asked in zip(bounds, questions, strict=True)]
+    ends = {source.column: source.scale.ends.astype(source.scale.kind) for source in sources}
+    encoded = ask_rows(sample, encoder, ends, places) if ends else {}
+    found, open_ = [], []
+    for source, answers in zip(sources, asked_of, strict=True):
+        first, last = answers.of_all(encoded, ends[source.column])
+        found.append(np.where(last, np.inf, -np.inf))
+        open_.append(np.flatnonzero(first & ~last))
+    while any(len(some) for some in open_):
+        n_most = max(len(some) for some in open_)
+        sections = int(np.clip(ROUND_ROWS // n_most, 2, MOST_SECTIONS))
+        keys, varied = [], {}
+        for source, some, lower, upper in zip(sources, open_, low, high, strict=True):
+            keys.append(_cut(lower[some], upper[some], sections))
+            if len(some):
+                varied[source.column] = source.scale.values(keys[-1].ravel())
+        encoded = ask_rows(sample, encoder, varied, places)
+        for number, (source, answers) in enumerate(zip(sources, asked_of, strict=True)):
+            some = open_[number]
+            if not len(some):
+                continue
+            true = answers.of_own(encoded, varied[source.column], some)
+            n_true = np.where(true.all(axis=1), sections - 1, true.argmin(axis=1))
+            fenced = np.column_stack([low[number][some], keys[number], high[number][some]])
+            line = np.arange(len(some))
+            low[number][some], high[number][some] = fenced[line, n_true], fenced[line, n_true + 1]
+            done = high[number][some] - low[number][some] <= 1
+            found[number][some[done]] = source.scale.values(low[number][some[done]]).astype(np.float64) + 0.0
+            open_[number] = some[~done]
+    return found
+
+
+def _cut(low: NDArray[np.uint64], high: NDArray[np.uint64], sections: int) -> NDArray[np.uint64]:
+    """Keys that cut each span into sections; a short span repeats its last key."""
+    span = high - low
+    step = np.maximum(span // np.uint64(sections), np.uint64(1))
+    offsets = step[:, None] * np.arange(1, sections, dtype=np.uint64)
+    keys: NDArray[np.uint64] = low[:, None] + np.minimum(offsets, span[:, None] - np.uint64(1))
+    return keys
+
+
+class _Answers:
+    """The questions of one source, asked all at once."""
+
+    def __init__(self, source: NumberSource, questions: Sequence[Question]) -> None:
+        self.source = source
+        self.views = list(dict.fromkeys(question.view for question in questions))
+        number = {view: place for place, view in enumerate(self.views)}
+        self.view = np.array([number[question.view] for question in questions], dtype=np.int64)
+        self.limit = np.array([question.limit for question in questions], dtype=np.float64)
+
+    def of_all(self, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether each question is true of each row, shape (n_rows, n_questions)."""
+        return self._see(encoded, x)[:, self.view] <= self.limit
+
+    def of_own(
+        self, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any], some: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Whether some questions are true, each of as many rows of its own; shape (n_questions, n_rows_each)."""
+        n_each = len(x) // len(some)
+        seen = self._see(encoded, x)[np.arange(len(x)), np.repeat(self.view[some], n_each)]
+        true: NDArray[np.bool_] = seen.reshape(len(some), n_each) <= self.limit[some][:, None]
+        return true
+
+    def _see(self, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any]) -> NDArray[np.float64]:
+        own = {place: encoded[place][: len(x)] for place in self.source.places}
+        return np.column_stack([self.source.view(view, own, x) for view in self.views])
+
+
+def look_beside_limits(
+    sources: Sequence[NumberSource],
+    questions: Sequence[Sequence[Question]],
+    limits: Sequence[NDArray[np.float64]],
+    sample: Sample,
+    encoder: Encoder,
+) -> dict[int, float]:
+    """How far from a limit a number may still be on the other side, for the columns where there is such a number.
+
+    Parameters
+    ----------
+    sources, questions, limits : sequences of the same length
+        As :func:`find_limits` takes and returns them.
+    sample : Sample
+    encoder : Encoder
+
+    Returns
+    -------
+    dict of int to float
+        The largest distance found among the neighbouring numbers.
+    """
+    finite = [np.flatnonzero(np.isfinite(found)) for found in limits]
+    n_most = max((len(some) for some in finite), default=0)
+    if n_most == 0:
+        return {}
+    stride = max(1, -(-n_most * 2 * NEIGHBOURS // NEIGHBOUR_ROWS))
+    offsets = np.arange(-NEIGHBOURS, NEIGHBOURS + 1, stride, dtype=np.int64)
+    varied = {}
+    for source, found, some in zip(sources, limits, finite, strict=True):
+        low, high = source.scale.keys(source.scale.ends)
+        keys = source.scale.keys(found[some].astype(source.scale.kind))
+        near = keys[:, None] + offsets.astype(np.uint64)  # wraps around as signed addition would
+        varied[source.column] = source.scale.values(np.clip(near, low, high).ravel())
+    asked = {column: values for column, values in varied.items() if len(values)}
+    encoded = ask_rows(sample, encoder, asked, sorted({place for source in sources for place in source.places}))
+    distance = {}
+    for source, listed, found, some in zip(sources, questions, limits, finite, strict=True):
+        if not len(some):
+            continue
+        x = varied[source.column]
+        true = _Answers(source, listed).of_own(encoded, x, some)
+        beside = x.reshape(true.shape).astype(np.float64)
+        wrong = true != (beside <= found[some][:, None])
+        if wrong.any():
+            distance[source.column] = float(np.abs(beside - found[some][:, None])[wrong].max())
+    return distance

@@ -1,0 +1,341 @@
+"""Rows that ask a preprocessor questions: tables like a person's own, with chosen values in chosen columns.
+
+A probe has the library, the column names and the types of the rows that the pipeline takes, because steps select
+columns by name and compute in the type of what they get. Only the columns that a question is about vary; the others
+repeat one row that the pipeline is known to take.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.adapters.pipeline_trace import is_missing
+from secateur.errors import InputError, UnsupportedModelError
+from secateur.rows import frame_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Encoder", "Sample", "find_refused", "make_sample", "take_rows"]
+
+# Cells of one encoded block; one-hot columns of many categories make rows wide.
+BLOCK_CELLS = 20_000_000
+BLOCK_ROWS = 1 << 16
+# A row without missing values is looked for among so many.
+SEARCHED_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The steps before the tree, run on rows; only the columns that somebody asks for are kept.
+
+    Attributes
+    ----------
+    preprocessor : fitted transformer
+    width : int
+        Number of columns that it makes.
+    dtype : {"float32", "float64"}
+        What the tree behind rounds a value to.
+    """
+
+    preprocessor: Any
+    width: int
+    dtype: str
+
+    def __call__(self, rows: Any, places: Sequence[int]) -> NDArray[np.float64]:
+        """Some columns of the encoded rows, rounded as the tree rounds them; shape (n_rows, n_places)."""
+        size = max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(1, self.width)))
+        n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        starts = range(0, n_rows, size)
+        blocks = [
+            self._encode(rows if len(starts) == 1 else take_rows(rows, np.arange(start, min(start + size, n_rows))))
+            for start in starts
+        ]
+        return np.vstack([self._pick(block, places) for block in blocks])
+
+    def _encode(self, rows: Any) -> Any:
+        import joblib
+
+        # Probes hold extreme values on purpose, and processes would cost more than they save.
+        with warnings.catch_warnings(), np.errstate(all="ignore"), joblib.parallel_config(backend="sequential"):
+            warnings.simplefilter("ignore")
+            return self.preprocessor.transform(rows)
+
+    def encode_numbers(self, rows: Any, places: Sequence[int]) -> NDArray[np.float64]:
+        """As a call, but infinite values between two steps are passed on and not refused."""
+        from sklearn import config_context
+
+        with config_context(assume_finite=True):
+            return self(rows, places)
+
+    def _pick(self, encoded: Any, places: Sequence[int]) -> NDArray[np.float64]:
+        if encoded.shape[1] != self.width:
+            raise UnsupportedModelError(
+                f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on {self.width}. "
+                "Fit the pipeline as a whole."
+            )
+        chosen = np.asarray(places, dtype=np.int64)
+        with np.errstate(over="ignore"):
+            if hasattr(encoded, "tocsc"):
+                return encoded.tocsc()[:, chosen].toarray().astype(self.dtype).astype(np.float64)  # type: ignore[no-any-return]
+            if frame_columns(encoded) is not None:
+                import narwhals as nw
+
+                frame = nw.from_native(encoded, eager_only=True)
+                columns = [frame[:, int(place)].to_numpy().astype(self.dtype) for place in chosen]
+                return np.column_stack(columns).astype(np.float64) if columns else np.empty((len(frame), 0))
+            return np.asarray(encoded)[:, chosen].astype(self.dtype).astype(np.float64)
+
+
+def find_refused(columns: Sequence[int], ask: Callable[[Sequence[int]], object]) -> list[int]:
+    """The columns for which a question makes the preprocessor raise; halves are asked until each is found."""
+    if not len(columns):
+        return []
+    try:
+        ask(columns)
+    except Exception:  # a step may refuse a value in any way
+        if len(columns) == 1:
+            return list(columns)
+        half = len(columns) // 2
+        return find_refused(columns[:half], ask) + find_refused(columns[half:], ask)
+    return []
+
+
+def take_rows(X: Any, chosen: NDArray[np.int64]) -> Any:
+    """Some rows, in the library that they came in."""
+    if frame_columns(X) is None:
+        return np.asarray(X)[chosen]
+    import narwhals as nw
+
+    return nw.from_native(X, eager_only=True)[chosen.tolist()].to_native()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the rows that a pipeline takes look like, and a row that it takes.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_rows, n_columns), or a narwhals frame
+        The rows; at least one.
+    base : int
+        The row that probes repeat.
+    is_real : bool
+        Whether the rows are a person's own, and not made up.
+    """
+
+    table: Any
+    base: int
+    is_real: bool
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether the rows are a data frame."""
+        return not isinstance(self.table, np.ndarray)
+
+    def kind(self, column: int) -> np.dtype[Any] | None:
+        """The type of a column's numbers; None where it holds none."""
+        if not self.is_frame:
+            if self.table.dtype != object:
+                return self.table.dtype if self.table.dtype.kind in "fiub" else None
+            return _number_kind(self.table[:, column].tolist())
+        import narwhals as nw
+
+        series = self.table[:, column]
+        if series.dtype == nw.Boolean:
+            return np.dtype(bool)
+        if series.dtype.is_integer() or series.dtype in (nw.Float32, nw.Float64):
+            return np.dtype(str(series.dtype).lower())
+        if series.dtype.is_decimal():
+            return np.dtype(np.float64)
+        return _number_kind(series.to_list()) if series.dtype == nw.Object else None
+
+    def numbers(self, column: int) -> NDArray[np.float64]:
+        """The numbers that a column holds, without missing and infinite ones."""
+        values = self.table[:, column]
+        if self.is_frame:
+            import narwhals as nw
+
+            native = values.to_numpy()
+            values = native if native.dtype.kind in "fiubO" else values.cast(nw.Float64).to_numpy()
+        if values.dtype == object:
+            values = np.array([np.nan if is_missing(value) else value for value in values.tolist()])
+        floats: NDArray[np.float64] = values.astype(np.float64)
+        return floats[np.isfinite(floats)] if self.is_real else floats[:0]
+
+    def markers(self, column: int) -> list[Any]:
+        """What stands for a missing value in a column: what the rows hold, and then what else it could be."""
+        nan = float("nan")
+        if not self.is_frame:
+            held = self.table[:, column].tolist() if self.table.dtype == object else []
+            return _order_markers([nan, None] if self.table.dtype == object else [nan], held)
+        import narwhals as nw
+
+        series = self.table[:, column]
+        if series.dtype == nw.Object:
+            return _order_markers([nan, None], series.to_list())
+        if not self.table.implementation.is_pandas_like():
+            if not series.dtype.is_float():
+                return [None]
+            return [None, nan] if bool(series.is_null().any()) else [nan, None]
+        return [nan]
+
+    def label(self, column: int) -> Any:
+        """A value that a column holds."""
+        values = self.table[:, column].tolist() if not self.is_frame else self.table[:, column].to_list()
+        return next((value for value in values if not is_missing(value)), None)
+
+    def build(self, varied: Mapping[int, Sequence[Any] | NDArray[Any]], n_rows: int) -> Any:
+        """Rows of which some columns vary and the others repeat the base row."""
+        if not self.is_frame:
+            return self._build_array(varied, n_rows)
+        if self.table.implementation.is_pandas_like():
+            return self._build_pandas(varied, n_rows)
+        import narwhals as nw
+
+        frame = self.table[[self.base] * n_rows]
+        backend = self.table.implementation
+        made = []
+        for column, values in varied.items():
+            name, dtype = self.table.columns[column], self.table[:, column].dtype
+            listed = values if isinstance(values, np.ndarray) else list(values)
+            try:
+                if dtype in (nw.Categorical, nw.Enum):
+                    made.append(nw.new_series(name, listed, nw.String, backend=backend).cast(nw.Categorical()))
+                else:
+                    made.append(nw.new_series(name, listed, dtype, backend=backend))
+            except Exception:  # a type that cannot hold the value
+                made.append(nw.new_series(name, listed, backend=backend))
+        return frame.with_columns(*made).to_native()
+
+    def _build_array(self, varied: Mapping[int, Sequence[Any] | NDArray[Any]], n_rows: int) -> NDArray[Any]:
+        table = self.table
+        dtype = table.dtype
+        if dtype.kind in "iub" and any(np.asarray(values).dtype.kind in "fO" for values in varied.values()):
+            dtype = np.dtype(np.float64)  # a missing value among whole numbers
+        if dtype.kind in "US" and any(is_missing(value) for values in varied.values() for value in list(values)[:1]):
+            dtype = np.dtype(object)
+        longest = [len(str(value)) for values in varied.values() for value in values] if dtype.kind == "U" else []
+        if longest:
+            dtype = np.dtype(f"U{max(dtype.itemsize // 4, *longest, 1)}")
+        rows = np.empty((n_rows, table.shape[1]), dtype=dtype)
+        rows[:] = table[self.base]
+        for column, values in varied.items():
+            rows[:, column] = values
+        return rows
+
+    def _build_pandas(self, varied: Mapping[int, Sequence[Any] | NDArray[Any]], n_rows: int) -> Any:
+        pandas = self.table.implementation.to_native_namespace()
+        native = self.table.to_native()
+        frame = native.iloc[np.full(n_rows, self.base)].reset_index(drop=True)
+        for column, values in varied.items():
+            dtype = native.dtypes.iloc[column]
+            frame.isetitem(column, _as_series(pandas, values, dtype))
+        return frame
+
+
+def _as_series(pandas: Any, values: Any, dtype: Any) -> Any:
+    """Values as a pandas column of a type; where it cannot hold a missing value, as pandas itself would keep both."""
+    if str(dtype) == "category":
+        return pandas.Series(list(values), dtype=object).astype("category")
+    holds_missing = not isinstance(values, np.ndarray) and any(is_missing(value) for value in values)
+    if holds_missing and isinstance(dtype, np.dtype) and dtype.kind in "iub":
+        return pandas.Series(values, dtype=object if dtype.kind == "b" else np.float64)
+    try:
+        return pandas.Series(values, dtype=dtype)
+    except (TypeError, ValueError):
+        return pandas.Series(values, dtype=object)
+
+
+def _number_kind(values: list[Any]) -> np.dtype[Any] | None:
+    """float64 where objects are all numbers, else None."""
+    held = [value for value in values if not is_missing(value)]
+    plain = all(isinstance(value, (int, float, np.number, np.bool_)) for value in held)
+    return np.dtype(np.float64) if held and plain else None
+
+
+def _order_markers(markers: list[Any], values: list[Any]) -> list[Any]:
+    held = next((value for value in values if is_missing(value)), markers[0])
+    return [held, *(one for one in markers if type(one) is not type(held))]
+
+
+def make_sample(X: Any, names: Sequence[str] | None, made_up: Sequence[Any]) -> Sample:
+    """The rows of a person, or one row made up where there are none.
+
+    Parameters
+    ----------
+    X : array-like or data frame, or None
+    names : sequence of str, or None
+        Names of the columns that the pipeline was fitted on.
+    made_up : sequence
+        A value for each column.
+
+    Returns
+    -------
+    Sample
+    """
+    if X is None:
+        return Sample(_make_up(names, made_up), 0, False)
+    if frame_columns(X) is not None:
+        import narwhals as nw
+
+        try:
+            frame = nw.from_native(X, eager_only=True)
+        except TypeError as error:
+            raise InputError(f"Expected X as an array or an eager data frame: {error}.") from error
+        if not len(frame):
+            raise InputError("X has no rows; at least one is needed.")
+        head = frame.head(SEARCHED_ROWS)
+        blank = np.column_stack([np.asarray(_blank_cells(column)) for column in head.iter_columns()])
+        return Sample(frame, int(blank.sum(axis=1).argmin()), True)
+    if hasattr(X, "toarray"):
+        raise InputError("X is a sparse matrix; pass X.toarray().")
+    try:
+        table = np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"Expected X as a table: {error}.") from error
+    if table.ndim != 2 or not len(table):
+        raise InputError(f"Expected X with two dimensions (rows × columns) and a row at least, found {table.shape}.")
+    head = table[:SEARCHED_ROWS]
+    if table.dtype == object:
+        blank = np.array([[is_missing(value) for value in row] for row in head.tolist()])
+    else:
+        blank = np.isnan(head) if table.dtype.kind == "f" else np.zeros(head.shape, dtype=bool)
+    return Sample(table, int(blank.sum(axis=1).argmin()), True)
+
+
+def _blank_cells(column: Any) -> NDArray[np.bool_]:
+    blank = column.is_null().to_numpy()
+    return blank | column.is_nan().fill_null(True).to_numpy() if column.dtype.is_float() else blank  # type: ignore[no-any-return]
+
+
+def _make_up(names: Sequence[str] | None, values: Sequence[Any]) -> Any:
+    if names is None:
+        plain = all(isinstance(value, float) for value in values)
+        return np.array([list(values)], dtype=np.float64 if plain else object)
+    library = _frame_library()
+    import narwhals as nw
+
+    columns = {name: [value] for name, value in zip(names, values, strict=True)}
+    return nw.from_native(library.DataFrame(columns), eager_only=True)
+
+
+def _frame_library() -> Any:
+    """The data frame library at hand; one that is in use already comes first."""
+    known = ("pandas", "polars")
+    for name in sorted(known, key=lambda name: name not in sys.modules):
+        if name in sys.modules or find_spec(name) is not None:
+            return import_module(name)
+    raise UnsupportedModelError(
+        "The pipeline was fitted on a data frame and picks columns by name, so reading it needs pandas or polars. "
+        "Install one of them, or pass the training rows."
+    )

@@ -1,0 +1,103 @@
+"""What a reader of rules before a pipeline should know, a sentence each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.adapters.pipeline_trace import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from secateur.adapters.pipeline_columns import Decoded
+    from secateur.adapters.pipeline_probe import Sample
+    from secateur.adapters.pipeline_trace import Trace
+
+__all__ = ["collect_remarks"]
+
+SHOWN = 5
+
+
+def collect_remarks(
+    found: Decoded, traces: Sequence[Trace], names: Sequence[str], derived: Mapping[int, str], sample: Sample
+) -> list[str]:
+    """The remarks on the columns that a tree tests.
+
+    Parameters
+    ----------
+    found : Decoded
+    traces : sequence of Trace
+    names : sequence of str
+        Names of the columns before the pipeline.
+    derived : mapping of int to str
+        Names of the derived columns.
+    sample : Sample
+
+    Returns
+    -------
+    list of str
+    """
+    remarks = []
+    for column in sorted(set(found.source.values())):
+        places = found.places_of(column)
+        own = [traces[place] for place in places]
+        remarks += _on_missing(column, own, names[column], found)
+        rare = next((trace.rare for trace in own if len(trace.rare) > 1), ())
+        if rare:
+            remarks.append(f"Rare {names[column]}: {_list([_say(label) for label in rare])} count as one.")
+        if any(trace.maker == "TargetEncoder" for trace in own):
+            remarks.append(
+                f"The pipeline's TargetEncoder encodes {names[column]} otherwise in the training rows than in later "
+                "ones: the tree's counts are those of the former, its rules are about the latter."
+            )
+        if column in found.distance:
+            remarks.append(
+                f"Rounding does not keep the order of {names[column]}: within {found.distance[column]:.2g} of a limit "
+                "a row may go the other way."
+            )
+        kind = sample.kind(column)
+        if column not in found.categories and kind is not None and kind.kind == "f" and kind.itemsize < 8:
+            remarks.append(
+                f"{names[column]} is {kind} in the rows given, and the pipeline computes in that type: beside a limit, "
+                f"a number that is no {kind} may go the other way."
+            )
+    for column, limit, is_above in dict.fromkeys(found.gaps):
+        side = "above" if is_above else "up to"
+        remarks.append(f"The pipeline's function of {names[column]} has no value for numbers {side} {limit:.6g}.")
+    remarks += [sentence.format(*names) + "." for sentence in found.limited]
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for place, reason in found.derived.items():
+        by_reason.setdefault((traces[place].maker or "the pipeline", reason), []).append(derived[place])
+    for (maker, reason), listed in by_reason.items():
+        come, its = ("come", "its outputs") if len(listed) > 1 else ("comes", "its output")
+        remarks.append(f"{_list(listed)} {come} from {maker}, {reason}: rules name {its}.")
+    return remarks
+
+
+def _on_missing(column: int, traces: Sequence[Trace], name: str, found: Decoded) -> list[str]:
+    remarks = []
+    fills = {trace.fill for trace in traces if trace.fill is not None}
+    if column in found.accepts and len(fills) == 1:
+        asked = any(trace.shape is Shape.BLANK for trace in traces)
+        but = ", but for splits that ask whether it is missing" if asked else ""
+        remarks.append(f"A missing {name} counts as {_say(fills.pop())}{but}.")
+    if column in found.mixed_markers:
+        remarks.append(
+            f"To the pipeline, None and NaN are not the same in {name}: the rules take both as the one that the "
+            "training rows hold."
+        )
+    return remarks
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, str):
+        return repr(value)
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _list(items: Sequence[str]) -> str:
+    if len(items) > SHOWN:
+        return f"{', '.join(items[:SHOWN])} and {len(items) - SHOWN} more"
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
