@@ -61,9 +61,12 @@ def run_witnesses(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], *, 
     return _run("find_witnesses", tree, notes, deleted.copy(), by_feature, witness)
 
 
-def run_met(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The leftmost leaf of another class that each rule meets, else -1."""
-    return _run("find_met", tree, notes, deleted, np.full((notes.n_rules, 1), -1, dtype=np.int64))[:, 0]
+def run_met(tree: Tree, notes: Annotation, deleted: NDArray[np.bool_], rules: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The leftmost leaf of another class that each of some rules meets, else -1."""
+    met = np.full((notes.n_rules, 1), kernels.NOT_ASKED, dtype=np.int64)
+    met[rules] = -1
+    found: NDArray[np.int64] = _run("find_met", tree, notes, deleted, met)[rules, 0]
+    return found
 
 
 def run_count(
@@ -128,11 +131,18 @@ def make_walkable(tree: Tree, notes: Annotation) -> Walkable:
     domain = [_words(range(size)) for size in sizes if size]
     set_start = np.full(tree.n_nodes, -1, dtype=np.int64)
     sets, filled = [], 0
-    for node in np.flatnonzero(tree.is_categorical):
-        words = _words(tree.left_codes(node), int(word_counts[tree.feature[node]]))
-        set_start[node] = filled
-        filled += len(words)
-        sets.append(words)
+    asked = np.flatnonzero(tree.is_categorical)
+    for feature in np.unique(tree.feature[asked]).tolist():
+        nodes = asked[tree.feature[asked] == feature]
+        width = int(word_counts[feature])
+        lengths = tree.category_offsets[nodes + 1] - tree.category_offsets[nodes]
+        row = np.repeat(np.arange(len(nodes)), lengths)
+        place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        marked = np.zeros((len(nodes), width * 64), dtype=bool)
+        marked[row, tree.category_codes[tree.category_offsets[nodes][row] + place]] = True
+        set_start[nodes] = filled + width * np.arange(len(nodes))
+        filled += width * len(nodes)
+        sets.append(np.packbits(marked, axis=1, bitorder="little").view(np.uint64).ravel())
     empty = [np.zeros(0, dtype=np.uint64)]
     return Walkable(
         children_left=tree.children_left,

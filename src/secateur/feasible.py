@@ -13,7 +13,7 @@ changing what the values are, and no walk needs to know of it. Nodes, links and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -296,34 +296,46 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
 def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasible:
     """Put one categorical feature in the place of each bundle."""
     if not states:
+        _freeze(tree)
         return Feasible(tree)
     feature, threshold = np.array(tree.feature), np.array(tree.threshold)
     accepts, categories = np.array(tree.accepts_missing), list(tree.categories)
-    left: dict[int, NDArray[np.int64]] = {
-        node: tree.left_codes(node) for node in np.flatnonzero(tree.is_categorical).tolist()
-    }
+    asked = np.flatnonzero(tree.is_categorical)
+    lengths = np.diff(tree.category_offsets)[asked]
+    of_node, codes = [np.repeat(asked, lengths)], [tree.category_codes]  # a code that goes left, and at which node
     for members, atom in states.items():
         first = members[0]
         for member in members:
             nodes = np.flatnonzero(tree.feature == member)
-            goes = _sides(tree, nodes, member, atom.regions[member])
-            left.update({int(node): np.flatnonzero(side) for node, side in zip(nodes, goes, strict=True)})
+            if tree.categories[member] is not None:  # its codes become states
+                is_other = tree.feature[of_node[0]] != member
+                of_node[0], codes[0] = of_node[0][is_other], codes[0][is_other]
+            place, state = np.nonzero(_sides(tree, nodes, member, atom.regions[member]))
+            of_node.append(nodes[place])
+            codes.append(state)
             feature[nodes], threshold[nodes] = first, np.nan
             accepts[member], categories[member] = False, None
         categories[first] = tuple(range(atom.size - 1))  # the last state takes the code of what is not listed
-    lengths = np.zeros(tree.n_nodes, dtype=np.int64)
-    for node, codes in left.items():
-        lengths[node] = len(codes)
+    at, code = np.concatenate(of_node), np.concatenate(codes)
+    by_node = np.lexsort((code, at))
     joined = replace(
         tree,
         feature=feature,
         threshold=threshold,
         accepts_missing=accepts,
         categories=tuple(categories),
-        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        category_codes=np.concatenate([np.zeros(0, dtype=np.int64), *(left[node] for node in sorted(left))]),
+        category_offsets=np.concatenate([[0], np.cumsum(np.bincount(at, minlength=tree.n_nodes))]),
+        category_codes=code[by_node],
     )
+    _freeze(joined)
     return Feasible(joined, {members[0]: Bundle(members, atom.values) for members, atom in states.items()})
+
+
+def _freeze(tree: Tree) -> None:
+    """Make the arrays read-only, as a checked tree's are: compiled walks know their arguments by that, too."""
+    for part in fields(tree):
+        if isinstance(array := getattr(tree, part.name), np.ndarray):
+            array.flags.writeable = False
 
 
 def _sides(tree: Tree, nodes: NDArray[np.int64], feature: int, regions: list[Region]) -> NDArray[np.bool_]:

@@ -43,7 +43,6 @@ class Grounds:
         self._tree, self._notes = tree, notes
         # What a method deleted by other means, such as a tolerance, counts as kept here.
         self._deleted = deletions.deleted & np.isin(deletions.why, EXACT)
-        self._known: dict[Facts, NDArray[np.bool_]] = {}
 
     def of_rule(self, rule: int) -> tuple[str, ...]:
         """The facts that a rule rests on, in words."""
@@ -73,7 +72,8 @@ class Grounds:
         widened = np.bincount(self._notes.rule[self._deleted], minlength=self._notes.n_rules) > 0
         if not facts or not widened.any():
             return needed
-        start = np.flatnonzero(widened & ~self._suffice(NO_FACTS))
+        start = np.flatnonzero(widened)
+        start = start[~self._suffice(NO_FACTS, start)]
         todo: list[tuple[NDArray[np.int64], Facts, int, tuple[str, ...]]] = [(start, facts, 0, ())]
         while todo:
             rules, known, place, kept = todo.pop()
@@ -85,14 +85,12 @@ class Grounds:
                 continue
             words, fact = self._stated[place]
             fewer = known.leave_out(fact, self._tree.n_features)
-            enough = np.zeros(len(rules), dtype=bool) if fewer is None else self._suffice(fewer)[rules]
+            enough = np.zeros(len(rules), dtype=bool) if fewer is None else self._suffice(fewer, rules)
             todo.append((rules[enough], fewer or NO_FACTS, place + 1, kept))
             todo.append((rules[~enough], known, place + 1, (*kept, words)))
         return needed
 
-    def _suffice(self, facts: Facts) -> NDArray[np.bool_]:
-        """Whether each rule meets no leaf of another class, given some facts."""
-        if facts not in self._known:
-            walked = find_feasible(replace(self._tree, facts=facts)).tree
-            self._known[facts] = run_met(walked, self._notes, self._deleted) < 0
-        return self._known[facts]
+    def _suffice(self, facts: Facts, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of some rules meets no leaf of another class, given some facts."""
+        walked = find_feasible(replace(self._tree, facts=facts)).tree
+        return run_met(walked, self._notes, self._deleted, rules) < 0

@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 NO_CLASS = -2  # -1 marks a node whose leaves differ
+NOT_ASKED = -2  # -1 marks a rule that meets no leaf of another class
 
 
 class Walkable(NamedTuple):
@@ -382,14 +383,18 @@ def find_witnesses(walk, box, offsets, links, leaf_class, deleted, by_feature, w
 
 
 def find_met(walk, box, offsets, links, leaf_class, deleted, met):  # type: ignore[no-untyped-def]
-    """The leftmost leaf of another class that each rule meets, else -1, in the first place of ``met[rule]``."""
+    """The leftmost leaf of another class that each rule meets, else -1, in the first place of ``met[rule]``.
+
+    A rule whose place holds NOT_ASKED is passed over.
+    """
     parent, is_left, feature = walk.parent, walk.is_left, walk.feature
     for rule in range(len(leaf_class)):
+        if met[rule][0] == NOT_ASKED:
+            continue
         begin, end = offsets[rule], offsets[rule + 1]
         for entry in range(begin, end):
             if not deleted[entry]:
                 narrow(walk, box, parent[links[entry]], is_left[links[entry]])
-        met[rule][0] = -1
         if is_possible(walk, box, links, begin, end):
             met[rule][0] = find_foreign_leaf(walk, box, 0, leaf_class[rule])
         for entry in range(begin, end):
