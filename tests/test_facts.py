@@ -54,11 +54,12 @@ def told_trees(draw: st.DrawFn) -> Tree:
     chosen = draw(st.permutations(numeric))
     size = draw(st.sampled_from([0, 0, *range(2, len(numeric) + 1)]))
     groups = (Group("g", tuple(chosen[:size]), tuple(f"L{k}" for k in range(size))),) if size else ()
-    integers = [feature for feature in chosen[size:] if draw(st.booleans())]
+    grids = {feature: draw(st.sampled_from((None, None, 0, 1))) for feature in chosen[size:]}
     return with_facts(
         tree,
         Facts(
-            integers=tuple(sorted(integers)),
+            integers=tuple(sorted(feature for feature, n_decimals in grids.items() if n_decimals == 0)),
+            decimals=tuple(sorted((feature, 1) for feature, n_decimals in grids.items() if n_decimals == 1)),
             claims=tuple(draw(st.lists(claims(tree, groups, for_all=True), max_size=2))),
             groups=groups,
             implications=tuple(
@@ -93,6 +94,8 @@ def cell_values(tree: Tree, feature: int) -> list[float]:
     facts = tree.facts
     if feature in facts.integers:
         return [*map(float, range(-4, 6)), *missing]
+    if feature in facts.grid_of:  # tenths
+        return [*(float(kind_of(tree)(k / 10)) for k in (-50, *range(-11, 32), 50)), *missing]
     if feature in facts.group_of:
         return [0.0, 1.0]
     told = [*facts.claims, *(c for known in facts.implications for c in (known.premise, known.conclusion))]
@@ -124,6 +127,9 @@ def is_possible(tree: Tree, facts: Facts, row: Row) -> bool:
         if any(value not in (0, 1) for value in values) or sum(values) > 1:
             return False
     whole = all(math.isnan(row[feature]) or row[feature] == math.floor(row[feature]) for feature in facts.integers)
+    for feature, _ in facts.decimals:
+        tenth = float(kind_of(tree)(round(row[feature], 1))) if not math.isnan(row[feature]) else math.nan
+        whole = whole and (math.isnan(tenth) or tenth == row[feature])
     return (
         whole
         and all(holds(tree, facts, claim, row) for claim in facts.claims)
@@ -287,6 +293,7 @@ def test_the_facts_that_a_rule_rests_on_suffice_and_each_is_needed(tree: Tree) -
     stated: dict[str, Any] = {str(fact): fact for fact in (*tree.facts.implications, *tree.facts.claims)}
     stated |= {str(group): group for group in tree.facts.groups}
     stated |= {f"x{feature} is a whole number": feature for feature in tree.facts.integers}
+    stated |= {f"x{feature} has at most 1 decimal": feature for feature, _ in tree.facts.decimals}
     assume(len(stated) == sum(len(listed) for listed in vars_of(tree.facts)))
     for rule in rules:
         grounds = rules.grounds.of_rule(rule.index)
@@ -299,7 +306,7 @@ def test_the_facts_that_a_rule_rests_on_suffice_and_each_is_needed(tree: Tree) -
 
 
 def vars_of(facts: Facts) -> list[tuple[Any, ...]]:
-    return [facts.integers, facts.claims, facts.groups, facts.implications]
+    return [facts.integers, facts.decimals, facts.claims, facts.groups, facts.implications]
 
 
 def claims_in(facts: list[Any]) -> list[Claim]:
@@ -311,6 +318,7 @@ def only(facts: Facts, wanted: list[Any]) -> Facts:
     """Some of the facts."""
     return Facts(
         integers=tuple(f for f in facts.integers if any(fact is f for fact in wanted if isinstance(fact, int))),
+        decimals=tuple(pair for pair in facts.decimals if pair[0] in [f for f in wanted if isinstance(f, int)]),
         claims=tuple(claim for claim in facts.claims if claim in wanted),
         groups=tuple(group for group in facts.groups if group in wanted),
         implications=tuple(known for known in facts.implications if known in wanted),

@@ -169,7 +169,7 @@ def test_an_array_has_one_type_and_says_nothing_of_a_column() -> None:
     [
         (["height"], ParameterError, "names the column 'height', which the tree does not know"),
         ("age", ParameterError, "Expected integers as a list"),
-        (["bmi"], InputError, "'bmi' is said to hold whole numbers, but row 0 of X has"),
+        (["bmi"], InputError, "The fact is that 'bmi' is a whole number, but row 0 of X has"),
     ],
 )
 def test_integers_that_are_none_are_refused(integers: Any, error: type[Exception], sentence: str) -> None:
@@ -223,15 +223,37 @@ GROUPS = [Group("town", (0, 2), ("x", "y"))]
     ],
 )
 def test_a_fact_is_read_as_a_condition_is_written(words: str, subject: int, region: Region) -> None:
-    (claim,), _ = parse_facts(small_tree(), GROUPS, [words])
+    (claim,) = parse_facts(small_tree(), GROUPS, [words]).claims
     assert claim.subject == subject
     # A bound or a list says nothing of missing values; "is not missing" does.
     assert claim.region == region._replace(missing="missing" not in words)
 
 
+def test_facts_about_decimals_are_read() -> None:
+    facts = parse_facts(small_tree(), GROUPS, ["bmi has at most 2 decimals", "`a <= b` is a whole number"])
+    assert (facts.decimals, facts.integers) == (((0, 2),), (2,))
+
+
+def test_numbers_with_few_decimals_read_so() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"income": rng.normal(1800, 300, 400).round(2)})
+    y = (X["income"] > 1800) ^ (rng.random(400) < 0.1)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    rules = simplify(model, X, y, method="none", facts=["income has 2 decimals"])
+    values = [float(word) for rule in rules for word in rule.text.split() if word[0].isdigit()]
+    assert values
+    assert all(round(value, 2) == value for value in values)
+    for rule in rules:  # what is written, taken by its word, is what the rule covers
+        (condition,) = rule.conditions
+        kept = X.eval(condition.text.replace("income =", "income =="))
+        assert kept.tolist() == rules.covers(X)[:, rule.index].tolist()
+    with pytest.raises(InputError, match=r"'income' has at most 1 decimal, but row 0 of X has \d+\.\d\d"):
+        simplify(model, X, y, facts=["income has 1 decimal"])
+
+
 def test_an_implication_has_two_sides() -> None:
     for arrow in ("=>", "⇒", "implies"):
-        _, (known,) = parse_facts(small_tree(), GROUPS, f"bmi > 2 {arrow} city = Rome or missing")
+        (known,) = parse_facts(small_tree(), GROUPS, f"bmi > 2 {arrow} city = Rome or missing").implications
         assert known.premise.region == Region(low=2.0)
         assert known.conclusion.region == Region(codes=frozenset({1}), missing=True)
         assert str(known) == "bmi > 2 => city = Rome or missing"
@@ -251,6 +273,9 @@ def test_an_implication_has_two_sides() -> None:
         ("bmi > 1 => bmi > 0", "is about one column alone"),
         ("city is red", "'is' goes with 'missing' only"),
         (3, "Expected a fact as text"),
+        ("height has 2 decimals", "Cannot read the fact 'height has 2 decimals'"),
+        ("city has 2 decimals", "expected a column of numbers and at most 15 decimals"),
+        ("bmi has 99 decimals", "expected a column of numbers and at most 15 decimals"),
     ],
 )
 def test_words_that_are_no_fact_are_refused(words: Any, sentence: str) -> None:

@@ -26,14 +26,14 @@ def check_facts(tree: Tree, rows: Rows, *, name: str = "X") -> None:
         return
     claims = [*facts.claims, *(c for known in facts.implications for c in (known.premise, known.conclusion))]
     about = {claim.subject for claim in claims if claim.subject < tree.n_features}
-    features = np.array(sorted(about.union(facts.integers, facts.group_of)), dtype=np.int64)
+    features = np.array(sorted(about.union(facts.grid_of, facts.group_of)), dtype=np.int64)
     for first, last in rows.spans():
         read = rows.select(first, last, features)
         block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, first, name)
         for group in facts.groups:
             block.check_group(group)
-        for feature in facts.integers:
-            block.check_whole(feature)
+        for feature in facts.grid_of:
+            block.check_grid(feature)
         for claim in facts.claims:
             block.check_claim(claim)
         for known in facts.implications:
@@ -66,15 +66,16 @@ class _Block:
                 f"{ones[0]!r} and {ones[1]!r} are both 1."
             )
 
-    def check_whole(self, feature: int) -> None:
-        """A column of whole numbers holds no others."""
-        values = self.columns[feature]
-        broken = (values != np.floor(values)) & ~np.isnan(values)
+    def check_grid(self, feature: int) -> None:
+        """A column holds numbers with as many decimals as is known of it."""
+        values, n_decimals = self.columns[feature], self.tree.facts.grid_of[feature]
+        # The decimal nearest to a number is the number itself, read back, if it has no more digits.
+        broken = (np.round(values.astype(np.float64), n_decimals).astype(values.dtype) != values) & ~np.isnan(values)
         if broken.any():
             row = int(np.flatnonzero(broken)[0])
+            words = self.tree.facts.describe_grid(feature, repr(self.tree.feature_name(feature)))
             raise InputError(
-                f"{self.tree.feature_name(feature)!r} is said to hold whole numbers, but row {self.first + row} of "
-                f"{self.name} has {values[row]:g}."
+                f"The fact is that {words}, but row {self.first + row} of {self.name} has {values[row]!s}."
             )
 
     def check_claim(self, claim: Claim) -> None:

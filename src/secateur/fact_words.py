@@ -1,7 +1,8 @@
 """Facts as a person writes them: ``0 <= bmi <= 100``, ``city in {Paris, Rome}``, ``pregnant = yes => sex = female``.
 
-They are written as conditions are read. A name that holds an operator stands between backticks, a label that holds a
-comma between quotes. Numbers are compared as the tree compares them, rounded to its dtype.
+``bmi has 1 decimal`` and ``age is a whole number`` say how fine a column's numbers are. Other facts are written as
+conditions are read. A name that holds an operator stands between backticks, a label that holds a comma between quotes.
+Numbers are compared as the tree compares them, rounded to its dtype.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from secateur.errors import ParameterError
-from secateur.facts import Claim, Implication
+from secateur.facts import Claim, Facts, Implication
+from secateur.grid import MOST_DECIMALS
 from secateur.regions import Region, domain_of
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_facts"]
 
+DECIMALS = re.compile(r"^(.+?)\s+(?:is a whole number|has (?:at most )?(\d+) decimals?)$")
 ARROW = re.compile(r"=>|⇒|\bimplies\b")
 BETWEEN = re.compile(r"^(\S+?)\s*(<=|<)\s*(.+?)\s*(<=|<)\s*(\S+)$")
 OPERATOR = re.compile(r"<=|>=|!=|==|=|<|>|\bnot in\b|\bin\b|\bis not\b|\bis\b")
@@ -50,20 +53,23 @@ class _Part(NamedTuple):
     value: str
 
 
-def parse_facts(
-    tree: Tree, groups: Sequence[Group], facts: object
-) -> tuple[tuple[Claim, ...], tuple[Implication, ...]]:
-    """What a caller's sentences say of a tree's columns and groups."""
+def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
+    """What a caller's sentences say of a tree's columns, and of the groups, which are not among the facts returned."""
     sentences = list(facts) if hasattr(facts, "__iter__") and not isinstance(facts, str) else [facts]
     parser = _Parser(tree, groups)
     claims: list[Claim] = []
     implications: list[Implication] = []
+    decimals: dict[int, int] = {}
     for sentence in sentences:
         if not isinstance(sentence, str):
             raise ParameterError(
                 f"Expected a fact as text, such as '0 <= bmi <= 100', 'city in {{Paris, Rome}}' or "
                 f"'pregnant = yes => sex = female', found {sentence!r}."
             )
+        counted = DECIMALS.match(sentence.strip())
+        if counted is not None:
+            decimals |= parser.read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
+            continue
         arrows = list(ARROW.finditer(sentence))
         halves = [(sentence[: arrow.start()], sentence[arrow.end() :]) for arrow in arrows]
         known = next((pair for pair in halves if all(parser.can_read(half) for half in pair)), None)
@@ -71,7 +77,12 @@ def parse_facts(
             implications.append(parser.read_implication(sentence, *known))
         else:
             claims.append(parser.read_claim(sentence))
-    return tuple(claims), tuple(implications)
+    return Facts(
+        integers=tuple(feature for feature, n_decimals in decimals.items() if n_decimals == 0),
+        decimals=tuple((feature, n_decimals) for feature, n_decimals in decimals.items() if n_decimals > 0),
+        claims=tuple(claims),
+        implications=tuple(implications),
+    )
 
 
 class _Parser:
@@ -84,6 +95,17 @@ class _Parser:
         for place, group in enumerate(groups):
             whole = Region(codes=frozenset(range(len(group.labels) + 1)))
             self.subjects.setdefault(group.name, _Subject(tree.n_features + place, group.labels, whole))
+
+    def read_decimals(self, sentence: str, name: str, n_decimals: int) -> dict[int, int]:
+        """How many decimals a column has at most, by its number."""
+        subject = self.subjects.get(name)
+        if subject is None:
+            raise self._unknown(sentence)
+        if subject.labels is not None or n_decimals > MOST_DECIMALS:
+            raise ParameterError(
+                f"Cannot read the fact {sentence!r}: expected a column of numbers and at most {MOST_DECIMALS} decimals."
+            )
+        return {subject.number: n_decimals}
 
     def can_read(self, text: str) -> bool:
         """Whether a text asks something of a known column."""
@@ -107,12 +129,7 @@ class _Parser:
         asked = OR_MISSING.sub("", words)
         parts = next(self._split(asked), None)
         if parts is None:
-            names = list(self.subjects)
-            more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-            raise ParameterError(
-                f"Cannot read the fact {words!r}: expected a column, <=, <, >=, >, =, != or in, and a value; the "
-                f"columns are {', '.join(map(repr, names[:SHOWN_NAMES]))}{more}."
-            )
+            raise self._unknown(words)
         subject = self.subjects[parts[0].name]
         region = subject.domain._replace(missing=True)
         for part in parts:
@@ -123,6 +140,14 @@ class _Parser:
         if not missing and not region.has_listed_value:
             raise ParameterError(f"The fact {words!r} leaves {parts[0].name!r} no value.")
         return Claim(subject.number, region._replace(missing=missing), words)
+
+    def _unknown(self, words: str) -> ParameterError:
+        names = list(self.subjects)
+        more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+        return ParameterError(
+            f"Cannot read the fact {words!r}: expected a column, <=, <, >=, >, =, != or in, and a value; the columns "
+            f"are {', '.join(map(repr, names[:SHOWN_NAMES]))}{more}."
+        )
 
     def _split(self, text: str) -> Iterator[list[_Part]]:
         """Ways to read a text as a known name, an operator and a value; the longest name first."""

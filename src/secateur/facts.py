@@ -80,6 +80,8 @@ class Facts:
     ----------
     integers : tuple of int
         Features that hold whole numbers only.
+    decimals : tuple of (int, int)
+        Features that hold numbers with so many decimals at most.
     claims : tuple of Claim
         What holds for every row.
     groups : tuple of Group
@@ -88,12 +90,25 @@ class Facts:
     """
 
     integers: tuple[int, ...] = ()
+    decimals: tuple[tuple[int, int], ...] = ()
     claims: tuple[Claim, ...] = ()
     groups: tuple[Group, ...] = ()
     implications: tuple[Implication, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.integers or self.claims or self.groups or self.implications)
+        return bool(self.integers or self.decimals or self.claims or self.groups or self.implications)
+
+    @cached_property
+    def grid_of(self) -> dict[int, int]:
+        """How many decimals a feature has at most, for those of which it is known; whole numbers have none."""
+        return {**dict(self.decimals), **dict.fromkeys(self.integers, 0)}
+
+    def describe_grid(self, feature: int, name: str) -> str:
+        """What is known of a feature's decimals, in words."""
+        n_decimals = self.grid_of[feature]
+        if n_decimals == 0:
+            return f"{name} is a whole number"
+        return f"{name} has at most {n_decimals} decimal{'s' if n_decimals > 1 else ''}"
 
     @cached_property
     def group_of(self) -> dict[int, int]:
@@ -114,13 +129,20 @@ class Facts:
         return sorted({tuple(sorted(together)) for together in bundle_of.values()})
 
     def leave_out(self, fact: Claim | Implication | Group | int, n_features: int) -> Facts | None:
-        """The other facts; an int stands for a feature of whole numbers. None if another fact speaks of the group."""
+        """The other facts, or None if one of them speaks of the group that was to go.
+
+        An int stands for what is known of that feature's decimals.
+        """
         if isinstance(fact, Implication):
             return replace(self, implications=tuple(known for known in self.implications if known != fact))
         if isinstance(fact, Claim):
             return replace(self, claims=tuple(claim for claim in self.claims if claim != fact))
         if isinstance(fact, int):
-            return replace(self, integers=tuple(feature for feature in self.integers if feature != fact))
+            return replace(
+                self,
+                integers=tuple(feature for feature in self.integers if feature != fact),
+                decimals=tuple(pair for pair in self.decimals if pair[0] != fact),
+            )
         gone = n_features + self.groups.index(fact)
         pairs = [(known.premise, known.conclusion) for known in self.implications]
         if any(claim.subject == gone for claim in (*self.claims, *(claim for pair in pairs for claim in pair))):

@@ -16,6 +16,7 @@ def facts_to_dict(facts: Facts) -> dict[str, Any]:
     """Facts as plain lists and scalars."""
     return {
         "integers": list(facts.integers),
+        "decimals": [list(pair) for pair in facts.decimals],
         "claims": [_write_claim(claim) for claim in facts.claims],
         "groups": [
             {"name": group.name, "features": list(group.features), "labels": list(group.labels)}
@@ -32,6 +33,7 @@ def facts_from_dict(content: dict[str, Any]) -> Facts:
     """The facts that :func:`facts_to_dict` wrote; a wrong shape raises a KeyError, TypeError or ValueError."""
     return Facts(
         integers=tuple(_whole(feature) for feature in content["integers"]),
+        decimals=tuple((_whole(feature), _whole(n_decimals)) for feature, n_decimals in content["decimals"]),
         claims=tuple(_read_claim(claim) for claim in content["claims"]),
         groups=tuple(
             Group(str(group["name"]), tuple(_whole(feature) for feature in group["features"]), tuple(group["labels"]))

@@ -3,7 +3,8 @@
 The walks of :mod:`secateur.kernels` ask of a box one thing: does it leave every feature a value? So a fact is used by
 changing what the values are, and no walk needs to know of it. Nodes, links and leaves stay as they are.
 
-* Whole numbers: a threshold is rounded down, so that 29.2 and 29.5 are the same limit with nothing between them.
+* Whole numbers, and numbers with a known number of decimals: a threshold is rounded down to one, so that 29.2 and 29.5
+  are the same limit with nothing between them.
 * Bounds: a threshold beyond them becomes infinite, so that one of its sides has no value.
 * Columns that belong together, by a group or by an implication, become *one* categorical feature. Its codes are the
   states that these columns can be in together: a group of k columns has k + 1 of them, and an implication strikes out
@@ -20,6 +21,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.facts import Claim, Facts
+from secateur.grid import round_to_grid
 from secateur.regions import Region, domain_of, pick_number
 
 if TYPE_CHECKING:
@@ -135,9 +137,10 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
     by_list = [f for f, region in claimed.items() if tree.categories[f] is not None or not region.has_listed_value]
     bundled += [(feature,) for feature in by_list if feature in alone]
     alone -= set(by_list)
-    whole = np.zeros(tree.n_features + 1, dtype=bool)  # the last place is for leaves, which ask nothing
-    whole[[feature for feature in facts.integers if feature in alone]] = True
-    limit[whole[tree.feature]] = np.floor(limit[whole[tree.feature]])
+    gridded = {feature: n_decimals for feature, n_decimals in facts.grid_of.items() if feature in alone}
+    for feature, n_decimals in gridded.items():
+        nodes = np.flatnonzero(tree.feature == feature)
+        limit[nodes] = [round_to_grid(end, n_decimals, tree.dtype) for end in limit[nodes].tolist()]
     bounds = {feature: region for feature, region in claimed.items() if feature in alone}
     for feature, region in bounds.items():
         asked = tree.feature == feature
@@ -146,7 +149,8 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
     accepts = np.array(tree.accepts_missing)
     accepts[[feature for feature, region in claimed.items() if not region.missing]] = False
     known = Facts(
-        integers=tuple(np.flatnonzero(whole).tolist()),
+        integers=tuple(feature for feature in facts.integers if feature in gridded),
+        decimals=tuple(pair for pair in facts.decimals if pair[0] in gridded),
         claims=tuple(Claim(feature, region, "") for feature, region in bounds.items()),
     )
     return _join_bundles(
@@ -155,9 +159,9 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
     )
 
 
-def _round_whole(region: Region) -> Region:
-    """The whole numbers of a region, as a region that is empty if it holds none."""
-    low, high = (float(math.floor(end)) if math.isfinite(end) else end for end in region[:2])
+def _round(region: Region, n_decimals: int, dtype: str) -> Region:
+    """The numbers of a region with so many decimals, as a region that is empty if it holds none."""
+    low, high = (round_to_grid(end, n_decimals, dtype) for end in region[:2])
     return region._replace(low=low, high=high)
 
 
@@ -171,8 +175,8 @@ def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[in
         if claim.subject < tree.n_features:
             feature = claim.subject
             regions[feature] = regions.get(feature, domain_of(tree, feature)).meet(claim.region)
-    for feature in regions.keys() & set(facts.integers):
-        regions[feature] = _round_whole(regions[feature])
+    for feature in regions.keys() & facts.grid_of.keys():
+        regions[feature] = _round(regions[feature], facts.grid_of[feature], tree.dtype)
     for feature, region in regions.items():
         if region.is_empty:
             raise ParameterError(f"The facts leave {tree.feature_name(feature)!r} no value at all.")
@@ -275,7 +279,7 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
             regions.append(Region(codes=frozenset([code])))
             values.append(levels[code] if code < len(levels) else "(any other)")
     else:
-        is_whole = feature in facts.integers
+        n_decimals = facts.grid_of.get(feature)
         cuts = {float(limit) for limit in tree.upper[tree.feature == feature]}
         pairs = [(known.premise, known.conclusion) for known in facts.implications]
         for claim in (claim for pair in pairs for claim in pair):
@@ -284,9 +288,10 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
         inside = sorted(cut for cut in cuts if held.low < cut < held.high)
         for low, high in zip([held.low, *inside], [*inside, held.high], strict=True):
             region = Region(low, high)
-            if (_round_whole(region) if is_whole else region).has_listed_value:
+            held_there = region if n_decimals is None else _round(region, n_decimals, tree.dtype)
+            if held_there.has_listed_value:
                 regions.append(region)
-                values.append(pick_number(low, high, tree.dtype, is_whole=is_whole))
+                values.append(pick_number(low, high, tree.dtype, n_decimals))
     if held.missing:
         regions.append(Region(low=math.inf, missing=True))
         values.append(None)

@@ -62,7 +62,7 @@ class Grounds:
             (str(known), known) for known in facts.implications
         ]
         stated += [(str(claim), claim) for claim in facts.claims]
-        stated += [(f"{self._tree.feature_name(feature)} is a whole number", feature) for feature in facts.integers]
+        stated += [(facts.describe_grid(f, self._tree.feature_name(f)), f) for f in facts.grid_of]
         return stated + [(str(group), group) for group in facts.groups]
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.fact_words import parse_facts
-from secateur.facts import Claim, Facts
+from secateur.facts import NO_FACTS, Claim, Facts
 from secateur.groups import read_groups
 from secateur.regions import Region
 from secateur.rows import frame_columns
@@ -47,16 +47,18 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     if taken:
         raise ParameterError(f"The column {taken[0]!r} is in a group already; a column belongs to one group.")
     grouped = stated.groups + listed
-    claims, implications = ((), ()) if facts is None else parse_facts(tree, grouped, facts)
+    said = NO_FACTS if facts is None else parse_facts(tree, grouped, facts)
     in_group = {feature for group in grouped for feature in group.features}
     typed = {feature: dtype for feature, dtype in _whole_by_dtype(tree, X).items() if feature not in in_group}
-    whole = {*stated.integers, *typed, *(_find_columns(tree, integers))} - in_group
+    whole = {*stated.integers, *typed, *said.integers, *_find_columns(tree, integers)} - in_group
+    decimals = {f: n for f, n in (*stated.decimals, *said.decimals) if f not in whole and f not in in_group}
     flags = tuple(_claim_flag(tree, feature) for feature, is_flag in typed.items() if is_flag)
     known = Facts(
         integers=tuple(sorted(whole)),
-        claims=stated.claims + flags + claims,
+        decimals=tuple(sorted(decimals.items())),
+        claims=stated.claims + flags + said.claims,
         groups=grouped,
-        implications=stated.implications + implications,
+        implications=stated.implications + said.implications,
     )
     if known == stated:
         return tree

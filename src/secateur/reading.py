@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.grid import last_on_grid
 from secateur.regions import Region, read_links
 
 if TYPE_CHECKING:
@@ -225,14 +226,21 @@ def _read_interval(tree: Tree, feature: int, region: Region) -> tuple[str, str]:
     """How much of the numbers a region holds, and the region in words; a bound that every row keeps goes unsaid."""
     name, (lowest, highest) = tree.feature_name(feature), _bounds(tree, feature)
     low, high = max(region.low, lowest), min(region.high, highest)
-    if feature in tree.facts.integers:
-        first, last = (end if math.isinf(end) else _last_whole(end, tree.dtype) for end in (low, high))
+    n_decimals = tree.facts.grid_of.get(feature)
+    if n_decimals is not None:
+        step = Decimal(1).scaleb(-n_decimals)
+        first, last = (
+            Decimal(end) if math.isinf(end) else last_on_grid(end, n_decimals, tree.dtype) for end in (low, high)
+        )
         if first >= last:
             return "nothing", ""
-        if first + 1 == last:
-            return "some", f"{name} = {last}"
-        start, end = None if low <= lowest else f"{first + 1}", None if high >= highest else f"{last}"
-        above, below = ">=", "<="
+        if first + step == last:
+            return "some", f"{name} = {_plain_decimal(last)}"
+        # Of whole numbers everybody knows which is next.
+        above, below = (">=", "<=") if n_decimals == 0 else (">", "<")
+        shown = first + step if n_decimals == 0 else first
+        start = None if low <= lowest else _plain_decimal(shown)
+        end = None if high >= highest else _plain_decimal(last)
     else:
         if low >= high:
             return "nothing", ""
@@ -253,15 +261,9 @@ def _bounds(tree: Tree, feature: int) -> tuple[float, float]:
     return low, high
 
 
-def _last_whole(limit: float, dtype: str) -> int:
-    """The largest whole number that, rounded to dtype, does not exceed a limit in dtype."""
-    last = math.floor(limit)
-    with np.errstate(over="ignore"):
-        beyond = float(np.nextafter(np.dtype(dtype).type(limit), np.inf))
-    if math.isfinite(beyond) and beyond - limit >= 2:  # numbers between the two are rounded to the nearer
-        middle = last + (int(beyond) - last) // 2
-        last = middle if float(np.dtype(dtype).type(middle)) <= limit else middle - 1
-    return last
+def _plain_decimal(number: Decimal) -> str:
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _read_cells(name: str, cuts: tuple[float, ...], region: Region, dtype: str) -> tuple[str, str]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from secateur.grid import round_to_grid
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -149,9 +151,9 @@ def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> L
     return _pick_number(tree, feature, low, high) if low < high else None
 
 
-def pick_number(low: float, high: float, dtype: str, *, is_whole: bool) -> float:
-    """A number of dtype in ``low < x <= high``, whole or with few digits."""
-    return _whole_number(low, high) if is_whole else _plain_number(low, high, dtype)
+def pick_number(low: float, high: float, dtype: str, n_decimals: int | None) -> float:
+    """A number of dtype in ``low < x <= high``, with so many decimals at most or with few digits."""
+    return _plain_number(low, high, dtype) if n_decimals is None else _grid_number(low, high, dtype, n_decimals)
 
 
 def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
@@ -162,15 +164,18 @@ def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
     for claim in facts.claims:
         if claim.subject == feature:
             low, high = max(low, claim.region.low), min(high, claim.region.high)
-    return pick_number(low, high, tree.dtype, is_whole=feature in facts.integers)
+    return pick_number(low, high, tree.dtype, facts.grid_of.get(feature))
 
 
-def _whole_number(low: float, high: float) -> float:
-    """A whole number in ``low < x <= high``, which holds one."""
+def _grid_number(low: float, high: float, dtype: str, n_decimals: int) -> float:
+    """A number with so many decimals in ``low < x <= high``, which holds one."""
     for favoured in (0.0, 1.0):  # so that a 0/1 column gets a value that it can have
         if low < favoured <= high:
             return favoured
-    return float(math.floor(high)) if math.isfinite(high) else float(math.floor(low) + 1)
+    plain = _plain_number(low, high, dtype)
+    if n_decimals > 0 and round(plain, n_decimals) == plain:
+        return plain
+    return round_to_grid(high, n_decimals, dtype) if math.isfinite(high) else float(math.floor(low) + 1)
 
 
 @lru_cache(maxsize=65536)

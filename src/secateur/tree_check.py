@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.errors import InvalidTreeError
+from secateur.grid import MOST_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,7 +162,13 @@ def _check_facts(tree: Tree) -> None:
     facts = tree.facts
     numeric = [levels is None for levels in tree.categories]
     grouped = [feature for group in facts.groups for feature in group.features]
-    for feature in (*facts.integers, *grouped):
+    gridded = [*facts.integers, *(feature for feature, _ in facts.decimals)]
+    require(len(set(gridded)) == len(gridded), "two facts are about the decimals of one feature")
+    require(
+        all(0 < n_decimals <= MOST_DECIMALS for _, n_decimals in facts.decimals),
+        f"a fact about decimals must speak of 1 to {MOST_DECIMALS} of them",
+    )
+    for feature in (*gridded, *grouped):
         exists = 0 <= feature < tree.n_features and numeric[feature]
         require(exists, f"a fact is about the numbers of feature {feature}, which is none of the numeric features")
     require(len(set(grouped)) == len(grouped), "a feature is in two groups")

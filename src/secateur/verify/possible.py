@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,12 +39,12 @@ class Possible:
     def __init__(self, tree: Tree, *, is_asked: bool) -> None:
         self.tree = tree
         facts = tree.facts
-        self.whole = frozenset(facts.integers) if is_asked else frozenset[int]()
+        self.decimals = {**dict(facts.decimals), **dict.fromkeys(facts.integers, 0)} if is_asked else {}
         self.claims = facts.claims if is_asked else ()
         self.groups = facts.groups if is_asked else ()
         self.implications = facts.implications if is_asked else ()
         self.words = [str(known) for known in (*self.implications, *self.claims, *self.groups)]
-        self.words += [f"{tree.feature_name(feature)} is a whole number" for feature in sorted(self.whole)]
+        self.words += [self._tell_decimals(feature) for feature in self.decimals]
 
     def domain(self, feature: int) -> tuple[float, float, NDArray[np.bool_] | None, bool]:
         """What a column may hold: numbers above the first and up to the second, marked codes, and NaN or not."""
@@ -64,7 +65,11 @@ class Possible:
 
     def has_number(self, feature: int, low: Any, high: Any) -> Any:
         """Whether there is a number above ``low`` and up to ``high`` that the column may hold, element by element."""
-        return np.floor(low) < np.floor(high) if feature in self.whole else np.less(low, high)
+        if feature not in self.decimals:
+            return np.less(low, high)
+        ends = {end: self._count_up_to(feature, end) for end in {*np.ravel(low).tolist(), *np.ravel(high).tolist()}}
+        place = np.vectorize(ends.__getitem__, otypes=[object])
+        return np.asarray(place(low) < place(high), dtype=bool)
 
     def find_states(
         self, boxes: Boxes, places: NDArray[np.int64], cell: Mapping[int, Allowed], feature: int | None = None
@@ -105,10 +110,12 @@ class Possible:
 
         against: list[tuple[str, NDArray[np.bool_]]] = [(str(claim), ~holds(claim)) for claim in self.claims]
         against += [(str(known), holds(known.premise) & ~holds(known.conclusion)) for known in self.implications]
-        for feature in sorted(self.whole):
-            numbers = column(feature)
-            words = f"{self.tree.feature_name(feature)} is a whole number"
-            against.append((words, (numbers != np.floor(numbers)) & ~np.isnan(numbers)))
+        for feature in self.decimals:
+            numbers = matrix[:, feature]
+            nearest = np.array([round(number, self.decimals[feature]) for number in column(feature).tolist()])
+            against.append(
+                (self._tell_decimals(feature), (nearest.astype(matrix.dtype) != numbers) & ~np.isnan(numbers))
+            )
         for group in self.groups:
             values = np.column_stack([column(feature) for feature in group.features])
             against.append((str(group), ~np.isin(values, (0, 1)).all(axis=1) | (values.sum(axis=1) > 1)))
@@ -116,6 +123,25 @@ class Possible:
             if rows.any():
                 broken.append(f"Row {np.flatnonzero(rows)[0]} contradicts what the rules rest on: {words}.")
         return broken
+
+    def _tell_decimals(self, feature: int) -> str:
+        name, most = self.tree.feature_name(feature), self.decimals[feature]
+        return f"{name} has at most {most} decimal{'s' if most > 1 else ''}" if most else f"{name} is a whole number"
+
+    def _count_up_to(self, feature: int, limit: float) -> int | float:
+        """The place, in the order of the numbers that a column may hold, of the last that does not exceed a limit."""
+        if math.isinf(limit):
+            return limit
+        scale, kind = 10 ** self.decimals[feature], np.dtype(self.tree.dtype).type
+        place: int = math.floor(Fraction(limit) * scale)
+        step = 1
+        # Rounded to the tree's dtype, numbers beyond the limit may fall on it: go on to the last of them, by doubling.
+        while float(kind(float(Fraction(place + step, scale)))) <= limit:
+            place, step = place + step, 2 * step
+        while step > 1:
+            step //= 2
+            place += step if float(kind(float(Fraction(place + step, scale)))) <= limit else 0
+        return place
 
     def _states(
         self, boxes: Boxes, places: NDArray[np.int64], cell: Mapping[int, Allowed], group: int

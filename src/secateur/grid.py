@@ -1,0 +1,38 @@
+"""Numbers with a fixed number of decimals: the last of them up to a limit."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
+
+import numpy as np
+
+__all__ = ["MOST_DECIMALS", "last_on_grid", "round_to_grid"]
+
+MOST_DECIMALS = 15
+_EXACT = Context(prec=1100, rounding=ROUND_FLOOR)  # digits enough for every float64, written out
+
+
+@lru_cache(maxsize=65536)
+def last_on_grid(limit: float, decimals: int, dtype: str) -> Decimal:
+    """The largest number with so many decimals that, rounded to dtype, does not exceed a finite limit in dtype."""
+    kind, step = np.dtype(dtype).type, Decimal(1).scaleb(-decimals)
+    with np.errstate(over="ignore"):
+        beyond = float(np.nextafter(kind(limit), kind(np.inf)))
+        # What lies between two neighbours in dtype is rounded to the nearer of them.
+        exact = Decimal(limit)
+        middle = exact if math.isinf(beyond) else _EXACT.divide(_EXACT.add(exact, Decimal(beyond)), Decimal(2))
+        last = _EXACT.quantize(middle, step)
+        while float(kind(float(last))) > limit:
+            last = _EXACT.subtract(last, step)
+        while float(kind(float(_EXACT.add(last, step)))) <= limit:
+            last = _EXACT.add(last, step)
+    return last
+
+
+def round_to_grid(limit: float, decimals: int, dtype: str) -> float:
+    """The same as a number of dtype; an infinite limit stays."""
+    if math.isinf(limit):
+        return limit
+    return float(np.dtype(dtype).type(float(last_on_grid(limit, decimals, dtype))))
