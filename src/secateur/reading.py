@@ -205,7 +205,7 @@ def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
 
 def _read_region(tree: Tree, subject: int, region: Region) -> str:
     name, levels = _describe(tree, subject)
-    accepts_missing = subject < tree.n_features and bool(tree.accepts_missing[subject])
+    can_be_missing = _can_be_missing(tree, subject)
     cuts = None if tree.columns is None or subject >= tree.n_features else tree.columns.cuts[subject]
     if levels is None:
         domain, listed = _read_interval(tree, subject, region)
@@ -214,12 +214,12 @@ def _read_region(tree: Tree, subject: int, region: Region) -> str:
     else:
         is_closed = tree.columns is not None and subject < tree.n_features and tree.columns.closed[subject]
         domain, listed = _read_set(name, levels, region, is_closed=is_closed)
+    or_missing = region.missing and can_be_missing
     if domain == "nothing":
-        return f"{name} is missing" if region.missing else f"{name} is impossible"
+        return f"{name} is missing" if or_missing else f"{name} is impossible"
     if domain == "everything":
-        takes_all = region.missing or not accepts_missing
-        return f"{name} is anything" if takes_all else f"{name} is not missing"
-    return f"{listed} or missing" if region.missing else listed
+        return f"{name} is anything" if or_missing or not can_be_missing else f"{name} is not missing"
+    return f"{listed} or missing" if or_missing else listed
 
 
 def _read_interval(tree: Tree, feature: int, region: Region) -> tuple[str, str]:
@@ -250,6 +250,13 @@ def _read_interval(tree: Tree, feature: int, region: Region) -> tuple[str, str]:
     if start is None:
         return ("everything", "") if end is None else ("some", f"{name} <= {end}")
     return "some", f"{name} {above} {start}" if end is None else f"{start} {below} {name} <= {end}"
+
+
+def _can_be_missing(tree: Tree, subject: int) -> bool:
+    """Whether the tree takes a missing value and no fact speaks against it."""
+    if subject >= tree.n_features or not tree.accepts_missing[subject]:
+        return False
+    return all(claim.region.missing for claim in tree.facts.claims if claim.subject == subject)
 
 
 def _bounds(tree: Tree, feature: int) -> tuple[float, float]:

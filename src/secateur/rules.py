@@ -126,6 +126,11 @@ class RuleSet(Sequence[Rule]):
         return f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(self.grounds.used)}."
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the rules should know of the columns before a pipeline, a sentence each."""
+        return () if self.tree.columns is None else self.tree.columns.remarks
+
+    @property
     def deleted(self) -> NDArray[np.bool_]:
         """Which entries were deleted, shape (n_entries,)."""
         return self.deletions.deleted

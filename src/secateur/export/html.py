@@ -24,12 +24,14 @@ def rules_to_html(rules: RuleSet) -> str:
     body = "".join(_row(rules, rule) for rule in shown)
     rest = len(rules) - len(shown)
     more = f"<p>… and {rest} more rules: see to_text() or to_frame().</p>" if rest else ""
+    notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
     deleted, total = int(rules.deleted.sum()), len(rules.deleted)
     return (
         f"<div><p><b>{escape(rules.method)}</b>: {deleted} of {total} conditions deleted from {len(rules)} rules. "
         f"{escape(rules.guarantee)}</p>"
         "<table><thead><tr><th>#</th><th style='text-align:left'>rule</th><th style='text-align:left'>prediction</th>"
-        f"<th style='text-align:left'>training rows</th></tr></thead><tbody>{body}</tbody></table>{more}</div>"
+        f"<th style='text-align:left'>training rows</th></tr></thead><tbody>{body}</tbody></table>{more}"
+        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
     )
 
 

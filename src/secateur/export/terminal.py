@@ -22,9 +22,10 @@ def rules_to_table(
 ) -> Table:
     """A row a rule: kept conditions, deleted ones struck through, class and evidence; reasons on demand."""
     deleted, total = int(rules.deleted.sum()), len(rules.deleted)
+    said = caption if caption is not None else f"{deleted} of {total} conditions deleted. {rules.guarantee}"
     table = Table(
         title=title or f"{len(rules)} rules by {rules.method}",
-        caption=caption if caption is not None else f"{deleted} of {total} conditions deleted. {rules.guarantee}",
+        caption=Text(" ".join([said, *rules.remarks])),
         title_justify="left",
         caption_justify="left",
         show_lines=reasons,

@@ -17,13 +17,14 @@ __all__ = ["read_evidence", "rules_to_text"]
 
 
 def rules_to_text(rules: RuleSet, *, reasons: bool) -> str:
-    """All rules, a line each; with reasons, the conditions of each rule below it."""
+    """All rules, a line each; with reasons, the conditions of each rule below it; remarks at the end."""
     lines = []
     read = cache(partial(read_link, rules.tree, rules.notes))  # a link is on the path of every rule below it
     for rule in rules:
         lines.append(f"{rule.index + 1}. {rule.text}   (leaf {rule.leaf_id}: {read_evidence(rule)})")
         if reasons:
             lines.extend(_reason_lines(rule, read))
+    lines.extend(f"Note: {remark}" for remark in rules.remarks)
     return "\n".join(lines)
 
 
