@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError, UnsupportedModelError
+from secateur.knowledge import state_facts
 from secateur.tree import Tree
 from secateur.tree_check import check_tree
 
@@ -46,6 +47,9 @@ def from_model(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     accepts_missing: bool | None = None,
+    groups: Any = None,
+    integers: Any = None,
+    facts: Any = None,
 ) -> Tree:
     """Read a fitted tree of a supported library into a :class:`Tree`.
 
@@ -63,6 +67,8 @@ def from_model(
         How columns and classes read, where the model does not say.
     accepts_missing : bool, default=None
         Whether the tree takes NaN; by default what the model and the rows show (see ``docs/tree-format.md``).
+    groups, integers, facts : default=None
+        What is known of the columns, as :func:`secateur.simplify` takes it; the tree carries it.
 
     Returns
     -------
@@ -92,7 +98,9 @@ def from_model(
         tree = replace(tree, class_names=_check_class_names(tree, class_names))
     if isinstance(model, Tree) or feature_names is not None:  # what was read is checked already
         check_tree(tree)
-    return tree
+    if groups is None and integers is None and facts is None:
+        return tree
+    return state_facts(tree, X, groups=groups, integers=integers, facts=facts)
 
 
 def _own_tree(model: Any) -> Tree:
