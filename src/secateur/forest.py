@@ -15,6 +15,7 @@ import numpy as np
 from secateur.adapters import from_model
 from secateur.adapters.forests import read_forest
 from secateur.errors import InputError, ParameterError
+from secateur.fact_rows import check_facts
 from secateur.knowledge import state_facts
 from secateur.merged_rules import MergedRules, merge_rules
 from secateur.methods import METHODS, Deletions
@@ -132,10 +133,9 @@ class ForestRules(Sequence[RuleSet]):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> import secateur
-    >>> from secateur.forest import simplify_forest
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    >>> rules = simplify_forest(forest, X, y, secateur.simplify, method="exact")
+    >>> rules = secateur.simplify(forest, X, y, method="exact")
     >>> len(rules), rules[0].method
     (10, 'exact')
     >>> bool((rules.predict_proba(X) == forest.predict_proba(X)).all())
@@ -426,6 +426,7 @@ def simplify_forest(
     rows = labels = weights = None
     if X is not None:
         rows = _convert(check_rows(named, X))
+        check_facts(named, rows)
         labels = named.classes[check_labels(named, y, rows.n_rows)]
         weights = check_weights(sample_weight, rows.n_rows)
     elif sample_weight is not None:

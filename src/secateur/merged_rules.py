@@ -152,10 +152,9 @@ class MergedRules(Sequence[MergedRule]):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> import secateur
-    >>> from secateur.forest import simplify_forest
     >>> X, y = load_iris(return_X_y=True)
     >>> stumps = RandomForestClassifier(20, max_depth=1, random_state=0).fit(X, y)
-    >>> merged = simplify_forest(stumps, X, y, secateur.simplify).merged()
+    >>> merged = secateur.simplify(stumps, X, y).merged()
     >>> merged[0].votes >= merged[1].votes, sum(len(rule.members) for rule in merged)
     (True, 40)
     """
