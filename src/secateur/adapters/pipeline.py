@@ -13,7 +13,7 @@ dtype is float64 although the tree behind compares float32.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,14 +21,14 @@ import numpy as np
 from secateur.adapters.pipeline_columns import decode_columns, find_sides
 from secateur.adapters.pipeline_probe import Encoder, make_sample, take_rows
 from secateur.adapters.pipeline_remarks import collect_remarks
-from secateur.adapters.pipeline_trace import Shape, trace_steps
+from secateur.adapters.pipeline_trace import Shape, check_fitted, trace_steps
 from secateur.columns import Columns
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
 from secateur.facts import Facts
 from secateur.routing import apply_tree
 from secateur.row_blocks import Rows
 from secateur.rows import check_names, check_rows, frame_columns
-from secateur.tree import Tree, make_tree
+from secateur.tree_check import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from secateur.adapters.pipeline_columns import Decoded
     from secateur.adapters.pipeline_probe import Sample
     from secateur.adapters.pipeline_trace import Trace
+    from secateur.tree import Tree
 
 __all__ = ["Derivation", "is_pipeline", "read_behind", "read_model", "split_pipeline"]
 
@@ -187,6 +188,9 @@ def _incoming(preprocessor: Any, X: Any) -> tuple[int, list[str] | None]:
         return int(np.asarray(X).shape[1]), None
     n_columns = _find_attribute(preprocessor, "n_features_in_")
     if n_columns is None:
+        for one in [step for _, step in getattr(preprocessor, "steps", ())] or [preprocessor]:
+            if one is not None and not isinstance(one, str):
+                check_fitted(one)
         raise UnsupportedModelError(
             "The pipeline does not say how many columns it takes. Pass the training rows along with it."
         )
@@ -344,7 +348,8 @@ def _assemble_one(
 ) -> Tree:
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     missing_left = tree.missing_left.copy()
-    left_codes: dict[int, list[int]] = {}
+    lengths = np.zeros(tree.n_nodes, dtype=np.int64)
+    left_codes: dict[int, NDArray[np.int64]] = {}
     for place in np.unique(tree.feature[~tree.is_leaf]).tolist():
         nodes = np.flatnonzero(tree.feature == place)
         feature[nodes] = feature_of[place]
@@ -354,27 +359,29 @@ def _assemble_one(
         if place in found.limits:
             threshold[nodes] = found.limits[place][np.searchsorted(found.asked.limits[place], tree.upper[nodes])]
         else:
-            left_codes |= {node: np.flatnonzero(side).tolist() for node, side in zip(nodes.tolist(), left, strict=True)}
-    return make_tree(
-        children_left=tree.children_left,
-        children_right=tree.children_right,
+            threshold[nodes] = np.nan
+            lengths[nodes] = left.sum(axis=1)
+            left_codes |= dict(zip(nodes.tolist(), (np.flatnonzero(side) for side in left), strict=True))
+    listed = [left_codes[node] for node in sorted(left_codes)]
+    # Not make_tree, which takes lists: a large tree behind many categories has millions of codes.
+    decoded = replace(
+        tree,
         feature=feature,
         threshold=threshold,
-        missing_left=missing_left,
-        leaf_class=tree.leaf_class,
-        counts=tree.counts,
-        classes=tree.classes.tolist(),
+        missing_left=missing_left & np.append(accepts, False)[feature],
+        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        category_codes=np.concatenate([np.zeros(0, dtype=np.int64), *listed]),
         n_features=n_features,
         accepts_missing=accepts,
-        left_categories=left_codes,
-        categories=[found.categories.get(place) for place in range(n_features)],
-        feature_names=full_names if columns.derived or names is not None else None,
-        class_names=tree.class_names,
+        categories=tuple(found.categories.get(place) for place in range(n_features)),
+        feature_names=tuple(full_names) if columns.derived or names is not None else None,
         dtype="float64",
         monotone=_carry_signs(tree, found, feature_of, n_features),
         columns=columns,
         facts=Facts(integers=integers),
     )
+    check_tree(decoded)
+    return decoded
 
 
 def _carry_signs(tree: Tree, found: Decoded, feature_of: dict[int, int], n_features: int) -> NDArray[np.int8] | None:
@@ -434,23 +441,24 @@ def _check_on_rows(trees: Sequence[Tree], encoded_trees: Sequence[Tree], X: Any,
             row = int(wrong[0])
             node = _parting(tree, int(behind[row]), int(reached[row]))
             feature = int(tree.feature[node])
-            column = frame_columns(some)
-            value = (
-                np.asarray(some)[row, feature]
-                if column is None or feature >= len(column)
-                else _cell(some, row, feature)
-            )
+            value = _cell(some, row, feature)
             raise UnsupportedModelError(
                 f"The pipeline sends row {chosen[row]} to leaf {behind[row]}, but its steps as read send it to leaf "
-                f"{reached[row]}: they part at column {tree.feature_name(feature)!r}, which holds {value!r}. A step is "
+                f"{reached[row]}: they part at column {tree.feature_name(feature)!r}, which holds {value}. A step is "
                 "not what it was taken for; pass the last step alone, with the rows as it sees them."
             )
 
 
-def _cell(X: Any, row: int, column: int) -> Any:
+def _cell(X: Any, row: int, column: int) -> str:
+    """One value of the rows, as text; columns that the pipeline makes are not among them."""
+    names = frame_columns(X)
+    if column >= (np.asarray(X).shape[1] if names is None else len(names)):
+        return "what the pipeline made"
+    if names is None:
+        return repr(np.asarray(X)[row, column])
     import narwhals as nw
 
-    return nw.from_native(X, eager_only=True)[:, column].to_list()[row]
+    return repr(nw.from_native(X, eager_only=True)[:, column].to_list()[row])
 
 
 def _parting(tree: Tree, one: int, other: int) -> int:

@@ -34,6 +34,8 @@ __all__ = ["Decoded", "decode_columns", "find_sides"]
 
 NUMERIC = (Shape.SAME, Shape.ORDERED, Shape.BINNED)
 CANNOT = "which cannot be inverted"
+# A split lists the cells on its left, so many splits of many cells make long lists that nobody can read.
+MOST_CODES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,15 @@ class Asked:
     ----------
     limits : dict of int to ndarray of float64
         For each encoded column that is tested: its thresholds, rounded down to the dtype of the trees, increasing.
+    n_nodes : dict of int to int
+        Number of splits of each.
     accepts : dict of int to bool
         Whether the trees take NaN there.
     dtype : {"float32", "float64"}
     """
 
     limits: Mapping[int, NDArray[np.float64]]
+    n_nodes: Mapping[int, int]
     accepts: Mapping[int, bool]
     dtype: str
 
@@ -66,7 +71,8 @@ class Asked:
             place: np.unique(upper[order[first:last]])
             for place, first, last in zip(tested, starts[:-1], starts[1:], strict=True)
         }
-        return cls(limits, {place: bool(accepts[place]) for place in tested}, trees[0].dtype)
+        n_nodes = dict(zip(tested, np.diff(starts).tolist(), strict=True))
+        return cls(limits, n_nodes, {place: bool(accepts[place]) for place in tested}, trees[0].dtype)
 
 
 @dataclass
@@ -92,16 +98,16 @@ class Decoded:
     closed : set of int
     derived : dict of int to str
         Encoded columns that cannot be inverted, and why not.
-    turned : set of int
-        Encoded columns that do not rise with their number.
     distance : dict of int to float
         How far from a limit a number may be on the other side after all.
-    gaps : list of (column, limit, whether the numbers above it are meant)
-        Numbers that the pipeline has no value for.
+    gaps : list of (column, limit, whether it is the highest)
+        The lowest, or the highest, number that the pipeline has a value for.
     limited : list of str
         Sentences with a column's number in braces.
     mixed_markers : list of int
         Columns in which None and NaN are not the same.
+    fills : dict of int to label
+        What a missing value counts as.
     """
 
     asked: Asked
@@ -114,11 +120,11 @@ class Decoded:
     cuts: dict[int, tuple[float, ...]] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     derived: dict[int, str] = field(default_factory=dict)
-    turned: set[int] = field(default_factory=set)
     distance: dict[int, float] = field(default_factory=dict)
     gaps: list[tuple[int, float, bool]] = field(default_factory=list)
     limited: list[str] = field(default_factory=list)
     mixed_markers: list[int] = field(default_factory=list)
+    fills: dict[int, Label] = field(default_factory=dict)
 
     def places_of(self, column: int) -> list[int]:
         """The encoded columns that ask about a column."""
@@ -165,6 +171,7 @@ def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], sample: Sampl
     found.source |= {place: source.column for source in numbers for place in source.used}
     found.source |= {place: column for column, places in labelled.items() for place in places}
     _settle_missing([*(source.column for source in numbers), *labelled], asked, sample, encoder, found)
+    _settle_fills(traces, sample, encoder, found)
     _settle_numbers(numbers, traces, asked, sample, encoder, found)
     _settle_labels(labelled, traces, asked, sample, encoder, found)
     _drop_one_sided(trees, found)
@@ -241,13 +248,15 @@ def _settle_numbers(
         [sources[k] for k in loose], [questions[k] for k in loose], [limits[k] for k in loose], sample, encoder
     )
     by_cell: dict[int, NDArray[np.float64]] = {}
+    n_asked = {source.column: sum(asked.n_nodes[place] for place in source.used) for source in sources}
     for source, listed, limit in zip(sources, questions, limits, strict=True):
         of_view: dict[View, list[float]] = {}
         for question, value in zip(listed, limit.tolist(), strict=True):
             of_view.setdefault(question.view, []).append(value)
         for view, values in of_view.items():
             if view.kind in ("before", "after") and np.isfinite(values[0]):
-                found.gaps.append((source.column, values[0], view.kind == "after"))
+                end = values[0] if view.kind == "after" else source.scale.after(values[0])
+                found.gaps.append((source.column, end, view.kind == "after"))
         plain = {
             place: np.array(of_view[View((place,), "rising")]) for place in source.used if _is_plain(source, place)
         }
@@ -256,11 +265,14 @@ def _settle_numbers(
             found.limits |= plain
         else:
             wanted = [values for view, values in of_view.items() if gaps_matter or view.kind not in ("before", "after")]
-            cuts = np.unique(np.concatenate(wanted))
+            cuts = np.unique(np.concatenate([np.zeros(0), *wanted]))
             by_cell[source.column] = cuts[np.isfinite(cuts)]
             if not len(by_cell[source.column]):
                 by_cell[source.column] = np.array([source.anchor])
-        found.turned |= {place for place in source.used if place not in plain}
+            if n_asked[source.column] * len(by_cell[source.column]) > MOST_CODES:
+                del by_cell[source.column]
+                for place in source.used:
+                    found.give_up(place, "whose numbers the tree divides into too many cells")
     if by_cell:
         _settle_cells(
             [source for source in sources if source.column in by_cell], by_cell, asked, sample, encoder, found
@@ -285,7 +297,8 @@ def _questions(source: NumberSource, traces: Sequence[Trace], asked: Asked) -> l
             questions += [Question(View((place,), "rising"), limit) for limit in limits.tolist()]
         else:  # z > limit holds where -z is at most the number below -limit
             with np.errstate(over="ignore"):
-                turned = -np.nextafter(limits.astype(kind), kind(np.inf)).astype(np.float64)
+                finite = limits[np.isfinite(limits)].astype(kind)  # a limit of inf has no number above it
+                turned = -np.nextafter(finite, kind(np.inf)).astype(np.float64)
             questions += [Question(View((place,), "falling"), limit) for limit in turned.tolist()]
         below, above = source.gaps.get(place, (False, False))
         questions += [Question(View((place,), "before"), 0.5)] * below
@@ -305,8 +318,8 @@ def _settle_cells(
     varied = {}
     for source in sources:
         limits = cuts[source.column].astype(source.scale.kind)
-        above = np.minimum(source.scale.keys(limits[-1:]) + np.uint64(1), source.scale.keys(source.scale.ends)[1:])
-        varied[source.column] = np.concatenate([limits, source.scale.values(above)])
+        above = np.array([source.scale.after(limits[-1])]).astype(source.scale.kind)
+        varied[source.column] = np.concatenate([limits, above])
     places = sorted({place for source in sources for place in source.used})
     encoded = ask_rows(sample, encoder, varied, places)
     for source in sources:
@@ -433,6 +446,25 @@ def _settle_missing(columns: Sequence[int], asked: Asked, sample: Sample, encode
                 found.mixed_markers.append(column)
 
 
+def _settle_fills(traces: Sequence[Trace], sample: Sample, encoder: Encoder, found: Decoded) -> None:
+    """Which values a missing one is encoded like; an imputer of NaN, say, leaves None as it is."""
+    told: dict[int, set[Label]] = {}
+    for place, column in found.source.items():
+        if column in found.accepts and (fill := traces[place].fill) is not None:
+            told.setdefault(column, set()).add(fill)
+    fills = {column: [fill] for column, some in told.items() if len(some) == 1 for fill in some}
+    if not fills:
+        return
+    places = sorted(found.source)
+    refused = find_refused(list(fills), lambda some: encoder(sample.build({c: fills[c] for c in some}, 1), places))
+    taken = {column: fill for column, fill in fills.items() if column not in refused}
+    values = dict(zip(places, encoder(sample.build(taken, 1), places)[0].tolist(), strict=True))
+    for column, (fill,) in taken.items():
+        own = [place for place in found.places_of(column) if traces[place].shape is not Shape.BLANK]
+        if _same_values({place: values[place] for place in own}, found.missing):
+            found.fills[column] = fill
+
+
 def _fit(values: Mapping[int, float], asked: Asked) -> bool:
     """Whether the trees take these values of encoded columns."""
     return all(asked.accepts[place] or not np.isnan(value) for place, value in values.items())
@@ -493,5 +525,5 @@ def _drop_one_sided(trees: Sequence[Tree], found: Decoded) -> None:
             some_left = left.any(axis=1) | missing_left
             some_right = ~left.all(axis=1) | (~missing_left & takes_missing)
             if not (some_left & some_right).all():
-                found.give_up(place, "which encodes training rows otherwise than later ones")
+                found.give_up(place, "a split of which has all categories on one side")
                 break

@@ -10,7 +10,7 @@ everywhere, and whether it really depends on its own column alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ NEIGHBOURS = 2048
 NEIGHBOUR_ROWS = 1 << 20
 # Whole numbers up to here are floats, too.
 LARGEST_WHOLE = 1 << 53
+# Functions that overflow on the way to their value keep their order up to here, if they keep it at all.
+ORDERLY = 1e15
 # A fall by no more than this share is rounding, in functions that round out of order.
 ROUNDING = 1e-6
 
@@ -51,22 +53,26 @@ class Scale:
     kind : dtype
     is_positive : bool
         Whether only positive numbers are asked.
+    bound : float
+        Only numbers up to this one, in size, are asked.
     """
 
     kind: np.dtype[Any]
     is_positive: bool = False
+    bound: float = np.inf
 
     @property
     def ends(self) -> NDArray[Any]:
         """The lowest and the highest number."""
         if self.kind.kind == "f":
             limits = np.finfo(self.kind)
-            return np.array([limits.smallest_subnormal if self.is_positive else limits.min, limits.max], self.kind)
+            highest = min(float(limits.max), self.bound)
+            return np.array([limits.smallest_subnormal if self.is_positive else -highest, highest], self.kind)
         if self.kind.kind == "b":
             return np.array([0, 1])
         whole = np.iinfo(self.kind)
-        lowest = 1 if self.is_positive else max(whole.min, -LARGEST_WHOLE)
-        return np.array([lowest, min(whole.max, LARGEST_WHOLE)])
+        bound = int(min(self.bound, LARGEST_WHOLE))
+        return np.array([1 if self.is_positive else max(whole.min, -bound), min(whole.max, bound)])
 
     def keys(self, values: NDArray[Any]) -> NDArray[np.uint64]:
         """The place of each number among all."""
@@ -86,6 +92,11 @@ class Scale:
         mask = np.uint64(2 * int(sign) - 1)
         bits = np.where(keys & sign, keys ^ sign, ~keys & mask)
         return bits.astype(f"u{self.kind.itemsize}").view(self.kind)
+
+    def after(self, value: float) -> float:
+        """The next number, or the highest itself."""
+        key = self.keys(np.array([value]).astype(self.kind))
+        return float(self.values(np.minimum(key + np.uint64(1), self.keys(self.ends)[1:]))[0])
 
     def grid(self, seen: NDArray[np.float64]) -> NDArray[Any]:
         """Numbers from all over the scale, more of them where a column's own numbers are; increasing."""
@@ -249,8 +260,19 @@ def look_at_columns(
     for source in sources:
         if source.column in grids:
             size = len(grids[source.column])
-            encoded = {place: straight[place][:size] for place in source.places}
-            strange |= _look_at_order(source, grids[source.column], encoded, traces)
+            seen = sample.numbers(source.column)
+            grid, encoded = grids[source.column], {place: straight[place][:size] for place in source.places}
+            disorder = _look_at_order(source, grid, encoded, traces, seen)
+            if disorder and not any(traces[place].is_exact for place in disorder):
+                near = np.abs(grid.astype(np.float64)) <= ORDERLY
+                nearby = {place: values[near] for place, values in encoded.items()}
+                if near.any() and not _look_at_order(source, grid[near], nearby, traces, seen):
+                    source.scale = replace(source.scale, bound=ORDERLY)
+                    limited.append(
+                        f"Beyond {ORDERLY:g}, the pipeline's function of {{{source.column}}} is out of order"
+                    )
+                    disorder = {}
+            strange |= disorder
     return strange, limited
 
 
@@ -260,8 +282,19 @@ def _as_objects(values: list[Any]) -> NDArray[Any]:
     return table
 
 
+def _pick_anchor(inside: NDArray[np.float64], seen: NDArray[np.float64]) -> float:
+    """A number among those in the middle of the column's own, or of all where there are none."""
+    middle = np.median(seen) if len(seen) else 0.0
+    with np.errstate(over="ignore"):
+        return float(inside[np.abs(inside - middle).argmin()])
+
+
 def _look_at_order(
-    source: NumberSource, grid: NDArray[Any], encoded: Mapping[int, NDArray[np.float64]], traces: Sequence[Trace]
+    source: NumberSource,
+    grid: NDArray[Any],
+    encoded: Mapping[int, NDArray[np.float64]],
+    traces: Sequence[Trace],
+    seen: NDArray[np.float64],
 ) -> dict[int, str]:
     """Which encoded columns neither rise nor fall, or have a value here and there only."""
     strange: dict[int, str] = {}
@@ -291,8 +324,7 @@ def _look_at_order(
         if not (level[1:] >= level[:-1]).all():  # NaN, too, fails
             strange |= dict.fromkeys(block, "is not a row of bins")
     if everywhere.any():
-        inside = np.flatnonzero(everywhere)
-        source.anchor = float(grid[inside[len(inside) // 2]])
+        source.anchor = _pick_anchor(grid[everywhere].astype(np.float64), seen)
     else:
         strange |= dict.fromkeys(source.used, "has no value for some numbers")
     return strange
@@ -389,7 +421,7 @@ class _Answers:
 
     def _see(self, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any]) -> NDArray[np.float64]:
         own = {place: encoded[place][: len(x)] for place in self.source.places}
-        return np.column_stack([self.source.view(view, own, x) for view in self.views])
+        return np.column_stack([np.zeros((len(x), 0)), *(self.source.view(view, own, x) for view in self.views)])
 
 
 def look_beside_limits(

@@ -178,16 +178,14 @@ class Sample:
         if not self.is_frame:
             held = self.table[:, column].tolist() if self.table.dtype == object else []
             return _order_markers([nan, None] if self.table.dtype == object else [nan], held)
-        import narwhals as nw
-
         series = self.table[:, column]
-        if series.dtype == nw.Object:
-            return _order_markers([nan, None], series.to_list())
-        if not self.table.implementation.is_pandas_like():
-            if not series.dtype.is_float():
-                return [None]
-            return [None, nan] if bool(series.is_null().any()) else [nan, None]
-        return [nan]
+        if self.table.implementation.is_pandas_like():
+            # Of objects that are texts, narwhals says that they are texts; only objects can be None and NaN.
+            holds_objects = str(self.table.to_native().dtypes.iloc[column]) == "object"
+            return _order_markers([nan, None], series.to_list()) if holds_objects else [nan]
+        if not series.dtype.is_float():
+            return [None]
+        return [None, nan] if bool(series.is_null().any()) else [nan, None]
 
     def label(self, column: int) -> Any:
         """A value that a column holds."""
@@ -253,7 +251,7 @@ def _as_series(pandas: Any, values: Any, dtype: Any) -> Any:
     try:
         return pandas.Series(values, dtype=dtype)
     except (TypeError, ValueError):
-        return pandas.Series(values, dtype=object)
+        return pandas.Series(values)
 
 
 def _number_kind(values: list[Any]) -> np.dtype[Any] | None:

@@ -47,6 +47,8 @@ def collect_remarks(
         rare = next((trace.rare for trace in own if len(trace.rare) > 1), ())
         if rare:
             remarks.append(f"Rare {names[column]}: {_list([_say(label) for label in rare])} count as one.")
+        if any(blank in trace.replaced for trace in own for blank in ("", " ")):
+            remarks.append(f"A {names[column]} of blanks alone counts as missing, however many they are.")
         if any(trace.maker == "TargetEncoder" for trace in own):
             remarks.append(
                 f"The pipeline's TargetEncoder encodes {names[column]} otherwise in the training rows than in later "
@@ -57,15 +59,15 @@ def collect_remarks(
                 f"Rounding does not keep the order of {names[column]}: within {found.distance[column]:.2g} of a limit "
                 "a row may go the other way."
             )
-        kind = sample.kind(column)
-        if column not in found.categories and kind is not None and kind.kind == "f" and kind.itemsize < 8:
-            remarks.append(
-                f"{names[column]} is {kind} in the rows given, and the pipeline computes in that type: beside a limit, "
-                f"a number that is no {kind} may go the other way."
-            )
+    small = [names[column] for column in sorted(set(found.source.values())) if _is_small(column, found, sample)]
+    if small:
+        remarks.append(
+            f"{_list(small)} {'is' if len(small) == 1 else 'are'} float32 in the rows given, and the pipeline computes "
+            "in that type: beside a limit, a float64 number that is no float32 may go the other way."
+        )
     for column, limit, is_above in dict.fromkeys(found.gaps):
-        side = "above" if is_above else "up to"
-        remarks.append(f"The pipeline's function of {names[column]} has no value for numbers {side} {limit:.6g}.")
+        side = "above" if is_above else "below"
+        remarks.append(f"The pipeline's function of {names[column]} has no value {side} {limit + 0.0:.6g}.")
     remarks += [sentence.format(*names) + "." for sentence in found.limited]
     by_reason: dict[tuple[str, str], list[str]] = {}
     for place, reason in found.derived.items():
@@ -76,13 +78,17 @@ def collect_remarks(
     return remarks
 
 
+def _is_small(column: int, found: Decoded, sample: Sample) -> bool:
+    kind = sample.kind(column)
+    return column not in found.categories and kind is not None and kind.kind == "f" and kind.itemsize < 8
+
+
 def _on_missing(column: int, traces: Sequence[Trace], name: str, found: Decoded) -> list[str]:
     remarks = []
-    fills = {trace.fill for trace in traces if trace.fill is not None}
-    if column in found.accepts and len(fills) == 1:
+    if column in found.fills:
         asked = any(trace.shape is Shape.BLANK for trace in traces)
         but = ", but for splits that ask whether it is missing" if asked else ""
-        remarks.append(f"A missing {name} counts as {_say(fills.pop())}{but}.")
+        remarks.append(f"A missing {name} counts as {_say(found.fills[column])}{but}.")
     if column in found.mixed_markers:
         remarks.append(
             f"To the pipeline, None and NaN are not the same in {name}: the rules take both as the one that the "

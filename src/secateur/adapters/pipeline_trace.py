@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.tree import Label
 
-__all__ = ["Shape", "Trace", "is_missing", "trace_steps"]
+__all__ = ["Shape", "Trace", "check_fitted", "is_missing", "trace_steps"]
 
 # Functions that FunctionTransformer is often given without an inverse although they have one, or at least an order.
 ORDERED_FUNCTIONS = frozenset(
@@ -124,7 +124,8 @@ def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterato
     for ancestor in type(step).__mro__:
         rule = STEPS.get(ancestor.__name__)
         if rule is not None:
-            _check_fitted(step)
+            if ancestor.__module__.startswith("sklearn."):  # elsewhere, a step that learns nothing need not look fitted
+                check_fitted(step)
             found = rule(step, incoming, width, numbers)
             if found is not None:
                 return found
@@ -135,7 +136,13 @@ def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterato
     return [Trace(-1, Shape.DERIVED, maker)] * made
 
 
-def _check_fitted(step: Any) -> None:
+def check_fitted(step: Any) -> None:
+    """Raise if a step is not fitted yet.
+
+    Parameters
+    ----------
+    step : transformer
+    """
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -243,7 +250,7 @@ def _through_vectorizer(
             continue
         found = [incoming[position[name]]]
         for one in inner:
-            if isinstance(one, dict):
+            if hasattr(one, "keys"):  # one step for each output
                 if len(found) == len(outputs):
                     found = [
                         _trace(one[out], [trace], 1, numbers)[0] if out in one else trace
@@ -321,8 +328,8 @@ def _imputed(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
     statistics = np.asarray(step.statistics_, dtype=object).tolist()
     outgoing = []
     for before, statistic in zip(incoming, statistics, strict=True):
-        if is_missing(statistic) and not step.keep_empty_features:
-            continue  # a column without a single value
+        if statistic is not None and is_missing(statistic) and not step.keep_empty_features:
+            continue  # a column without a single value; None is a value to an imputer of NaN
         after = before
         if not is_missing(step.missing_values):
             after = _relabelled(before, (step.missing_values,), type(step).__name__)
@@ -457,4 +464,5 @@ STEPS: dict[str, Callable[[Any, list[Trace], int | None, Iterator[int]], list[Tr
     "PassThrough": _unchanged,
     "CleanCategories": _unchanged,
     "ToStr": _unchanged,
+    "ToDatetime": _unchanged,
 }
