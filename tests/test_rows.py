@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from secateur import InputError, Tree, TreeBuilder, simplify
+from secateur.columns import Columns
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns, holds_missing
 
 MakeFrame = Callable[[dict[str, Any]], Any]
@@ -450,3 +452,105 @@ def test_a_single_number_is_no_table() -> None:
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InputError, match="two dimensions"):
         simplify(model, 3.0, [1])
+
+
+# Rows of a tree behind a pipeline.
+
+
+def behind_pipeline(**closed: bool) -> Tree:
+    """Tests a number, a text, a whole number as a label and a cell; the column "unused" is never tested."""
+    names = ["unused", "size", "city", "code", "heat"]
+    categories = {"city": ["Paris", "Rome"], "code": [10, 20], "heat": ["<= 5", "5 < x <= 9"]}
+    builder = TreeBuilder(["no", "yes"], names, categories=categories, dtype="float64", accepts_missing=["city"])
+    splits = [("size", 1.5), ("city", ["Rome"]), ("code", [20]), ("heat", ["<= 5"])]
+    node = 0
+    for name, test in splits:
+        if isinstance(test, float):
+            node = builder.split(name, test, parent=node if name != "size" else None, side="right")
+        else:
+            node = builder.split_categories(name, test, parent=node, side="right")
+        builder.leaf([1, 0], parent=node, side="left")
+    builder.leaf([0, 1], parent=node, side="right")
+    columns = Columns(
+        cuts=(None, None, None, None, (5.0, 9.0)), closed=tuple(closed.get(name, False) for name in names)
+    )
+    return replace(builder.build(), columns=columns)
+
+
+SOURCE_ROWS: dict[str, list[Any]] = {
+    "unused": [datetime.date(2020, 1, 1)] * 4,
+    "size": [1.0, 2.0, 1.5, 3.0],
+    "city": ["Rome", "Oslo", None, "Paris"],
+    "code": [10, 15, 20, 10],
+    "heat": [5.0, 5.5, 9.0, 9.5],
+}
+SOURCE_TERMS = [[0, 1, 1, 0, 0], [0, 2, 2, 2, 1], [0, 1.5, math.nan, 1, 1], [0, 3, 0, 0, 2]]
+
+
+def test_rows_behind_a_pipeline_hold_labels_and_become_codes(make_frame: MakeFrame) -> None:
+    found = check_rows(behind_pipeline(), make_frame(SOURCE_ROWS)).matrix
+    np.testing.assert_array_equal(found, SOURCE_TERMS)
+
+
+def test_an_array_behind_a_pipeline_is_read_column_by_column() -> None:
+    table = np.array(list(SOURCE_ROWS.values()), dtype=object).T
+    np.testing.assert_array_equal(check_rows(behind_pipeline(), table).matrix, SOURCE_TERMS)
+
+
+def test_a_read_of_some_rows_and_columns_is_a_part_of_all() -> None:
+    rows = check_rows(behind_pipeline(), pd.DataFrame(SOURCE_ROWS))
+    np.testing.assert_array_equal(rows.read(1, 3, np.array([4, 2])), np.array(SOURCE_TERMS)[1:3][:, [4, 2]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([1, 2, 3, 10, -5]), min_size=1, max_size=5, unique=True),
+    st.lists(st.sampled_from([1, 2, 3, 4, 10, -5, 2.5, math.nan]), min_size=1, max_size=20),
+    st.sampled_from(["float", "object", "list"]),
+)
+def test_numbers_as_labels_are_found_as_a_dictionary_finds_them(
+    levels: list[int], values: list[Any], kind: str
+) -> None:
+    builder = TreeBuilder(["no", "yes"], ["k"], categories={"k": levels}, dtype="float64", accepts_missing=True)
+    builder.split_categories("k", levels[:1])
+    builder.leaf([3, 1], parent=0, side="left")
+    builder.leaf([1, 3], parent=0, side="right")
+    tree = replace(builder.build(), columns=Columns(cuts=(None,), closed=(False,)))
+    table: Any = [[value] for value in values] if kind == "list" else np.array(values, dtype=kind).reshape(-1, 1)
+    expected = [
+        math.nan if value != value else dict(zip(levels, range(9), strict=False)).get(value, len(levels))
+        for value in values
+    ]
+    np.testing.assert_array_equal(check_rows(tree, table).matrix[:, 0], expected)
+
+
+SOURCE_REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
+    "text for a number": ({"size": list("abcd")}, "Column 'size' of X holds .*, but the tree compares numbers"),
+    "number for a text": ({"city": [1, 2, 3, 4]}, "expected text such as 'Paris', found Int64"),
+    "text for a numeric label": ({"code": list("abcd")}, "expected a number such as 10, found"),
+    "a refused category": (
+        {"city": ["Rome", "Oslo", "Oslo", "Rome"]},
+        r"Column 'city' of X holds 'Oslo' \(row 1\), which the pipeline's encoder refuses; its categories are 'Paris'",
+    ),
+    "a missing number": (
+        {"size": [1.0, None, 2.0, 3.0]},
+        r"missing value in column 'size' \(row 1\), which the pipeline",
+    ),
+    "a missing label": ({"code": [10.0, 20.0, None, 10.0]}, r"missing value in column 'code' \(row 2\)"),
+    "a missing cell": ({"heat": [1.0, 2.0, 3.0, None]}, r"missing value in column 'heat' \(row 3\)"),
+    "an infinite cell": ({"heat": [1.0, 2.0, math.inf, 3.0]}, r"infinite value.*in column 'heat' \(row 2\)"),
+    "an infinite number": ({"size": [1.0, 2.0, 3.0, -math.inf]}, r"infinite value.*in column 'size' \(row 3\)"),
+}
+
+
+@pytest.mark.parametrize("case", SOURCE_REFUSALS)
+def test_rows_that_a_pipeline_would_not_take_are_refused(case: str, make_frame: MakeFrame) -> None:
+    changed, sentence = SOURCE_REFUSALS[case]
+    rows = {**SOURCE_ROWS, "city": ["Rome", "Paris", "Rome", "Paris"], **changed}
+    with pytest.raises(InputError, match=sentence):
+        check_rows(behind_pipeline(city=True), make_frame(rows))
+
+
+def test_a_column_without_a_single_value_is_missing_and_not_of_the_wrong_type() -> None:
+    rows = pd.DataFrame({**SOURCE_ROWS, "city": np.full(4, np.nan)})
+    assert np.isnan(check_rows(behind_pipeline(), rows).matrix[:, 2]).all()

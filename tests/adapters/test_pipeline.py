@@ -751,7 +751,7 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
             make_pipeline(SimpleImputer(), KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform")),
             make_pipeline(SimpleImputer(), KBinsDiscretizer(4, encode="ordinal", strategy="uniform"), StandardScaler()),
             FunctionTransformer(np.negative, inverse_func=np.negative, check_inverse=False),
-            Binarizer(threshold=0.25),
+            make_pipeline(SimpleImputer(), Binarizer(threshold=0.25)),
         ]
     )
     texts = st.sampled_from(
