@@ -25,7 +25,7 @@ LAYERS = [
     ["knowledge"],
     ["annotation"],
     ["kernels"],
-    ["budget_kernels", "tile_kernels"],
+    ["budget_kernels", "number_kernels", "tile_kernels"],
     ["compiled"],
     ["masks"],
     ["routing"],

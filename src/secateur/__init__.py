@@ -21,8 +21,10 @@ if TYPE_CHECKING:
         UnsupportedModelError,
     )
     from secateur.explain import Explanation
+    from secateur.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.groups import find_groups
     from secateur.local_search import LocalSearchTreeClassifier
+    from secateur.merged_rules import MergedRule, MergedRules
     from secateur.methods import METHODS
     from secateur.reading import Condition
     from secateur.reasons import Reason
@@ -41,11 +43,16 @@ __all__ = [
     "Diagnosis",
     "DiagnosisRow",
     "Explanation",
+    "ForestAudit",
+    "ForestRules",
+    "ForestVerification",
     "FormatError",
     "InputError",
     "InvalidTreeError",
     "LocalSearchTreeClassifier",
     "METHODS",
+    "MergedRule",
+    "MergedRules",
     "ParameterError",
     "Reason",
     "Rule",
@@ -75,11 +82,16 @@ _HOME = {
     "Diagnosis": "diagnosis",
     "DiagnosisRow": "diagnosis",
     "Explanation": "explain",
+    "ForestAudit": "forest",
+    "ForestRules": "forest",
+    "ForestVerification": "forest",
     "FormatError": "errors",
     "InputError": "errors",
     "InvalidTreeError": "errors",
     "ParameterError": "errors",
     "LocalSearchTreeClassifier": "local_search",
+    "MergedRule": "merged_rules",
+    "MergedRules": "merged_rules",
     "Reason": "reasons",
     "Rule": "rule",
     "RuleSet": "rules",

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur import kernels
+from secateur import kernels, number_kernels
 from secateur.kernels import Box, IndexedRows, Walkable
+from secateur.number_kernels import NumberRows
 from secateur.threads import map_in_threads, n_threads
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "SMALL_TREE_ENTRIES",
     "compile_module",
     "compiled_kernels",
+    "is_compiled",
     "make_box",
     "make_indexed_rows",
     "make_walkable",
@@ -52,6 +54,8 @@ PART_ENTRIES = 1 << 14
 def run_deletion(kernel: str, tree: Tree, notes: Annotation) -> NDArray[np.bool_]:
     """Run ``delete_links`` or ``delete_features`` over all rules; return the deleted entries."""
     deleted = np.zeros(len(notes.links), dtype=bool)
+    if kernel == "delete_links" and _suits_numbers(tree, notes):
+        return _run_numbers("delete_number_links", tree, notes, deleted)
     return _run(kernel, tree, notes, deleted)
 
 
@@ -78,9 +82,12 @@ def run_count(
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Weight of the rows of each class that each widened rule covers, shape (n_rules, n_classes); others stay 0."""
+    counts = np.zeros((notes.n_rules, tree.n_classes))
+    if _suits_numbers(tree, notes):
+        listed = number_kernels.make_number_rows(tree, index, class_ids, weights)
+        return _run_numbers("count_number_rows", tree, notes, deleted, listed, counts)
     weight = np.ones(len(index.order)) if weights is None else weights[index.order]
     rows = make_indexed_rows(tree, index, class_ids[index.order], weight)
-    counts = np.zeros((notes.n_rules, tree.n_classes))
     return _run("count_rows", tree, notes, deleted, rows, counts)
 
 
@@ -107,6 +114,31 @@ def _run(kernel: str, tree: Tree, notes: Annotation, *state: Any) -> NDArray[Any
     return result
 
 
+def _suits_numbers(tree: Tree, notes: Annotation) -> bool:
+    """Whether the kernels for trees that test numbers only, none of them missing, can do the work of a large tree."""
+    if len(notes.links) <= SMALL_TREE_ENTRIES:
+        return False
+    tested = np.unique(tree.feature[~tree.is_leaf])
+    numeric = all(tree.categories[feature] is None for feature in tested.tolist())
+    return numeric and not tree.accepts_missing[tested].any()
+
+
+def _run_numbers(kernel: str, tree: Tree, notes: Annotation, *state: Any) -> NDArray[Any]:
+    """The same as :func:`_run` for a kernel of :mod:`secateur.number_kernels`."""
+    compiled = getattr(compile_module(number_kernels.__name__), kernel)
+    nodes = number_kernels.pack_nodes(tree, notes)
+
+    def run(rules: slice) -> None:
+        paths = notes.offsets[rules.start : rules.stop + 1], notes.links, notes.leaf_class[rules]
+        box = number_kernels.make_number_box(tree)
+        compiled(nodes, notes.is_left, box, *paths, *(_own_part(argument, notes, rules) for argument in state))
+
+    for _ in map_in_threads(run, _split_rules(notes)):
+        pass
+    result: NDArray[Any] = state[-1]
+    return result
+
+
 def _split_rules(notes: Annotation) -> list[slice]:
     """Runs of rules that have about as many entries each."""
     n_parts = 1 if len(notes.links) < PART_ENTRIES else 4 * n_threads()
@@ -120,7 +152,13 @@ def _own_part(argument: Any, notes: Annotation, rules: slice) -> Any:
         return argument._replace(
             kept=argument.kept.copy(), kept_column=argument.kept_column.copy(), kept_limit=argument.kept_limit.copy()
         )
-    return argument[rules] if np.ndim(argument) == 2 else argument
+    if isinstance(argument, NumberRows):
+        return argument._replace(
+            kept_left=argument.kept_left.copy(),
+            kept_column=argument.kept_column.copy(),
+            kept_limit=argument.kept_limit.copy(),
+        )
+    return argument[rules] if isinstance(argument, np.ndarray) and argument.ndim == 2 else argument
 
 
 def make_walkable(tree: Tree, notes: Annotation) -> Walkable:
@@ -210,6 +248,11 @@ def make_box(tree: Tree) -> Box:
 def compiled_kernels() -> ModuleType:
     """The walking kernels, compiled."""
     return compile_module(kernels.__name__)
+
+
+def is_compiled(*names: str) -> bool:
+    """Whether one of some modules of kernels has been compiled already, so that small work may as well use it."""
+    return any(f"{name}_compiled" in sys.modules for name in names)
 
 
 @cache

@@ -21,6 +21,7 @@ import numpy as np
 from secateur.annotation import annotate
 from secateur.errors import ParameterError
 from secateur.export.frame import make_frame
+from secateur.grid import round_to_grid
 from secateur.reading import join_conditions, read_count, read_share
 from secateur.threads import map_in_threads
 
@@ -363,8 +364,9 @@ def _meet_conditions(
         return rule, np.zeros((0, 3), dtype=np.uint64)
     first = np.flatnonzero((np.diff(rule, prepend=-1) != 0) | (np.diff(feature, prepend=-1) != 0))
     limit = tree.upper[node] + 0.0  # -0.0 and 0.0 are one bound
-    holds_whole = np.isin(feature, tree.facts.integers)
-    limit[holds_whole] = np.floor(limit[holds_whole])
+    for known, n_decimals in tree.facts.grid_of.items():  # limits with no number between them are one bound
+        of_known = feature == known
+        limit[of_known] = [round_to_grid(end, n_decimals, tree.dtype) for end in limit[of_known].tolist()]
     low = np.maximum.reduceat(np.where(to_left, -np.inf, limit), first)
     high = np.minimum.reduceat(np.where(to_left, limit, np.inf), first)
     missing = np.logical_and.reduceat(tree.accepts_missing[feature] & (tree.missing_left[node] == to_left), first)

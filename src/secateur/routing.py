@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.compiled import compiled_kernels
+from secateur.compiled import compiled_kernels, is_compiled
 from secateur.threads import map_in_threads
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SMALL_ROUTE = 1 << 16
 
 def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
     """Leaf id of each row, shape (n_rows,)."""
-    if rows.n_rows <= SMALL_ROUTE:
+    if rows.n_rows <= SMALL_ROUTE and not is_compiled("secateur.kernels", "secateur.number_kernels"):
         return _descend(tree, rows.matrix, rows.column_of)
     route_rows = compiled_kernels().route_rows
     start, table = tree.category_table

@@ -101,6 +101,10 @@ class Rows:
     def take(self, order: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
         """Some rows, in the order given, and some columns as a matrix of rows after rows."""
         if self.source is not None:
-            return self.source[order[:, None], self.column_of[features]]
+            columns = self.column_of[features]
+            if 2 * len(columns) < self.source.shape[1]:
+                return self.source[order[:, None], columns]
+            whole: NDArray[Any] = self.source[order]  # row by row, which is several times faster than cell by cell
+            return whole if np.array_equal(columns, np.arange(whole.shape[1])) else whole[:, columns]
         taken = [self.read(0, self.n_rows, features[k : k + 1])[order, 0] for k in range(len(features))]
         return np.column_stack(taken) if taken else np.empty((len(order), 0))

@@ -7,6 +7,7 @@ that it covers without looking at the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,24 +31,29 @@ class RowIndex:
 
     Attributes
     ----------
+    rows : Rows
+        The rows, in their own order.
     order : ndarray of int64, shape (n_rows,)
         Which row stands where.
-    values : ndarray of float, shape (n_rows, n_columns)
-        The columns that the tree tests, rows in order.
     columns : ndarray of int64, shape (n_columns,)
-        Which features they are.
+        Which features the tree tests.
     first, last : ndarray of int64, shape (n_nodes,)
         The rows at ``first[i]`` to ``last[i]``, the latter not included, pass node ``i``.
     reached : ndarray of int64, shape (n_rows,)
         The leaf that each row reaches, in the rows' own order.
     """
 
+    rows: Rows
     order: NDArray[np.int64]
-    values: NDArray[Any]
     columns: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     reached: NDArray[np.int64]
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The columns that the tree tests, rows in order, shape (n_rows, n_columns)."""
+        return self.rows.take(self.order, self.columns)
 
 
 def index_rows(tree: Tree, notes: Annotation, rows: Rows) -> RowIndex:
@@ -58,4 +64,4 @@ def index_rows(tree: Tree, notes: Annotation, rows: Rows) -> RowIndex:
     rank[notes.leaf_ids] = np.arange(notes.n_rules)
     order = np.argsort(rank[reached], kind="stable")
     first, last = find_runs(tree, np.bincount(reached, minlength=tree.n_nodes))
-    return RowIndex(order, rows.take(order, columns), columns, first, last, reached)
+    return RowIndex(rows, order, columns, first, last, reached)

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import from_model
+from secateur.adapters.forests import is_forest
 from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.errors import InputError, ParameterError
 from secateur.evidence import Evidence
 from secateur.fact_rows import check_facts
 from secateur.facts import NO_FACTS
+from secateur.forest import simplify_forest
 from secateur.knowledge import state_facts
 from secateur.methods import METHODS, Problem, find_method
 from secateur.routing import apply_tree, count_classes
+from secateur.row_blocks import Rows
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns, mark_finite
 from secateur.rules import RuleSet, TrainingRows
 from secateur.tree_check import check_tree
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.forest import Progress
     from secateur.tree import Tree
 
 __all__ = ["check_amount", "check_share", "is_number", "open_problem", "simplify"]
@@ -52,13 +56,19 @@ def simplify(
     integers: Any = None,
     facts: Any = None,
     domain_knowledge: bool = True,
+    progress: Progress | None = None,
 ) -> RuleSet:
     """Turn a fitted tree into one rule for each leaf, and delete the conditions that do not matter.
 
+    The trees of a forest are simplified side by side; the result is then a :class:`ForestRules`, a sequence of rule
+    sets that vote as the forest does.
+
     Parameters
     ----------
-    model : fitted tree or Tree
-        A fitted scikit-learn DecisionTreeClassifier or ExtraTreeClassifier, or a :class:`Tree`.
+    model : fitted tree, pipeline, forest or Tree
+        A fitted tree of a library that ``docs/adapters.md`` lists; a scikit-learn Pipeline that ends in one, whose
+        rules are in the columns that go into it; a RandomForestClassifier, ExtraTreesClassifier or BaggingClassifier of
+        trees, alone or at the end of a pipeline; or a :class:`Tree`.
     X : array-like or data frame of shape (n_rows, n_features), default=None
         The training rows. The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` do without; the
         support and reliability of a rule that they widened are then None.
@@ -99,10 +109,13 @@ def simplify(
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
         them, and every certificate names those it rests on. False uses them for reading only.
+    progress : callable, default=None
+        For a forest: called with the number of trees that are done, and of all trees, after each one.
 
     Returns
     -------
     RuleSet
+        For a forest a :class:`ForestRules`.
 
     Examples
     --------
@@ -120,6 +133,28 @@ def simplify(
     >>> print(rules[5].reasons[2])
     without it the rule still meets no leaf that predicts anything but virginica
     """
+    if is_forest(model):
+        rules: Any = simplify_forest(
+            *(model, X, y, simplify),
+            method=method,
+            tolerance=tolerance,
+            budget=budget,
+            smoothing=smoothing,
+            alpha=alpha,
+            domain=domain,
+            monotone=monotone,
+            rf_tol=rf_tol,
+            sample_weight=sample_weight,
+            feature_names=feature_names,
+            class_names=class_names,
+            accepts_missing=accepts_missing,
+            groups=groups,
+            integers=integers,
+            facts=facts,
+            domain_knowledge=domain_knowledge,
+            progress=progress,
+        )
+        return rules  # type: ignore[no-any-return]  # nobody who passes a tree has to ask which of the two came back
     chosen = find_method(method)
     settings = {
         "tolerance": check_share("tolerance", tolerance),
@@ -211,7 +246,8 @@ def open_problem(
         if tree.feature_names is None and (columns := frame_columns(X)) is not None:
             tree = replace(tree, feature_names=tuple(columns))
         tree = state_facts(tree, X, **knowledge or {})
-        check_facts(tree, rows)
+        if not isinstance(X, Rows):  # else they were checked before, with a whole forest
+            check_facts(tree, rows)
         if tree.counts is None:
             tree = replace(tree, counts=count_classes(tree, apply_tree(tree, rows), class_ids, weights))
             check_tree(tree)  # also makes the new array read-only

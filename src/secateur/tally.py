@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.compiled import compile_module
+from secateur.compiled import compile_module, is_compiled
 from secateur.literals import make_literals, make_preorder, make_tests
 from secateur.masks import pack_links, rows_in, unpack_bits
 from secateur.routing import apply_tree, count_classes
@@ -200,6 +200,7 @@ def tally_patterns(
     n_rows = listed.rows.n_rows
     layout = _lay_out(notes, conditions, tree.n_classes)
     is_small = n_rows <= SMALL_TALLY_ROWS and n_rows * notes.n_rules <= SMALL_TALLY
+    is_small = is_small and not is_compiled("secateur.tile_kernels")
     count = _count_by_numpy if is_small else _count_by_tiles
     found, cells = count(tree, notes, conditions, layout, listed, with_leaves=leaf_counts is None)
     known = found if leaf_counts is None else leaf_counts

@@ -16,8 +16,6 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 import secateur
@@ -445,22 +443,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: DecisionTreeClassifier().fit([[0], [1]], [[0, 1], [1, 0]]),
         "This DecisionTreeClassifier predicts 2 outputs, but a rule has one class",
     ),
-    "a forest": (
-        lambda: fitted(RandomForestClassifier(n_estimators=2)),
-        "found RandomForestClassifier. Pass a single fitted tree: one of a forest's estimators_",
-    ),
-    "boosting": (
-        lambda: fitted(GradientBoostingClassifier(n_estimators=2)),
-        "found GradientBoostingClassifier. Pass a single fitted tree",
-    ),
-    "histogram boosting": (
-        lambda: fitted(HistGradientBoostingClassifier(max_iter=2)),
-        "found HistGradientBoostingClassifier. Pass a single fitted tree",
-    ),
-    "a pipeline": (
-        lambda: fitted(make_pipeline(StandardScaler(), DecisionTreeClassifier())),
-        "found Pipeline. Pass a single fitted tree: .* or a pipeline's last step",
-    ),
     "a linear model": (lambda: LogisticRegression(), "found LogisticRegression"),
     "a clustering": (lambda: KMeans(), "found KMeans"),
     "the bare tree_": (lambda: fitted(DecisionTreeClassifier()).tree_, "found Tree"),
@@ -478,6 +460,14 @@ def test_a_model_that_cannot_be_read_exactly_is_refused_by_name(case: str) -> No
         from_model(model)
     with pytest.raises(UnsupportedModelError, match=sentence):
         secateur.simplify(model, method="exact")
+
+
+@pytest.mark.parametrize(
+    "make_model", [RandomForestClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier]
+)
+def test_a_tree_is_not_read_from_many(make_model: Any) -> None:
+    with pytest.raises(UnsupportedModelError, match=f"found {make_model.__name__}. Pass a single fitted tree"):
+        from_model(fitted(make_model()))
 
 
 def test_a_class_instead_of_a_model_is_refused() -> None:

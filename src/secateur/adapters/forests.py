@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
-from secateur.adapters.scikit_learn import _was_fitted_with_missing as was_fitted_with_missing
+from secateur.adapters.scikit_learn import was_fitted_with_missing
 from secateur.errors import UnsupportedModelError
 from secateur.rows import holds_missing
 from secateur.tree import Tree, make_tree

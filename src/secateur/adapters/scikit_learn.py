@@ -2,7 +2,7 @@
 
 Comparison: float32(x) <= float64 threshold. ``tree_.value`` holds class fractions, so counts are fractions times the
 node's weight. ``tree_.missing_go_to_left`` is filled even where no NaN was seen (with the larger child), and nothing
-records whether NaN was seen at all; ``_was_fitted_with_missing`` infers it. With ``monotonic_cst`` the fractions are
+records whether NaN was seen at all; ``was_fitted_with_missing`` infers it. With ``monotonic_cst`` the fractions are
 clipped to keep the order.
 """
 
@@ -19,7 +19,7 @@ from secateur.tree import Tree, make_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_model"]
+__all__ = ["SUPPORTED", "read_model", "was_fitted_with_missing"]
 
 SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 
@@ -30,7 +30,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     source = model.tree_
     leaf = source.children_left < 0
     fractions = source.value[:, 0, :]
-    takes_missing = _was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing
+    takes_missing = was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing
     names = getattr(model, "feature_names_in_", None)
     signs = model.monotonic_cst
     return make_tree(
@@ -81,7 +81,8 @@ def _class_counts(source: Any, fractions: NDArray[np.float64]) -> NDArray[np.flo
     return counts
 
 
-def _was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
+def was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
+    """Whether a fitted tree, or the rows passed with it, show that it was fitted with NaN."""
     source = model.tree_
     inner = np.flatnonzero(source.children_left >= 0)
     sizes = source.n_node_samples
