@@ -1032,3 +1032,18 @@ def test_a_tabular_pipeline_is_read() -> None:
     assert tree.columns is not None
     assert tree.columns.derived == ()
     assert_same_leaves(tree, pipe, X)
+
+
+# Trees of other libraries.
+
+
+@pytest.mark.parametrize("library", ["pycontree", "pystreed"])
+def test_a_tree_of_another_library_is_read_behind_steps_too(library: str) -> None:
+    module = pytest.importorskip(library, reason=f"{library} is an optional library")
+    X, y = mixed_frame(n_rows=300)
+    model = module.ConTree(max_depth=2) if library == "pycontree" else module.STreeDClassifier(max_depth=2)
+    pipe = quiet_fit(behind((MinMaxScaler(), ["age", "share", "visits"]), tree=model), X, y)
+    tree = from_model(pipe, X)
+    rows = draw_rows(tree, X, 2_000)
+    reached = apply_tree(tree, check_rows(tree, rows))
+    assert tree.classes[tree.leaf_class[reached]].tolist() == pipe.predict(rows).tolist()

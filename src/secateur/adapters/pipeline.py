@@ -103,16 +103,15 @@ def read_model(
     preprocessor, last = split_pipeline(pipeline)
     if preprocessor is None:
         return read_last(last, X, sample_weight, accepts_missing)
-    width = getattr(last, "n_features_in_", None)
     encoded = None if X is None else _encode_all(preprocessor, X)
-    if encoded is not None and width is not None and encoded.shape[1] != width:
+    # Rows show a tree only whether it was fitted with NaN, which it cannot be where they are sparse.
+    shown = None if encoded is None or hasattr(encoded, "toarray") else encoded
+    tree = read_last(last, shown, sample_weight, accepts_missing)
+    if encoded is not None and encoded.shape[1] != tree.n_features:
         raise UnsupportedModelError(
-            f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on {width}. "
+            f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on {tree.n_features}. "
             "Fit the pipeline as a whole."
         )
-    if encoded is not None and hasattr(encoded, "toarray"):  # only NaN is looked for, and a tree takes none in such
-        encoded = None
-    tree = read_last(last, encoded, sample_weight, accepts_missing)
     return read_behind(preprocessor, [tree], X)[0]
 
 

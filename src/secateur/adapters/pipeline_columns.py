@@ -175,6 +175,10 @@ def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], sample: Sampl
     _settle_numbers(numbers, traces, asked, sample, encoder, found)
     _settle_labels(labelled, traces, asked, sample, encoder, found)
     _drop_one_sided(trees, found)
+    for column in found.categories.keys() - set(found.source.values()):  # all its splits were given up
+        del found.categories[column]
+        found.cuts.pop(column, None)
+        found.closed.discard(column)
     return found
 
 
@@ -200,7 +204,7 @@ def _sort_columns(
             for place in numeric:
                 found.give_up(place, "which reads numbers from a column of something else")
             numeric = []
-        if numeric or (blank and not coded and kind is not None and not numeric):
+        if numeric or (blank and not coded and kind is not None):
             for place in coded:
                 found.give_up(place, "whose column is used as a number, too")
             source = _as_number_source(column, kind, numeric + blank, traces, found)
