@@ -647,6 +647,20 @@ def test_an_array_is_read_in_its_own_type(dtype: Any) -> None:
             assert_same_leaves(tree, pipe, near)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_numbers_that_no_float_holds_are_read(dtype: Any) -> None:
+    generator = np.random.default_rng(0)
+    X = generator.integers(0, 2**63, size=(500, 2)).astype(dtype)
+    y = (X[:, 0] > 2**62).astype(int) ^ (generator.random(500) < 0.2)
+    pipe = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, y)
+    tree = from_model(pipe, X)
+    assert tree.facts.integers == (0, 1)
+    assert_same_leaves(tree, pipe, X)
+    limits = tree.threshold[tree.feature == 0].astype(dtype)
+    near = np.column_stack([np.concatenate([limits - dtype(4096), limits, limits + dtype(4096)])] * 2)
+    assert_same_leaves(tree, pipe, near)
+
+
 def test_an_array_of_texts_and_numbers_is_read() -> None:
     X, y = mixed_frame()
     columns = ["age", "income", "city", "grade"]

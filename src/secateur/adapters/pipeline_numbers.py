@@ -36,8 +36,8 @@ MOST_SECTIONS = 17
 # Numbers on each side of a limit that are looked at where rounding need not keep the order, and rows for all of them.
 NEIGHBOURS = 2048
 NEIGHBOUR_ROWS = 1 << 20
-# Whole numbers up to here are floats, too.
-LARGEST_WHOLE = 1 << 53
+# Flips the sign of an int64, which puts its bits in order.
+SIGN = np.uint64(1 << 63)
 # Functions that overflow on the way to their value keep their order up to here, if they keep it at all.
 ORDERLY = 1e15
 # A fall by no more than this share is rounding, in functions that round out of order.
@@ -69,15 +69,17 @@ class Scale:
             highest = min(float(limits.max), self.bound)
             return np.array([limits.smallest_subnormal if self.is_positive else -highest, highest], self.kind)
         if self.kind.kind == "b":
-            return np.array([0, 1])
+            return np.array([False, True])
         whole = np.iinfo(self.kind)
-        bound = int(min(self.bound, LARGEST_WHOLE))
-        return np.array([1 if self.is_positive else max(whole.min, -bound), min(whole.max, bound)])
+        bound = int(min(self.bound, whole.max))
+        return np.array([1 if self.is_positive else max(whole.min, -bound - 1), bound], dtype=self.kind)
 
     def keys(self, values: NDArray[Any]) -> NDArray[np.uint64]:
         """The place of each number among all."""
+        if self.kind.kind == "u":
+            return values.astype(np.uint64)
         if self.kind.kind != "f":
-            return (values.astype(np.int64) + LARGEST_WHOLE).astype(np.uint64)
+            return values.astype(np.int64).view(np.uint64) ^ SIGN
         bits = np.ascontiguousarray(values, dtype=self.kind).view(f"u{self.kind.itemsize}").astype(np.uint64)
         sign = np.uint64(1 << (8 * self.kind.itemsize - 1))
         mask = np.uint64(2 * int(sign) - 1)
@@ -85,9 +87,10 @@ class Scale:
 
     def values(self, keys: NDArray[np.uint64]) -> NDArray[Any]:
         """The numbers at these places."""
+        if self.kind.kind == "u":
+            return keys.astype(self.kind)
         if self.kind.kind != "f":
-            whole = keys.astype(np.int64) - LARGEST_WHOLE
-            return whole.astype(self.kind)
+            return (keys ^ SIGN).view(np.int64).astype(self.kind)
         sign = np.uint64(1 << (8 * self.kind.itemsize - 1))
         mask = np.uint64(2 * int(sign) - 1)
         bits = np.where(keys & sign, keys ^ sign, ~keys & mask)

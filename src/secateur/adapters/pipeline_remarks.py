@@ -62,8 +62,8 @@ def collect_remarks(
     small = [names[column] for column in sorted(set(found.source.values())) if _is_small(column, found, sample)]
     if small:
         remarks.append(
-            f"{_list(small)} {'is' if len(small) == 1 else 'are'} float32 in the rows given, and the pipeline computes "
-            "in that type: beside a limit, a float64 number that is no float32 may go the other way."
+            f"{_list(small)} {'is' if len(small) == 1 else 'are'} float32 or smaller in the rows given, and the "
+            "pipeline computes in that type: beside a limit, a number of another type may go the other way."
         )
     for column, limit, is_above in dict.fromkeys(found.gaps):
         side = "above" if is_above else "below"
