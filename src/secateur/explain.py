@@ -38,8 +38,9 @@ class Explanation:
         The rule that decides.
     covering : tuple of Rule
         All rules that cover the row, the deciding one first and the others as they rank.
-    values : mapping of str to float
-        The row's values of the columns that the deciding rule's path tests.
+    values : mapping of str to label or None
+        The row's values of the columns that the deciding rule's path tests: numbers, categories, None for missing. Of a
+        number that is asked by cell, the cell.
     text : str
         The explanation in words, also its ``str()``.
     """
@@ -48,7 +49,7 @@ class Explanation:
     tree_prediction: Label
     rule: Rule
     covering: tuple[Rule, ...]
-    values: Mapping[str, float]
+    values: Mapping[str, Label | None]
     text: str = field(repr=False)
 
     def __str__(self) -> str:
@@ -72,7 +73,7 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
         tree_prediction=tree.classes[own_class].item(),
         rule=rules[winner],
         covering=tuple(rules[index] for index in covering),
-        values={tree.feature_name(feature): float(rows.matrix[0, feature]) for feature in tested},
+        values={tree.feature_name(feature): _as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
         text=_tell(rules, [rules[index] for index in covering], tree.class_names[own_class]),
     )
     return explanation
@@ -92,6 +93,19 @@ def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
     covers = np.ones(notes.n_rules, dtype=bool)
     covers[notes.rule[~holds[notes.links] & ~rules.deleted]] = False
     return covers
+
+
+def _as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
+    """What a row holds, in the words of whoever passed it."""
+    if np.isnan(value):
+        return None
+    levels, columns = rules.tree.categories[feature], rules.tree.columns
+    if levels is None:
+        return float(value)
+    if int(value) < len(levels):
+        return levels[int(value)]
+    cuts = None if columns is None else columns.cuts[feature]
+    return "(any other)" if cuts is None else f"> {cuts[-1]!r}"
 
 
 def _as_table(rules: RuleSet, row: Any) -> Any:

@@ -124,13 +124,15 @@ def _check_category_sets(tree: Tree) -> None:
         listed = tree.left_codes(node)
         feature = tree.feature[node]
         size = len(tree.categories[feature] or ())
-        # A side that is left to missing values alone lists no category.
-        may_be_empty = bool(tree.missing_left[node])
+        # A side that is left to missing values alone lists no category. Behind a pipeline one side may be left to
+        # nobody: what encodes the training rows may encode later ones otherwise, as a TargetEncoder does.
+        is_behind = tree.columns is not None
+        may_be_empty = bool(tree.missing_left[node]) or is_behind
         some = len(listed) > 0
         fine = may_be_empty if not some else bool((np.diff(listed) > 0).all()) and listed[0] >= 0 and listed[-1] <= size
         require(fine, f"node {node} must list increasing category codes between 0 and {size}, found {listed.tolist()}")
-        takes_missing_right = bool(tree.accepts_missing[feature]) and not tree.missing_left[node]
-        require(len(listed) <= size or takes_missing_right, f"node {node} sends every category left")
+        may_be_full = (bool(tree.accepts_missing[feature]) and not tree.missing_left[node]) or is_behind
+        require(len(listed) <= size or may_be_full, f"node {node} sends every category left")
 
 
 def _check_counts(tree: Tree) -> None:

@@ -41,7 +41,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from secateur import InputError, Tree, UnsupportedModelError, from_model, simplify
 from secateur.adapters import scikit_learn
-from secateur.adapters.pipeline import read_behind
+from secateur.adapters.pipelines import read_behind
 from secateur.routing import apply_tree
 from secateur.rows import check_rows
 

@@ -133,7 +133,7 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) 
             tree: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing)
             return tree
     if is_steps:
-        pipeline = import_module("secateur.adapters.pipeline")
+        pipeline = import_module("secateur.adapters.pipelines")
         behind: Tree = pipeline.read_model(model, X, sample_weight, accepts_missing, _read)
         return behind
     raise UnsupportedModelError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.pipeline_numbers import (
+from secateur.adapters.pipelines.numbers import (
     NumberSource,
     Question,
     Scale,
@@ -18,16 +18,16 @@ from secateur.adapters.pipeline_numbers import (
     look_at_columns,
     look_beside_limits,
 )
-from secateur.adapters.pipeline_probe import find_refused
-from secateur.adapters.pipeline_trace import Shape, is_missing
+from secateur.adapters.pipelines.probe import find_refused
+from secateur.adapters.pipelines.trace import Shape, is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.adapters.pipeline_probe import Encoder, Sample
-    from secateur.adapters.pipeline_trace import Trace
+    from secateur.adapters.pipelines.probe import Encoder, Sample
+    from secateur.adapters.pipelines.trace import Trace
     from secateur.tree import Label, Tree
 
 __all__ = ["Decoded", "decode_columns", "find_sides"]
@@ -174,7 +174,6 @@ def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], sample: Sampl
     _settle_fills(traces, sample, encoder, found)
     _settle_numbers(numbers, traces, asked, sample, encoder, found)
     _settle_labels(labelled, traces, asked, sample, encoder, found)
-    _drop_one_sided(trees, found)
     for column in found.categories.keys() - set(found.source.values()):  # all its splits were given up
         del found.categories[column]
         found.cuts.pop(column, None)
@@ -512,22 +511,5 @@ def find_sides(
     values = found.codes.get(place, np.zeros(0))
     left = np.where(np.isnan(values), nan_left[:, None], values <= upper[:, None])
     if found.source[place] in found.closed and place in found.codes:
-        # The code of values that are refused stands on the right, unless the left would be empty.
-        left[:, -1] = ~left[:, :-1].any(axis=1) & ~missing_left
+        left[:, -1] = False  # values that are refused have no side, and their code has to stand somewhere
     return left, missing_left
-
-
-def _drop_one_sided(trees: Sequence[Tree], found: Decoded) -> None:
-    """Give up columns with a split that all categories pass on one side, which no tree can hold.
-
-    It happens behind a TargetEncoder, which encodes the rows that a tree is fitted on otherwise than all later ones.
-    """
-    for place in list(found.codes):
-        takes_missing = found.source[place] in found.accepts
-        for tree in trees:
-            left, missing_left = find_sides(tree, np.flatnonzero(tree.feature == place), place, found)
-            some_left = left.any(axis=1) | missing_left
-            some_right = ~left.all(axis=1) | (~missing_left & takes_missing)
-            if not (some_left & some_right).all():
-                found.give_up(place, "a split of which has all categories on one side")
-                break

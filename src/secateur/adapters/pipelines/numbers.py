@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.pipeline_probe import find_refused
-from secateur.adapters.pipeline_trace import Shape
+from secateur.adapters.pipelines.probe import find_refused
+from secateur.adapters.pipelines.trace import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.adapters.pipeline_probe import Encoder, Sample
-    from secateur.adapters.pipeline_trace import Trace
+    from secateur.adapters.pipelines.probe import Encoder, Sample
+    from secateur.adapters.pipelines.trace import Trace
 
 __all__ = ["NumberSource", "Question", "Scale", "ask_rows", "find_limits", "look_at_columns", "look_beside_limits"]
 

@@ -5,7 +5,7 @@ the name of its class, or of the class that it derives from, so that no library 
 is one more line in ``STEPS``. Whatever is not in the table makes columns that nobody can invert.
 
 The table says only what *may* be inverted. The sides of a split are found by running the steps, and a column that does
-not behave as the table says is treated as one that cannot be inverted (see :mod:`secateur.adapters.pipeline_numbers`).
+not behave as the table says is treated as one that cannot be inverted (see :mod:`secateur.adapters.pipelines.numbers`).
 """
 
 from __future__ import annotations

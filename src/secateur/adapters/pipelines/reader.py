@@ -1,11 +1,10 @@
 """A fitted scikit-learn Pipeline that ends in a tree -> Tree over the columns that go *into* the pipeline.
 
-Three things are told apart. The *structure*, which encoded column comes from which column by what kind of step, is read
-from the steps' public attributes (:mod:`~secateur.adapters.pipeline_trace`). The *sides*, where a split sends a number,
-a category, an unknown value or a missing one, are never derived from a step's parameters: rows are run through the
-fitted steps themselves (:mod:`~secateur.adapters.pipeline_probe`, :mod:`~secateur.adapters.pipeline_numbers`). What
+The *structure*, which encoded column comes from which column by what kind of step, is read from the steps' public
+attributes. The *sides*, where a split sends a number, a category, an unknown value or a missing one, are never derived
+from a step's parameters: rows are run through the fitted steps themselves. What
 cannot be told in terms of the columns before the pipeline stays a column that the pipeline makes: it is appended under
-its own name (:mod:`~secateur.adapters.pipeline_columns`).
+its own name (:mod:`~secateur.adapters.pipelines.columns`).
 
 Nodes keep their ids, children, classes and counts. A row given to the tree is what the pipeline takes, so the tree's
 dtype is float64 although the tree behind compares float32.
@@ -18,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.pipeline_columns import decode_columns, find_sides
-from secateur.adapters.pipeline_probe import Encoder, make_sample, take_rows
-from secateur.adapters.pipeline_remarks import collect_remarks
-from secateur.adapters.pipeline_trace import Shape, check_fitted, trace_steps
+from secateur.adapters.pipelines.columns import decode_columns, find_sides
+from secateur.adapters.pipelines.probe import Encoder, make_sample, take_rows
+from secateur.adapters.pipelines.remarks import collect_remarks
+from secateur.adapters.pipelines.trace import Shape, check_fitted, trace_steps
 from secateur.columns import Columns
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
 from secateur.facts import Facts
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.adapters.pipeline_columns import Decoded
-    from secateur.adapters.pipeline_probe import Sample
-    from secateur.adapters.pipeline_trace import Trace
+    from secateur.adapters.pipelines.columns import Decoded
+    from secateur.adapters.pipelines.probe import Sample
+    from secateur.adapters.pipelines.trace import Trace
     from secateur.tree import Tree
 
 __all__ = ["Derivation", "is_pipeline", "read_behind", "read_model", "split_pipeline"]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.pipeline_trace import Shape
+from secateur.adapters.pipelines.trace import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secateur.adapters.pipeline_columns import Decoded
-    from secateur.adapters.pipeline_probe import Sample
-    from secateur.adapters.pipeline_trace import Trace
+    from secateur.adapters.pipelines.columns import Decoded
+    from secateur.adapters.pipelines.probe import Sample
+    from secateur.adapters.pipelines.trace import Trace
 
 __all__ = ["collect_remarks"]
 
