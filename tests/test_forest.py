@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -25,7 +26,10 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     VotingClassifier,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, trees
 
@@ -558,3 +562,32 @@ def test_the_vote_does_not_depend_on_the_forest_s_own_jobs(drawn: list[int], see
     expected = simplify(one, method="exact").predict_proba(X)
     np.testing.assert_array_equal(simplify(two, method="exact").predict_proba(X), expected)
     np.testing.assert_array_equal(expected, one.predict_proba(X))
+
+
+def test_a_forest_at_the_end_of_a_pipeline_is_read_in_the_columns_before_it() -> None:
+    rng = np.random.default_rng(0)
+    n_rows = 300
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n_rows),
+            "income": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(2000, 500, n_rows).round(2)),
+            "city": rng.choice(["Oslo", "Paris", "Rome"], n_rows),
+        }
+    )
+    y = np.where((X["city"] == "Paris") & (X["age"] > 40) | (X["income"] < 1800), "yes", "no")
+    prepare = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
+            ("city", OneHotEncoder(handle_unknown="ignore"), ["city"]),
+        ]
+    )
+    model = make_pipeline(prepare, RandomForestClassifier(n_estimators=7, random_state=0)).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact")
+    assert isinstance(rules, ForestRules)
+    assert rules.trees[0].feature_names == ("age", "income", "city")
+    probe = X.sample(200, replace=True, random_state=1)
+    probe.loc[probe.index[:20], "city"] = "Lima"
+    np.testing.assert_array_equal(rules.predict(probe), model.predict(probe))
+    np.testing.assert_array_equal(rules.predict_proba(probe), model.predict_proba(probe))
+    assert rules.verify()
+    assert any("city = Paris" in str(rule) for tree in rules for rule in tree)

@@ -133,9 +133,11 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) 
             tree: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing)
             return tree
     if is_steps:
-        pipeline = import_module("secateur.adapters.pipelines")
-        behind: Tree = pipeline.read_model(model, X, sample_weight, accepts_missing, _read)
-        return behind
+        pipelines = import_module("secateur.adapters.pipelines")
+        behind: list[Tree] = pipelines.read_trees(
+            model, X, lambda last, rows: [_read(last, rows, sample_weight, accepts_missing)]
+        )
+        return behind[0]
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "
         "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json."

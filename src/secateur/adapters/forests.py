@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters.pipelines import read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import was_fitted_with_missing
 from secateur.errors import UnsupportedModelError
@@ -49,12 +50,21 @@ class ForestTrees:
 
 
 def is_forest(model: Any) -> bool:
-    """Whether a model is one of scikit-learn's ensembles, be it supported or not."""
-    return bool(_ancestors(model))
+    """Whether a model is one of scikit-learn's ensembles, or a pipeline that ends in one, be it supported or not."""
+    steps = getattr(model, "steps", None)
+    return bool(_ancestors(steps[-1][1] if isinstance(steps, list) and steps else model))
 
 
 def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None) -> ForestTrees:
-    """Read the trees of a fitted forest, or say why it cannot be read."""
+    """Read the trees of a fitted forest, alone or at the end of a pipeline, or say why it cannot be read."""
+    if not _ancestors(model):  # a pipeline, whose trees are read in the columns that go into it
+        forests: list[ForestTrees] = []
+
+        def read_last(last: Any, rows: Any) -> tuple[Tree, ...]:
+            forests.append(read_forest(last, rows, accepts_missing))
+            return forests[0].trees
+
+        return ForestTrees(tuple(read_trees(model, X, read_last)), forests[0].leaf_shares)
     _check_supported(model)
     takes_missing = _was_fitted_with_missing(model, X) if accepts_missing is None else accepts_missing
     # Bagging alone says which columns a tree got.

@@ -8,6 +8,6 @@ a category, an unknown value or a missing one is asked of the fitted steps thems
 
 from __future__ import annotations
 
-from secateur.adapters.pipelines.reader import is_pipeline, read_behind, read_model, split_pipeline
+from secateur.adapters.pipelines.reader import is_pipeline, read_behind, read_trees, split_pipeline
 
-__all__ = ["is_pipeline", "read_behind", "read_model", "split_pipeline"]
+__all__ = ["is_pipeline", "read_behind", "read_trees", "split_pipeline"]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from secateur.adapters.pipelines.trace import Trace
     from secateur.tree import Tree
 
-__all__ = ["Derivation", "is_pipeline", "read_behind", "read_model", "split_pipeline"]
+__all__ = ["Derivation", "is_pipeline", "read_behind", "read_trees", "split_pipeline"]
 
 # So many of the rows given are sent through both the pipeline and the tree.
 CHECKED_ROWS = 10_000
@@ -75,43 +75,33 @@ def split_pipeline(pipeline: Any) -> tuple[Any, Any]:
     return (None if idle else pipeline[:-1]), last
 
 
-def read_model(
-    pipeline: Any,
-    X: Any,
-    sample_weight: Any,
-    accepts_missing: bool | None,
-    read_last: Callable[[Any, Any, Any, bool | None], Tree],
-) -> Tree:
-    """Read a fitted pipeline that ends in a tree, or say why it cannot be read.
+def read_trees(pipeline: Any, X: Any, read_last: Callable[[Any, Any], Sequence[Tree]]) -> list[Tree]:
+    """Read a fitted pipeline that ends in a tree, or in many, or say why it cannot be read.
 
     Parameters
     ----------
     pipeline : Pipeline
     X : array-like or data frame, or None
         Training rows, as the pipeline takes them.
-    sample_weight : array-like, or None
-    accepts_missing : bool or None
-        Whether the tree itself, behind the steps, takes NaN.
     read_last : callable
-        Reads the last step, given the rows that it sees.
+        ``read_last(last, rows)`` reads the trees of the last step, given the rows that it sees, or None.
 
     Returns
     -------
-    Tree
+    list of Tree
     """
     preprocessor, last = split_pipeline(pipeline)
     if preprocessor is None:
-        return read_last(last, X, sample_weight, accepts_missing)
+        return list(read_last(last, X))
     encoded = None if X is None else _encode_all(preprocessor, X)
     # Rows show a tree only whether it was fitted with NaN, which it cannot be where they are sparse.
-    shown = None if encoded is None or hasattr(encoded, "toarray") else encoded
-    tree = read_last(last, shown, sample_weight, accepts_missing)
-    if encoded is not None and encoded.shape[1] != tree.n_features:
+    trees = read_last(last, None if encoded is None or hasattr(encoded, "toarray") else encoded)
+    if encoded is not None and encoded.shape[1] != trees[0].n_features:
         raise UnsupportedModelError(
-            f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on {tree.n_features}. "
-            "Fit the pipeline as a whole."
+            f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on "
+            f"{trees[0].n_features}. Fit the pipeline as a whole."
         )
-    return read_behind(preprocessor, [tree], X)[0]
+    return read_behind(preprocessor, trees, X)
 
 
 def read_behind(preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None) -> list[Tree]:
