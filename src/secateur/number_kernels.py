@@ -103,7 +103,11 @@ def make_number_rows(
 
 
 def meets_foreign_leaf(nodes, low, high, forks, saved, node, class_id):  # type: ignore[no-untyped-def]
-    """Whether a leaf of another class at or below a node meets the box, which is restored."""
+    """Whether a leaf of another class at or below a node meets the box, which is restored.
+
+    Where all leaves below a node have one other class, the box meets one of them; so the walk ends there, and at a fork
+    it looks at both children before it enters one.
+    """
     n_forks, found = 0, False
     while node >= 0 or n_forks > 0:
         if node < 0:
@@ -120,20 +124,25 @@ def meets_foreign_leaf(nodes, low, high, forks, saved, node, class_id):  # type:
                 low[nodes[-1 - fork]["feature"]] = saved[n_forks]
         elif nodes[node]["homogeneous"] == class_id:
             node = -1
+        elif nodes[node]["homogeneous"] >= 0:
+            found = True
+            break
         else:
             tested, limit = nodes[node]["feature"], nodes[node]["upper"]
-            if tested < 0:
-                found = True
-                break
+            left, right = nodes[node]["left"], nodes[node]["right"]
             if limit >= high[tested]:
-                node = nodes[node]["left"]
+                node = left
             elif limit <= low[tested]:
-                node = nodes[node]["right"]
+                node = right
             else:
+                only_left, only_right = nodes[left]["homogeneous"], nodes[right]["homogeneous"]
+                if (only_left >= 0 and only_left != class_id) or (only_right >= 0 and only_right != class_id):
+                    found = True
+                    break
                 forks[n_forks], saved[n_forks] = node, high[tested]
                 high[tested] = limit
                 n_forks += 1
-                node = nodes[node]["left"]
+                node = left
     while n_forks > 0:
         n_forks -= 1
         fork = forks[n_forks]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +18,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_here = threading.local()
+
+
+def _mark_worker() -> None:
+    _here.is_worker = True
+
+
 @cache
 def n_threads() -> int:
     """Number of processors that this process may use; the variable ``LOKY_MAX_CPU_COUNT`` can lower it."""
@@ -24,12 +32,15 @@ def n_threads() -> int:
 
 
 def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Results in the order of the items; at most a few wait to be taken, so that memory stays bounded."""
-    if len(items) < 2 or n_threads() < 2:
+    """Results in the order of the items; at most a few wait to be taken, so that memory stays bounded.
+
+    What such a thread maps in its turn it does alone: the processors are busy already.
+    """
+    if len(items) < 2 or n_threads() < 2 or getattr(_here, "is_worker", False):
         yield from map(function, items)
         return
     ahead = 2 * n_threads()
-    with ThreadPoolExecutor(n_threads()) as pool:
+    with ThreadPoolExecutor(n_threads(), initializer=_mark_worker) as pool:
         waiting = [pool.submit(function, item) for item in items[:ahead]]
         for place in range(len(items)):
             yield waiting.pop(0).result()
