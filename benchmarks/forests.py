@@ -98,7 +98,7 @@ FOREST_CASES = [
         uses_rows=True,
         rounds=ROUNDS,
     ),
-    Case("forest/exact-counted", adult_forest, partial(simplify, "exact"), votes_right, FITS, {}, rounds=ROUNDS),
+    Case("forest/exact-counted", adult_forest, partial(simplify, "exact"), votes_right, FITS, MUST, rounds=ROUNDS),
     Case(
         "forest/layered", adult_forest, partial(simplify, "layered"), agrees_in_part, FITS, MUST, IN_PART, rounds=ROUNDS
     ),

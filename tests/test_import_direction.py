@@ -19,7 +19,7 @@ LAYERS = [
     ["regions"],
     ["tree", "facts_json"],
     ["tree_json", "tree_builder"],
-    ["row_blocks", "threads"],
+    ["row_blocks", "threads", "column_terms"],
     ["rows", "feasible", "fact_words", "fact_rows"],
     ["groups"],
     ["knowledge"],

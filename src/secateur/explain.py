@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.column_terms import category_code
 from secateur.errors import InputError
 from secateur.reading import read_link
 from secateur.routing import apply_tree
-from secateur.rows import category_code, check_rows, frame_columns
+from secateur.rows import check_rows, frame_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.column_terms import read_column, read_source, recode, shorten, to_terms
 from secateur.errors import InputError
 from secateur.row_blocks import Rows
 from secateur.threads import map_in_threads
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.columns import Columns
-    from secateur.tree import Label, Tree
+    from secateur.tree import Tree
 
 __all__ = [
-    "category_code",
     "check_labels",
     "check_names",
     "check_rows",
@@ -38,7 +38,6 @@ __all__ = [
     "mark_finite",
 ]
 
-SHOWN_NAMES = 5
 # Up to so many classes, labels are compared with each of them sooner than searched among them.
 FEW_CLASSES = 16
 # A task for a thread that only reads.
@@ -114,7 +113,7 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray
         raise InputError(
             f"{name} holds the label "
             f"{labels[strange[:1]].tolist()[0]!r} "
-            f"(row {strange[0]}), which the model never saw; its classes are {_shorten(tree.classes.tolist())}. "
+            f"(row {strange[0]}), which the model never saw; its classes are {shorten(tree.classes.tolist())}. "
             f"Pass {name} in the model's own labels."
         )
     return codes
@@ -234,9 +233,9 @@ def check_names(expected: Sequence[str], names: Sequence[str], what: str = "X", 
     unexpected = [column for column in names if column not in wanted]
     complaints = []
     if missing:
-        complaints.append(f"missing {_shorten(missing)}")
+        complaints.append(f"missing {shorten(missing)}")
     if unexpected:
-        complaints.append(f"unexpected {_shorten(unexpected)}")
+        complaints.append(f"unexpected {shorten(unexpected)}")
     if not complaints:
         moved = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
         complaints.append(
@@ -286,33 +285,14 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
         matrix = np.empty((last - first, len(features)), dtype=tree.dtype, order="F")
         for place, feature in enumerate(features.tolist()):
             if tree.columns is None:
-                matrix[:, place] = _read_column(tree, part[:, feature], feature, what)
+                matrix[:, place] = read_column(tree, part[:, feature], feature, what)
             elif feature in tested:
-                matrix[:, place] = _read_source(tree, tree.columns, part[:, feature], feature, first, what)
+                matrix[:, place] = read_source(tree, tree.columns, part[:, feature], feature, first, what)
             else:
                 matrix[:, place] = 0.0  # nobody looks at it, and it may hold anything
         return matrix
 
     return Rows(len(frame), tree.n_features, None, np.arange(tree.n_features), read)
-
-
-def _read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
-    """A column of a frame as numbers of the tree's dtype, or as category codes."""
-    import narwhals as nw
-
-    levels = tree.categories[feature]
-    if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
-        return np.array(_label_codes(column.name, column.to_list(), levels), dtype=tree.dtype)
-    if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
-        raise InputError(
-            f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
-            "Encode it as it was encoded for fitting."
-        )
-    values = column.to_numpy()
-    if values.dtype.kind not in "fiub":
-        values = column.cast(nw.Float64).to_numpy()
-    with np.errstate(over="ignore"):
-        return _recode(values.astype(tree.dtype, copy=False), levels)
 
 
 def _from_array(tree: Tree, X: Any, what: str) -> Rows:
@@ -333,7 +313,7 @@ def _from_array(tree: Tree, X: Any, what: str) -> Rows:
         with np.errstate(over="ignore"):
             matrix[:] = values[first:last] if len(features) == tree.n_features else values[first:last, features]
         for place, feature in enumerate(features.tolist()):
-            matrix[:, place] = _recode(matrix[:, place], tree.categories[feature])
+            matrix[:, place] = recode(matrix[:, place], tree.categories[feature])
         return matrix
 
     return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
@@ -363,7 +343,7 @@ def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what:
         for place, feature in enumerate(features.tolist()):
             if feature in tested:
                 column = values[first:last, feature]
-                matrix[:, place] = _to_terms(tree, columns, column, str(column.dtype), feature, first, what)
+                matrix[:, place] = to_terms(tree, columns, column, str(column.dtype), feature, first, what)
         return matrix
 
     return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
@@ -373,136 +353,9 @@ def _tested_features(tree: Tree) -> set[int]:
     return set(np.unique(tree.feature[~tree.is_leaf]).tolist())
 
 
-def _read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: int, what: str) -> NDArray[Any]:
-    """A column of a frame that a pipeline takes, in the tree's terms."""
-    import narwhals as nw
-
-    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-        values = column.to_numpy()
-        if values.dtype.kind not in "fiub":  # with nulls, or of a type that numpy does not have
-            values = column.cast(nw.Float64).to_numpy()
-    else:
-        values = np.empty(len(column), dtype=object)
-        values[:] = column.to_list()
-    return _to_terms(tree, columns, values, str(column.dtype), feature, first, what)
-
-
-def _to_terms(
-    tree: Tree, columns: Columns, values: NDArray[Any], found: str, feature: int, first: int, what: str
-) -> NDArray[Any]:
-    """A column of what a pipeline takes as numbers, codes of labels or codes of cells."""
-    levels, cuts = tree.categories[feature], columns.cuts[feature]
-    name = tree.feature_name(feature)
-    if levels is not None and cuts is None:
-        codes = _find_codes(values, levels, name, found, what)
-        unlisted = np.flatnonzero(codes == len(levels))
-        if columns.closed[feature] and len(unlisted):
-            raise InputError(
-                f"Column {name!r} of {what} holds {values[unlisted[:1]].tolist()[0]!r} (row {first + unlisted[0]}), "
-                f"which the pipeline's encoder refuses; its categories are {_shorten(levels)}."
-            )
-        return codes
-    numbers = _find_numbers(values, name, found, what)
-    if cuts is None:
-        return numbers
-    cells = np.searchsorted(cuts, numbers, side="left").astype(np.float64)
-    return np.where(np.isfinite(numbers), cells, numbers)
-
-
-def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDArray[np.float64]:
-    if values.dtype.kind in "fiub":
-        return values.astype(np.float64)
-    if values.dtype == object:
-        listed = values.tolist()
-        if not any(isinstance(value, (str, bytes)) for value in listed):
-            try:
-                return np.array([np.nan if _is_absent(value) else float(value) for value in listed])
-            except (TypeError, ValueError):
-                pass
-    raise InputError(
-        f"Column {name!r} of {what} holds {found}, but the tree compares numbers. Pass the column as the pipeline "
-        "takes it."
-    )
-
-
-def _find_codes(
-    values: NDArray[Any], levels: tuple[Label, ...], name: str, found: str, what: str
-) -> NDArray[np.float64]:
-    """The code of each label; NaN for a missing value, the code after the last for one that is not listed."""
-    if values.dtype.kind in "fiub":
-        if any(not isinstance(level, str) for level in levels):
-            return _find_number_codes(values, levels)
-        if values.dtype.kind == "f" and np.isnan(values).all():
-            return np.full(len(values), np.nan)
-        raise InputError(
-            f"Column {name!r} of {what} does not fit the pipeline: expected text such as {levels[0]!r}, found {found}."
-        )
-    code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
-    unlisted = float(len(levels))
-    listed = values.tolist()
-    try:
-        codes = np.array([code_of.get(value, unlisted) for value in listed])
-    except TypeError:
-        raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
-    others = np.flatnonzero(codes == unlisted).tolist()
-    absent = [row for row in others if _is_absent(listed[row])]
-    codes[absent] = np.nan
-    texts = len(others) > len(absent) and not any(isinstance(level, str) for level in levels)
-    if texts and all(isinstance(listed[row], str) for row in others if not _is_absent(listed[row])):
-        raise InputError(
-            f"Column {name!r} of {what} does not fit the pipeline: expected a number such as {levels[0]!r}, found "
-            f"{found}."
-        )
-    return codes
-
-
-def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArray[np.float64]:
-    """The code of each number among labels of which some are numbers."""
-    numeric = [(label, code) for code, label in enumerate(levels) if not isinstance(label, str)]
-    whole = values.dtype.kind in "iub" and all(isinstance(label, int) for label, _ in numeric)
-    known = np.array([label for label, _ in numeric], dtype=np.int64 if whole else np.float64)
-    own = values.astype(known.dtype)
-    order = np.argsort(known)
-    place = np.minimum(np.searchsorted(known, own, sorter=order), len(known) - 1)
-    nearest = order[place]
-    code_of = np.array([code for _, code in numeric], dtype=np.float64)
-    codes = np.where(known[nearest] == own, code_of[nearest], float(len(levels)))
-    return np.where(np.isnan(own), np.nan, codes) if own.dtype.kind == "f" else codes
-
-
 def _check_width(tree: Tree, width: int, what: str) -> None:
     if width != tree.n_features:
         raise InputError(f"{what} has {width} columns, but the tree was fitted on {tree.n_features}.")
-
-
-def _recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[Any]:
-    """Replace what is no category code by the code that stands for unlisted values."""
-    if levels is None:
-        return column
-    listed = (column >= 0) & (column < len(levels)) & (column == np.floor(column))
-    return np.where(listed | np.isnan(column), column, len(levels)).astype(column.dtype)
-
-
-def category_code(value: Any, levels: tuple[Label, ...]) -> float:
-    """Code of a category: NaN for a missing value, the code after the last for one that is not listed."""
-    if _is_absent(value):
-        return float("nan")
-    plain = value.item() if isinstance(value, np.generic) else value
-    return float(levels.index(plain)) if plain in levels else float(len(levels))
-
-
-def _label_codes(name: str, values: Sequence[Any], levels: tuple[Label, ...]) -> list[float]:
-    codes: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
-    unlisted = float(len(levels))
-    try:
-        return [float("nan") if _is_absent(value) else codes.get(value, unlisted) for value in values]
-    except TypeError:
-        raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
-
-
-def _is_absent(value: Any) -> bool:
-    # pandas.NA is neither equal nor unequal to itself, and pandas is not imported here.
-    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
@@ -578,8 +431,3 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
 
 def _is_scalar(label: object) -> bool:
     return isinstance(label, (str, int, float, bool))
-
-
-def _shorten(items: Sequence[object]) -> str:
-    shown = ", ".join(repr(item) for item in items[:SHOWN_NAMES])
-    return shown if len(items) <= SHOWN_NAMES else f"{shown} and {len(items) - SHOWN_NAMES} more"
