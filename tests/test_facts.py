@@ -36,10 +36,12 @@ def claims(draw: st.DrawFn, tree: Tree, groups: tuple[Group, ...], *, for_all: b
         domain = Region(codes=frozenset(range(len(groups[subject - tree.n_features].labels) + 1)))
     else:
         domain = domain_of(tree, subject)
-    missing = True if for_all and domain.missing else domain.missing and draw(st.booleans())
+    missing = domain.missing and draw(st.booleans())
     if domain.codes is not None:
         codes = draw(st.sets(st.sampled_from(sorted(domain.codes)), min_size=1))
         return Claim(subject, Region(codes=frozenset(codes), missing=missing), f"claim {subject} {sorted(codes)}")
+    if missing and not for_all and draw(st.integers(0, 4)) == 0:
+        return Claim(subject, Region(low=math.inf, missing=True), f"claim {subject} is missing")
     low, high = (draw(st.sampled_from((-math.inf, *ENDS))), draw(st.sampled_from((*ENDS, math.inf))))
     low, high = (float(kind_of(tree)(end)) for end in (low, high))
     assume(low < high)
@@ -215,7 +217,10 @@ def test_possible_rows_get_one_answer_and_the_verifier_agrees(tree: Tree, method
     for rule in rules:
         assert (answers[covered[:, rule.index]] == tree.leaf_class[rule.leaf_id]).all()
     assert rules.verify()
-    assert secateur.RuleSet.from_json(rules.to_json()).verify()
+    again = secateur.RuleSet.from_json(rules.to_json())
+    assert again == rules
+    assert again.tree == rules.tree
+    assert again.verify()
 
 
 @given(told_trees(), st.data())

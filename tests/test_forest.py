@@ -591,3 +591,20 @@ def test_a_forest_at_the_end_of_a_pipeline_is_read_in_the_columns_before_it() ->
     np.testing.assert_array_equal(rules.predict_proba(probe), model.predict_proba(probe))
     assert rules.verify()
     assert any("city = Paris" in str(rule) for tree in rules for rule in tree)
+
+
+def test_rules_about_a_group_are_merged_whatever_their_thresholds() -> None:
+    rng = np.random.default_rng(0)
+    city = rng.integers(0, 3, 300)
+    X = pd.DataFrame({f"c_{name}": (city == k).astype(float) for k, name in enumerate("abc")})
+    y = city == 1
+    model = ExtraTreesClassifier(20, random_state=0).fit(X, y)
+    merged = secateur.simplify(model, X, y, method="exact", groups={"c": list(X)}).merged()
+    texts = [rule.text for rule in merged]
+    assert len(set(texts)) == len(texts)
+
+
+def test_a_knob_is_not_selected_for_a_forest() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(secateur.UnsupportedModelError, match="not for a forest that votes"):
+        secateur.select_tolerance(RandomForestClassifier(3).fit(X, y), X, y)

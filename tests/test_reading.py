@@ -143,3 +143,22 @@ def test_skipping_hopeless_numbers_of_digits_changes_nothing(limit: float, dtype
 @settings(max_examples=300, deadline=None)
 def test_skipping_changes_nothing_for_float64_numbers(limit: float) -> None:
     assert read_threshold(limit, "float64") == slow_threshold(limit, "float64")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("age", "age"),
+        ("a <= b", "`a <= b`"),
+        ("2", "`2`"),
+        ("x = y", "`x = y`"),
+        ("k=v", "k=v"),
+        ("a and b", "`a and b`"),
+    ],
+)
+def test_a_name_that_could_be_misread_stands_between_backticks(name: str, shown: str) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=[name])
+    root = builder.split(name, 0.5)
+    builder.leaf([2, 1], parent=root, side="left")
+    builder.leaf([1, 2], parent=root, side="right")
+    assert str(secateur.simplify(builder.build(), method="none")[0]) == f"{shown} <= 0.5 => no"

@@ -70,6 +70,14 @@ def to_terms(
             )
         return codes
     numbers = _find_numbers(values, name, found, what)
+    ends = columns.ranges[feature] if columns.ranges else None
+    if ends is not None:
+        beyond = np.flatnonzero((numbers < ends[0]) | (numbers > ends[1]))
+        if len(beyond):
+            raise InputError(
+                f"Column {name!r} of {what} holds {values[beyond[:1]].tolist()[0]!r} (row {first + beyond[0]}), for "
+                f"which a function of the pipeline has no value: it must lie between {ends[0]:.6g} and {ends[1]:.6g}."
+            )
     if cuts is None:
         return numbers
     cells = np.searchsorted(cuts, numbers, side="left").astype(np.float64)

@@ -24,9 +24,7 @@ def check_facts(tree: Tree, rows: Rows, *, name: str = "X") -> None:
     facts = tree.facts
     if not facts:
         return
-    claims = [*facts.claims, *(c for known in facts.implications for c in (known.premise, known.conclusion))]
-    about = {claim.subject for claim in claims if claim.subject < tree.n_features}
-    features = np.array(sorted(about.union(facts.grid_of, facts.group_of)), dtype=np.int64)
+    features = np.array(sorted(facts.features(tree.n_features)), dtype=np.int64)
     for first, last in rows.spans():
         read = rows.select(first, last, features)
         block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, first, name)

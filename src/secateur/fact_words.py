@@ -182,6 +182,9 @@ class _Parser:
     def _interval(self, words: str, part: _Part) -> Region:
         if part.operator in ("!=", "in", "not in"):
             raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds numbers; give bounds or '='.")
+        truth = {"true": "1", "false": "0"}.get(part.value.lower())
+        if truth is not None:
+            part = part._replace(value=truth)
         if not _is_number(part.value):
             raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds numbers, found {part.value!r}.")
         with np.errstate(over="ignore"):
@@ -196,6 +199,9 @@ class _Parser:
             raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds categories; use '=' or 'in'.")
         labels = subject.labels or ()
         codes = {str(label): code for code, label in enumerate(labels)}
+        for code, label in enumerate(labels):  # 1.0 is also 1
+            if isinstance(label, float) and label.is_integer():
+                codes.setdefault(f"{label:.0f}", code)
         many = part.operator in ("in", "not in")
         listed = [next(filter(None, groups), "") for groups in LISTED.findall(part.value.strip("{}()[]"))]
         wanted = listed if many else [_unquote(part.value)]

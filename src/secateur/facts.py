@@ -110,6 +110,24 @@ class Facts:
             return f"{name} is a whole number"
         return f"{name} has at most {n_decimals} decimal{'s' if n_decimals > 1 else ''}"
 
+    @property
+    def all_claims(self) -> tuple[Claim, ...]:
+        """Claims about every row, and the premises and conclusions of implications."""
+        return (*self.claims, *(claim for known in self.implications for claim in (known.premise, known.conclusion)))
+
+    def features(self, n_features: int) -> set[int]:
+        """The features that some fact is about."""
+        members = (feature for claim in self.all_claims for feature in self.members(claim, n_features))
+        return {*members, *self.grid_of, *self.group_of}
+
+    def region_of(self, feature: int) -> Region | None:
+        """What the claims about every row leave a feature; None where there are none."""
+        found = None
+        for claim in self.claims:
+            if claim.subject == feature:
+                found = claim.region if found is None else found.meet(claim.region)
+        return found
+
     @cached_property
     def group_of(self) -> dict[int, int]:
         """The place of the group that a feature is in, for those that are in one."""
@@ -120,7 +138,7 @@ class Facts:
         bundle_of: dict[int, set[int]] = {}
         sets = [set(group.features) for group in self.groups]
         for known in self.implications:
-            sets.append({*self._members(known.premise, n_features), *self._members(known.conclusion, n_features)})
+            sets.append({*self.members(known.premise, n_features), *self.members(known.conclusion, n_features)})
         for together in sets:
             for feature in list(together):
                 together |= bundle_of.get(feature, set())
@@ -144,8 +162,7 @@ class Facts:
                 decimals=tuple(pair for pair in self.decimals if pair[0] != fact),
             )
         gone = n_features + self.groups.index(fact)
-        pairs = [(known.premise, known.conclusion) for known in self.implications]
-        if any(claim.subject == gone for claim in (*self.claims, *(claim for pair in pairs for claim in pair))):
+        if any(claim.subject == gone for claim in self.all_claims):
             return None
 
         def renumber(claim: Claim) -> Claim:
@@ -155,10 +172,13 @@ class Facts:
             self,
             groups=tuple(group for group in self.groups if group != fact),
             claims=tuple(renumber(claim) for claim in self.claims),
-            implications=tuple(Implication(renumber(first), renumber(second)) for first, second in pairs),
+            implications=tuple(
+                Implication(renumber(known.premise), renumber(known.conclusion)) for known in self.implications
+            ),
         )
 
-    def _members(self, claim: Claim, n_features: int) -> tuple[int, ...]:
+    def members(self, claim: Claim, n_features: int) -> tuple[int, ...]:
+        """The features that a claim is about: one, or those of a group."""
         if claim.subject >= n_features:
             return self.groups[claim.subject - n_features].features
         return (claim.subject,)

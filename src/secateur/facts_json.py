@@ -51,6 +51,7 @@ def columns_to_dict(columns: Columns) -> dict[str, Any]:
     return {
         "cuts": [None if limits is None else list(limits) for limits in columns.cuts],
         "closed": list(columns.closed),
+        "ranges": [None if ends is None else [_write_end(end) for end in ends] for ends in columns.ranges],
         "derived": list(columns.derived),
         "remarks": list(columns.remarks),
     }
@@ -61,6 +62,7 @@ def columns_from_dict(content: dict[str, Any]) -> Columns:
     return Columns(
         cuts=tuple(None if limits is None else tuple(float(x) for x in limits) for limits in content["cuts"]),
         closed=tuple(_flag(closed) for closed in content["closed"]),
+        ranges=tuple(None if ends is None else (_read_end(ends[0]), _read_end(ends[1])) for ends in content["ranges"]),
         derived=tuple(str(name) for name in content["derived"]),
         remarks=tuple(str(remark) for remark in content["remarks"]),
     )
@@ -70,8 +72,8 @@ def _write_claim(claim: Claim) -> dict[str, Any]:
     low, high, codes, missing = claim.region
     return {
         "subject": claim.subject,
-        "low": None if math.isinf(low) else low,
-        "high": None if math.isinf(high) else high,
+        "low": None if low == -math.inf else _write_end(low),
+        "high": None if high == math.inf else _write_end(high),
         "codes": None if codes is None else sorted(codes),
         "missing": missing,
         "text": claim.text,
@@ -81,12 +83,24 @@ def _write_claim(claim: Claim) -> dict[str, Any]:
 def _read_claim(content: dict[str, Any]) -> Claim:
     codes = content["codes"]
     region = Region(
-        low=-math.inf if content["low"] is None else float(content["low"]),
-        high=math.inf if content["high"] is None else float(content["high"]),
+        low=-math.inf if content["low"] is None else _read_end(content["low"]),
+        high=math.inf if content["high"] is None else _read_end(content["high"]),
         codes=None if codes is None else frozenset(_whole(code) for code in codes),
         missing=_flag(content["missing"]),
     )
     return Claim(_whole(content["subject"]), region, str(content["text"]))
+
+
+def _write_end(end: float) -> float | str:
+    return str(end) if math.isinf(end) else end
+
+
+def _read_end(end: object) -> float:
+    if end in ("inf", "-inf"):
+        return float(str(end))
+    if isinstance(end, bool) or not isinstance(end, (int, float)):
+        raise TypeError(f"expected a number, 'inf' or '-inf', found {end!r}")
+    return float(end)
 
 
 def _whole(value: object) -> int:

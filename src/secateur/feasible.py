@@ -201,8 +201,8 @@ def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
     possible = np.ones(math.prod(sizes), dtype=bool)
     place_of = {feature: place for place, atom in enumerate(atoms) for feature in atom.features}
     for known in facts.implications:
-        first = _subject_features(tree, facts, known.premise)[0]
-        second = _subject_features(tree, facts, known.conclusion)[0]
+        first = facts.members(known.premise, tree.n_features)[0]
+        second = facts.members(known.conclusion, tree.n_features)[0]
         if first in place_of:
             premise = _holds(tree, atoms[place_of[first]], known.premise)[places[place_of[first]]]
             possible &= ~premise | _holds(tree, atoms[place_of[second]], known.conclusion)[places[place_of[second]]]
@@ -215,12 +215,6 @@ def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
         {feature: regions for atom in kept for feature, regions in atom.regions.items()},
         None,
     )
-
-
-def _subject_features(tree: Tree, facts: Facts, claim: Claim) -> tuple[int, ...]:
-    if claim.subject >= tree.n_features:
-        return facts.groups[claim.subject - tree.n_features].features
-    return (claim.subject,)
 
 
 def _holds(tree: Tree, atom: _Atom, claim: Claim) -> NDArray[np.bool_]:
@@ -281,8 +275,7 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
     else:
         n_decimals = facts.grid_of.get(feature)
         cuts = {float(limit) for limit in tree.upper[tree.feature == feature]}
-        pairs = [(known.premise, known.conclusion) for known in facts.implications]
-        for claim in (claim for pair in pairs for claim in pair):
+        for claim in facts.all_claims:
             if claim.subject == feature:
                 cuts |= {claim.region.low, claim.region.high}
         inside = sorted(cut for cut in cuts if held.low < cut < held.high)

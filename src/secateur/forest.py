@@ -348,7 +348,7 @@ class ForestRules(Sequence[RuleSet]):
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
     def __str__(self) -> str:
-        return f"{self._summary}.\n{self.guarantee}"
+        return "\n".join([f"{self._summary}.", self.guarantee, *(f"Note: {remark}" for remark in self.remarks)])
 
     def __repr__(self) -> str:
         return f"<ForestRules: {self._summary}>"
@@ -357,6 +357,11 @@ class ForestRules(Sequence[RuleSet]):
         from html import escape
 
         return f"<div><p><b>{escape(self._summary)}.</b> {escape(self.guarantee)}</p></div>"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the rules should know of the columns before a pipeline, a sentence each."""
+        return self.rule_sets[0].remarks
 
     @property
     def _summary(self) -> str:

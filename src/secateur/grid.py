@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["MOST_DECIMALS", "last_on_grid", "round_to_grid"]
+__all__ = ["MOST_DECIMALS", "last_on_grid", "next_on_grid", "round_to_grid"]
 
 MOST_DECIMALS = 15
 _EXACT = Context(prec=1100, rounding=ROUND_FLOOR)  # digits enough for every float64, written out
@@ -24,10 +24,25 @@ def last_on_grid(limit: float, decimals: int, dtype: str) -> Decimal:
         exact = Decimal(limit)
         middle = exact if math.isinf(beyond) else _EXACT.divide(_EXACT.add(exact, Decimal(beyond)), Decimal(2))
         last = _EXACT.quantize(middle, step)
-        while float(kind(float(last))) > limit:
-            last = _EXACT.subtract(last, step)
-        while float(kind(float(_EXACT.add(last, step)))) <= limit:
-            last = _EXACT.add(last, step)
+
+        def fits(n_steps: int) -> bool:
+            moved = _EXACT.add(last, _EXACT.multiply(step, Decimal(n_steps)))
+            return float(kind(float(moved))) <= limit
+
+        # Rounding twice, to a double and then to dtype, may move the end by many steps: double, then halve.
+        jump = 1
+        if fits(0):
+            place = 0
+            while fits(place + jump):
+                place, jump = place + jump, 2 * jump
+        else:
+            place = -1
+            while not fits(place):
+                place, jump = place - jump, 2 * jump
+        while jump > 1:
+            jump //= 2
+            place += jump if fits(place + jump) else 0
+        last = _EXACT.add(last, _EXACT.multiply(step, Decimal(place)))
     return last
 
 
@@ -36,3 +51,9 @@ def round_to_grid(limit: float, decimals: int, dtype: str) -> float:
     if math.isinf(limit):
         return limit
     return float(np.dtype(dtype).type(float(last_on_grid(limit, decimals, dtype))))
+
+
+def next_on_grid(limit: float, decimals: int, dtype: str) -> float:
+    """The first number with so many decimals that, rounded to dtype, exceeds a limit in dtype."""
+    following = _EXACT.add(last_on_grid(limit, decimals, dtype), Decimal(1).scaleb(-decimals))
+    return float(np.dtype(dtype).type(float(following)))

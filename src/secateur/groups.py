@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,9 @@ def find_groups(X: Any, *, feature_names: Sequence[str] | None = None) -> dict[s
     {'sex': ['sex_f', 'sex_m'], 'city': ['city_Oslo', 'city_Paris', 'city_Rome']}
     """
     names = frame_columns(X) if feature_names is None else [str(name) for name in feature_names]
+    twice = next((name for name, times in Counter(names or ()).items() if times > 1), None)
+    if twice is not None:
+        raise InputError(f"X has two columns of the name {twice!r}; rename one of them.")
     columns = _binary_columns(X)
     if names is not None and len(names) != len(columns):
         raise InputError(f"X has {len(columns)} columns, but feature_names lists {len(names)}.")
@@ -79,16 +83,19 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
                 f"Expected groups as a mapping of a name to its columns, or as lists of columns, found {groups!r}."
             )
         groups = {None if len(listed) == 0 else tuple(listed): listed for listed in map(list, groups)}
+    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
     found: list[Group] = []
     taken: dict[int, str] = {}
     for name, listed in groups.items():
         if isinstance(listed, (str, bytes)) or not hasattr(listed, "__iter__"):
             raise ParameterError(f"Expected the columns of the group {name!r} as a list, found {listed!r}.")
-        features = [_find_feature(tree, column, name) for column in listed]
+        features = [_find_feature(tree, names, column, name) for column in listed]
         named = [tree.feature_name(feature) for feature in features]
         if len(features) < 2:
             raise ParameterError(f"The group {name!r} has {len(features)} columns; a group needs at least two.")
         title = name if isinstance(name, str) else _name_group(named)
+        if title in names:
+            raise ParameterError(f"The group {title!r} has the name of a column; name it otherwise.")
         for feature in features:
             if feature in taken:
                 raise ParameterError(
@@ -100,8 +107,7 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def _find_feature(tree: Tree, column: Any, group: object) -> int:
-    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
+def _find_feature(tree: Tree, names: Mapping[str, int], column: Any, group: object) -> int:
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
         feature = int(column)
         if not 0 <= feature < tree.n_features:
@@ -109,7 +115,8 @@ def _find_feature(tree: Tree, column: Any, group: object) -> int:
     elif column in names:
         feature = names[column]
     else:
-        raise ParameterError(f"The group {group!r} has the column {column!r}, which the tree does not know.")
+        hint = "" if tree.columns is None else " A pipeline's own encoders need not be named."
+        raise ParameterError(f"The group {group!r} has the column {column!r}, which is none of the columns.{hint}")
     if tree.categories[feature] is not None:
         raise ParameterError(
             f"The group {group!r} has the column {tree.feature_name(feature)!r}, which holds categories; a group is "

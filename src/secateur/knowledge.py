@@ -56,9 +56,9 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     known = Facts(
         integers=tuple(sorted(whole)),
         decimals=tuple(sorted(decimals.items())),
-        claims=stated.claims + flags + said.claims,
+        claims=tuple(dict.fromkeys(stated.claims + flags + said.claims)),
         groups=grouped,
-        implications=stated.implications + said.implications,
+        implications=tuple(dict.fromkeys(stated.implications + said.implications)),
     )
     if known == stated:
         return tree
@@ -74,13 +74,15 @@ def _whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
     import narwhals as nw
 
     try:
-        schema = list(nw.from_native(X, eager_only=True).schema.values())
+        schema = nw.from_native(X, eager_only=True).schema
     except TypeError:
         return {}  # rows that do not fit are refused, with a reason, when they are checked
+    names = list(schema.names()) if tree.feature_names is None else list(tree.feature_names)
+    types = [schema.get(name) for name in names[: tree.n_features]]
     return {
         feature: dtype == nw.Boolean
-        for feature, dtype in enumerate(schema[: tree.n_features])
-        if tree.categories[feature] is None and (dtype.is_integer() or dtype == nw.Boolean)
+        for feature, dtype in enumerate(types)
+        if dtype is not None and tree.categories[feature] is None and (dtype.is_integer() or dtype == nw.Boolean)
     }
 
 

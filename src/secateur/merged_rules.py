@@ -21,7 +21,7 @@ import numpy as np
 from secateur.annotation import annotate
 from secateur.errors import ParameterError
 from secateur.export.frame import make_frame
-from secateur.grid import round_to_grid
+from secateur.feasible import find_feasible
 from secateur.reading import join_conditions, read_count, read_share
 from secateur.threads import map_in_threads
 
@@ -335,9 +335,11 @@ def _weigh(
 
 def _digest_rules(rules: RuleSet) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """128 bits of what each rule asks and predicts, shape (n_rules, 2), and the class that it predicts."""
-    tree = rules.tree
-    notes = annotate(tree)  # not kept: the paths of all trees together are larger than everything else
-    rule, regions = _meet_conditions(tree, notes, ~rules.deleted)
+    notes = annotate(rules.tree)  # not kept: the paths of all trees together are larger than everything else
+    # Over possible values, so that bounds with no number between them are one, and the columns of a group one set.
+    # What implications tie together is cut as each tree cuts it, and not the same in all of them.
+    possible = find_feasible(rules.tree, linked=False).tree
+    rule, regions = _meet_conditions(possible, notes, ~rules.deleted)
     mixed = _mix_rows(regions)
     digests = np.zeros((notes.n_rules, 2), dtype=np.uint64)
     if len(rule):
@@ -364,9 +366,6 @@ def _meet_conditions(
         return rule, np.zeros((0, 3), dtype=np.uint64)
     first = np.flatnonzero((np.diff(rule, prepend=-1) != 0) | (np.diff(feature, prepend=-1) != 0))
     limit = tree.upper[node] + 0.0  # -0.0 and 0.0 are one bound
-    for known, n_decimals in tree.facts.grid_of.items():  # limits with no number between them are one bound
-        of_known = feature == known
-        limit[of_known] = [round_to_grid(end, n_decimals, tree.dtype) for end in limit[of_known].tolist()]
     low = np.maximum.reduceat(np.where(to_left, -np.inf, limit), first)
     high = np.minimum.reduceat(np.where(to_left, limit, np.inf), first)
     missing = np.logical_and.reduceat(tree.accepts_missing[feature] & (tree.missing_left[node] == to_left), first)
@@ -377,7 +376,7 @@ def _meet_conditions(
     low[is_empty], high[is_empty] = np.inf, -np.inf
     is_whole = np.isneginf(low) & np.isposinf(high)
     words = np.zeros((len(first), 0), dtype=np.uint64)
-    if is_set.any():
+    if any(levels is not None for levels in tree.categories):  # as wide in every tree, whatever its rules ask
         words, is_whole_set = _meet_sets(tree, node, to_left, first, feature)
         is_whole &= ~is_set | is_whole_set
     restricts = ~is_whole | (tree.accepts_missing[feature] & ~missing)

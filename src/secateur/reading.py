@@ -7,6 +7,7 @@ tree's dtype on its side.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
@@ -35,6 +36,8 @@ __all__ = [
     "read_value",
 ]
 
+# What a name must not hold to be read at once: comparisons, words that join conditions, or nothing but a number.
+CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
 MAX_DIGITS = 17  # enough significant digits for every float64
 ROUNDINGS = {
     digits: [Context(prec=digits, rounding=rounding) for rounding in (ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN)]
@@ -176,6 +179,8 @@ def read_value(tree: Tree, feature: int, value: Label | None) -> str:
         group = tree.facts.groups[place]
         label = group.labels[group.features.index(feature)]
         return f"{group.name} {'=' if value == 1 else '!='} {_read_label(label)}"
+    if isinstance(value, float) and (n_decimals := tree.facts.grid_of.get(feature)) is not None:
+        return f"{tree.feature_name(feature)} = {_plain_decimal(last_on_grid(value, n_decimals, tree.dtype))}"
     return f"{tree.feature_name(feature)} = {_read_number_or_label(value, tree.dtype)}"
 
 
@@ -195,6 +200,11 @@ def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
     return Region(codes=(others if with_zero else frozenset()) | ({own} if with_one else frozenset()))
 
 
+def _read_name(name: str) -> str:
+    """A name in a condition: between backticks where it could be taken for a part of it."""
+    return f"`{name}`" if CONFUSING.search(name) or name != name.strip() or not name else name
+
+
 def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
     """The name of what a condition is about, and its labels if it is no number."""
     if subject >= tree.n_features:
@@ -205,6 +215,7 @@ def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
 
 def _read_region(tree: Tree, subject: int, region: Region) -> str:
     name, levels = _describe(tree, subject)
+    name = _read_name(name)
     can_be_missing = _can_be_missing(tree, subject)
     cuts = None if tree.columns is None or subject >= tree.n_features else tree.columns.cuts[subject]
     if levels is None:
@@ -224,7 +235,7 @@ def _read_region(tree: Tree, subject: int, region: Region) -> str:
 
 def _read_interval(tree: Tree, feature: int, region: Region) -> tuple[str, str]:
     """How much of the numbers a region holds, and the region in words; a bound that every row keeps goes unsaid."""
-    name, (lowest, highest) = tree.feature_name(feature), _bounds(tree, feature)
+    name, (lowest, highest) = _read_name(tree.feature_name(feature)), _bounds(tree, feature)
     low, high = max(region.low, lowest), min(region.high, highest)
     n_decimals = tree.facts.grid_of.get(feature)
     if n_decimals is not None:
@@ -256,16 +267,14 @@ def _can_be_missing(tree: Tree, subject: int) -> bool:
     """Whether the tree takes a missing value and no fact speaks against it."""
     if subject >= tree.n_features or not tree.accepts_missing[subject]:
         return False
-    return all(claim.region.missing for claim in tree.facts.claims if claim.subject == subject)
+    held = tree.facts.region_of(subject)
+    return held is None or held.missing
 
 
 def _bounds(tree: Tree, feature: int) -> tuple[float, float]:
     """The ends of what a number can be, as far as facts tell."""
-    low, high = -math.inf, math.inf
-    for claim in tree.facts.claims:
-        if claim.subject == feature:
-            low, high = max(low, claim.region.low), min(high, claim.region.high)
-    return low, high
+    held = tree.facts.region_of(feature)
+    return (-math.inf, math.inf) if held is None else (held.low, held.high)
 
 
 def _plain_decimal(number: Decimal) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from secateur.grid import round_to_grid
+from secateur.grid import next_on_grid, round_to_grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,9 +161,9 @@ def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
     facts = tree.facts
     if not facts:
         return _plain_number(low, high, tree.dtype)
-    for claim in facts.claims:
-        if claim.subject == feature:
-            low, high = max(low, claim.region.low), min(high, claim.region.high)
+    held = facts.region_of(feature)
+    if held is not None:
+        low, high = max(low, held.low), min(high, held.high)
     return pick_number(low, high, tree.dtype, facts.grid_of.get(feature))
 
 
@@ -175,7 +175,9 @@ def _grid_number(low: float, high: float, dtype: str, n_decimals: int) -> float:
     plain = _plain_number(low, high, dtype)
     if n_decimals > 0 and round(plain, n_decimals) == plain:
         return plain
-    return round_to_grid(high, n_decimals, dtype) if math.isfinite(high) else float(math.floor(low) + 1)
+    if math.isfinite(high):
+        return round_to_grid(high, n_decimals, dtype)
+    return next_on_grid(low, n_decimals, dtype)
 
 
 @lru_cache(maxsize=65536)

@@ -20,7 +20,7 @@ from secateur.row_blocks import Rows
 from secateur.threads import map_in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,7 +62,7 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
     if isinstance(X, Rows):  # checked before
         return X
     if tree.columns is not None and tree.columns.derive is not None:
-        X = _derive_columns(tree, tree.columns, X, name)
+        X = _derive_columns(tree, tree.columns, tree.columns.derive, X, name)
     names = frame_columns(X)
     if names is not None:
         if tree.feature_names is None:
@@ -241,11 +241,10 @@ def check_names(expected: Sequence[str], names: Sequence[str], what: str = "X", 
         complaints.append(
             f"out of order from column {moved} on, where {expected[moved]!r} should be, not {names[moved]!r}"
         )
-    if complaints:
-        raise InputError(
-            f"The columns of {what} do not fit the {model}: {'; '.join(complaints)}. "
-            f"Pass the {len(expected)} columns that the {model} was fitted on, in that order."
-        )
+    raise InputError(
+        f"The columns of {what} do not fit the {model}: {'; '.join(complaints)}. "
+        f"Pass the {len(expected)} columns that the {model} was fitted on, in that order."
+    )
 
 
 def _check_unique(names: Sequence[str], what: str) -> None:
@@ -254,21 +253,21 @@ def _check_unique(names: Sequence[str], what: str) -> None:
         raise InputError(f"{what} has two columns of the name {twice!r}; rename one of them.")
 
 
-def _derive_columns(tree: Tree, columns: Columns, X: Any, what: str) -> Any:
+def _derive_columns(tree: Tree, columns: Columns, derive: Callable[[Any], Any], X: Any, what: str) -> Any:
     """The rows with the columns that only the pipeline can make, unless they are there already."""
     names = frame_columns(X)
     n_own = tree.n_features - len(columns.derived)
     if names is not None:
         if not set(tree.feature_names or ()) <= set(names):
             check_names((tree.feature_names or ())[:n_own], names, what, "pipeline")
-            return columns.derive(X) if columns.derive is not None else X
+            return derive(X)
         return X
     values = _as_matrix(X, what)
     if values.shape[1] == tree.n_features:
         return X
     if values.shape[1] != n_own:
         raise InputError(f"{what} has {values.shape[1]} columns, but the pipeline was fitted on {n_own}.")
-    return columns.derive(values) if columns.derive is not None else X
+    return derive(values)
 
 
 def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
@@ -278,7 +277,7 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
         frame = nw.from_native(X, eager_only=True)
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
-    tested = _tested_features(tree)
+    asked = _asked_features(tree)
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         part = frame if (first, last) == (0, len(frame)) else frame[first:last]
@@ -286,7 +285,7 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
         for place, feature in enumerate(features.tolist()):
             if tree.columns is None:
                 matrix[:, place] = read_column(tree, part[:, feature], feature, what)
-            elif feature in tested:
+            elif feature in asked:
                 matrix[:, place] = read_source(tree, tree.columns, part[:, feature], feature, first, what)
             else:
                 matrix[:, place] = 0.0  # nobody looks at it, and it may hold anything
@@ -298,7 +297,9 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
 def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     values = _as_matrix(X, what)
     _check_width(tree, values.shape[1], what)
-    if tree.columns is not None and (any(tree.categories) or values.dtype.kind not in "fiub"):
+    if tree.columns is not None and (
+        any(tree.categories) or any(tree.columns.ranges) or values.dtype.kind not in "fiub"
+    ):
         return _from_source_array(tree, tree.columns, values, what)
     if values.dtype.kind not in "fiub":
         raise InputError(
@@ -336,12 +337,12 @@ def _as_matrix(X: Any, what: str) -> NDArray[Any]:
 
 def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what: str) -> Rows:
     """An array of what a pipeline takes: numbers, texts or both."""
-    tested = _tested_features(tree)
+    asked = _asked_features(tree)
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         matrix = np.zeros((last - first, len(features)), dtype=tree.dtype, order="F")
         for place, feature in enumerate(features.tolist()):
-            if feature in tested:
+            if feature in asked:
                 column = values[first:last, feature]
                 matrix[:, place] = to_terms(tree, columns, column, str(column.dtype), feature, first, what)
         return matrix
@@ -349,8 +350,11 @@ def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what:
     return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
 
 
-def _tested_features(tree: Tree) -> set[int]:
-    return set(np.unique(tree.feature[~tree.is_leaf]).tolist())
+def _asked_features(tree: Tree) -> set[int]:
+    """The features that somebody will look at: splits, other trees of a forest, facts."""
+    tested = np.unique(tree.feature[~tree.is_leaf]).tolist()
+    others = () if tree.columns is None else tree.columns.asked
+    return {*tested, *others, *tree.facts.features(tree.n_features)}
 
 
 def _check_width(tree: Tree, width: int, what: str) -> None:
@@ -375,7 +379,7 @@ def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
 
 def _checked_features(tree: Tree) -> NDArray[np.int64]:
     """The columns that must be finite: all, or behind a pipeline those that the tree tests."""
-    return np.arange(tree.n_features) if tree.columns is None else np.array(sorted(_tested_features(tree)), np.int64)
+    return np.arange(tree.n_features) if tree.columns is None else np.array(sorted(_asked_features(tree)), np.int64)
 
 
 def _check_block(tree: Tree, rows: Rows, span: tuple[int, int], what: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,6 +12,7 @@ import numpy as np
 from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.coverage import cover_rows, find_winners
 from secateur.errors import InputError
+from secateur.facts import NO_FACTS
 from secateur.grounds import Grounds
 from secateur.methods import METHODS, Deletions
 from secateur.routing import apply_tree
@@ -395,7 +396,10 @@ class RuleSet(Sequence[Rule]):
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        return Witnesses(self.tree, self.notes, self.deletions, METHODS[self.method].witness)
+        known = self.tree
+        if not self.parameters.get("domain_knowledge", True):
+            known = replace(known, facts=NO_FACTS)
+        return Witnesses(known, self.notes, self.deletions, METHODS[self.method].witness)
 
     def _winners(self, rows: Rows) -> NDArray[np.int64]:
         if not self.is_ranked:

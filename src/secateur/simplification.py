@@ -133,6 +133,8 @@ def simplify(
     >>> print(rules[5].reasons[2])
     without it the rule still meets no leaf that predicts anything but virginica
     """
+    if not isinstance(domain_knowledge, bool):
+        raise ParameterError(f"Expected domain_knowledge as True or False, found {domain_knowledge!r}.")
     if is_forest(model):
         rules: Any = simplify_forest(
             *(model, X, y, simplify),
@@ -247,6 +249,7 @@ def open_problem(
             tree = replace(tree, feature_names=tuple(columns))
         tree = state_facts(tree, X, **knowledge or {})
         if not isinstance(X, Rows):  # else they were checked before, with a whole forest
+            rows = check_rows(tree, X) if tree.columns is not None else rows  # with the columns that facts are about
             check_facts(tree, rows)
         if tree.counts is None:
             tree = replace(tree, counts=count_classes(tree, apply_tree(tree, rows), class_ids, weights))
@@ -254,14 +257,14 @@ def open_problem(
         evidence = Evidence(tree, rows, class_ids, weights)
     else:
         tree = state_facts(tree, None, **knowledge or {})
-    walked = None if domain_knowledge else _forget_columns(model, tree, accepts_missing)
+    walked = None if domain_knowledge else _forget_columns(tree)
     return Problem(tree, annotate(tree, tolerated), evidence, None, {}, walked)
 
 
-def _forget_columns(model: Any, tree: Tree, accepts_missing: bool | None) -> Tree | None:
+def _forget_columns(tree: Tree) -> Tree | None:
     """The tree as it is where nothing is known of its columns; behind a pipeline, over what the pipeline makes."""
-    if tree.columns is not None and hasattr(model, "steps"):
-        return from_model(model.steps[-1][1], accepts_missing=accepts_missing)
+    if tree.columns is not None and tree.columns.encoded is not None:
+        return tree.columns.encoded
     return replace(tree, facts=NO_FACTS) if tree.facts else None
 
 
@@ -316,6 +319,7 @@ def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dic
         if not isinstance(domain, (tuple, list)) or len(domain) != 2:
             raise ParameterError("Expected domain as a pair (rows, labels) that lists every case.")
         rows = check_rows(tree, domain[0], name="domain")
+        check_facts(tree, rows, name="domain")
         listed = Evidence(tree, rows, check_labels(tree, domain[1], rows.n_rows, name="domain labels"), None)
     _check_consistent(tree, listed)
     certificate = {

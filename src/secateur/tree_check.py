@@ -150,7 +150,13 @@ def _check_columns(tree: Tree) -> None:
     if columns is None:
         return
     same = len(columns.cuts) == len(columns.closed) == tree.n_features
-    require(same and len(columns.derived) <= tree.n_features, "columns must describe each feature once")
+    same = same and len(columns.ranges) in (0, tree.n_features)
+    require(same, "columns must describe each feature once")
+    last = (tree.feature_names or ())[tree.n_features - len(columns.derived) :] if columns.derived else ()
+    require(last == columns.derived, "derived columns must be the last features, by name")
+    for feature, is_closed in enumerate(columns.closed):
+        listed = tree.categories[feature] is not None
+        require(listed or not is_closed, f"feature {feature} is closed but has no categories")
     for feature, limits in enumerate(columns.cuts):
         if limits is not None:
             levels = tree.categories[feature]
@@ -179,14 +185,16 @@ def _check_facts(tree: Tree) -> None:
         require(several, f"the group {group.name!r} needs two columns or more, with a label each")
         _check_scalars(group.labels, f"a label of the group {group.name!r}")
         require(len(set(group.labels)) == len(group.labels), f"the labels of the group {group.name!r} are not distinct")
-    pairs = [(known.premise, known.conclusion) for known in facts.implications]
-    for claim in (*facts.claims, *(claim for pair in pairs for claim in pair)):
+    for claim in facts.all_claims:
         sizes = [None if levels is None else len(levels) for levels in tree.categories]
         sizes += [len(group.labels) for group in facts.groups]
         require(0 <= claim.subject < len(sizes), f"the fact {claim.text!r} is about a column that does not exist")
         size, codes = sizes[claim.subject], claim.region.codes
         fits = (size is None) == (codes is None) and all(0 <= code <= (size or 0) for code in codes or ())
         require(fits, f"the fact {claim.text!r} does not fit its column")
+        region = claim.region
+        sound = region.missing or (bool(codes) if codes is not None else region.low < region.high)
+        require(sound, f"the fact {claim.text!r} leaves its column no value")
     for known in facts.implications:
         require(known.premise.subject != known.conclusion.subject, f"the fact {str(known)!r} is about one column alone")
 

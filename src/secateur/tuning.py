@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError, ParameterError
+from secateur.adapters.forests import is_forest
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.frame import make_frame
 from secateur.methods import find_method
 from secateur.rows import check_weights, frame_columns, holds_missing
@@ -334,6 +335,11 @@ class _Sample:
 
 
 def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool) -> Selection:
+    if is_forest(model):
+        raise UnsupportedModelError(
+            "Conflict and class-wise deviation are measured for one tree, not for a forest that votes: pass a tree, or "
+            "a pipeline that ends in one."
+        )
     if not hasattr(model, "fit") or not hasattr(model, "get_params"):
         raise InputError(
             f"Cross-validation fits the model anew in every fold, which a {type(model).__name__} cannot: pass the "
@@ -390,7 +396,9 @@ def _audit_fold(
 ) -> list[Audit]:
     from sklearn.base import clone
 
-    weighted: dict[str, Any] = {} if train.weights is None else {"sample_weight": train.weights}
+    steps = getattr(model, "steps", None)
+    key = f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"  # a pipeline hands weights to a step by name
+    weighted: dict[str, Any] = {} if train.weights is None else {key: train.weights}
     tree = clone(model).fit(train.X, train.y, **weighted)
     audits = []
     for value in search.values:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
@@ -39,6 +39,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
+import secateur
 from secateur import InputError, Tree, UnsupportedModelError, from_model, simplify
 from secateur.adapters import scikit_learn
 from secateur.adapters.pipelines import read_behind
@@ -99,7 +100,8 @@ def pool_of(tree: Tree, column: int, seen: pd.Series) -> list[Any]:
                 pool += [value, np.nextafter(value, -np.inf), np.nextafter(value, np.inf, dtype=seen.dtype)]
             else:
                 bounds = np.iinfo(seen.dtype)
-                pool += [one for one in (limit - 1, limit, limit + 1) if bounds.min <= one <= bounds.max]
+                last = math.floor(limit)
+                pool += [one for one in (last - 1, last, last + 1) if bounds.min <= one <= bounds.max]
         pool += [-5, 0, 100]
         if seen.dtype.kind == "f":
             pool += [-1e6, 1e-300, 1e6]
@@ -198,7 +200,7 @@ def test_a_pipeline_is_read_without_rows() -> None:
     heat = X.columns.get_loc("heat")
     same = with_rows.feature != heat  # without rows, nobody knows that this column is float32
     assert tree.feature.tolist() == with_rows.feature.tolist()
-    assert np.array_equal(np.floor(tree.threshold[tree.feature == 0]), with_rows.threshold[tree.feature == 0])
+    assert np.array_equal(tree.threshold[tree.feature == 0], with_rows.threshold[tree.feature == 0])
     assert same.any()
     wide = rows.assign(heat=rows.heat.astype(np.float64))
     assert_same_leaves(tree, pipe, wide)
@@ -1061,3 +1063,115 @@ def test_a_tree_of_another_library_is_read_behind_steps_too(library: str) -> Non
     rows = draw_rows(tree, X, 2_000)
     reached = apply_tree(tree, check_rows(tree, rows))
     assert tree.classes[tree.leaf_class[reached]].tolist() == pipe.predict(rows).tolist()
+
+
+# What a first round of use found.
+
+
+def shop(n_rows: int = 300) -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Prices, counts, a flag and blanks."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"p": rng.lognormal(4, 1, n_rows).round(2), "n": rng.integers(0, 40, n_rows)})
+    return X, np.where((X["p"] > 60) | (X["n"] > 25), "yes", "no")
+
+
+def test_trees_of_a_forest_that_ask_different_columns_read_them_all() -> None:
+    X, y = shop()
+    for seed in range(12):
+        model = make_pipeline(StandardScaler(), RandomForestClassifier(3, max_depth=1, random_state=seed)).fit(X, y)
+        for rules in (secateur.simplify(model, X, y, method="exact"), secateur.simplify(model, method="exact")):
+            np.testing.assert_array_equal(rules.predict(X), model.predict(X))
+            np.testing.assert_array_equal(rules.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_number_that_a_function_has_no_value_for_is_refused() -> None:
+    X, y = shop()
+    log = FunctionTransformer(np.log1p, inverse_func=np.expm1)
+    prepare = make_column_transformer((log, ["p"]), remainder="passthrough")
+    model = make_pipeline(prepare, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact")
+    with pytest.raises(InputError, match=r"'p' of X holds -5.0 \(row 0\), for which a function of the pipeline has no"):
+        rules.predict(X.assign(p=-5.0))
+    again = secateur.RuleSet.from_json(rules.to_json())
+    with pytest.raises(InputError, match="has no value"):
+        again.predict(X.assign(p=-5.0))
+
+
+def test_a_fraction_in_a_column_of_whole_numbers_goes_where_the_pipeline_sends_it() -> None:
+    X, y = shop()
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact")
+    between = X.assign(n=X["n"] + np.linspace(0, 0.999, len(X)))
+    np.testing.assert_array_equal(rules.predict(between), model.predict(between))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, lambda frame: pl.DataFrame(frame.to_dict("list"))])
+def test_blanks_are_seen_where_columns_of_different_types_make_an_array_of_objects(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    blank = np.where(rng.random(200) < 0.1, np.nan, rng.normal(size=200))
+    X = make(pd.DataFrame({"a": blank, "flag": rng.random(200) < 0.5, "n": rng.integers(0, 9, 200)}))
+    y = (np.nan_to_num(blank) > 0) & (np.asarray(X["n"]) > 2)
+    prepare = make_column_transformer(("passthrough", ["flag", "n"]), ("passthrough", ["a"]))
+    model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact")
+    np.testing.assert_array_equal(rules.predict(X), model.predict(X))
+
+
+def test_without_knowledge_blanks_that_only_rows_show_still_count() -> None:
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        X = rng.normal(size=(120, 2)).round(1)
+        X[rng.random(X.shape) < 0.2] = np.nan
+        y = (np.nan_to_num(X[:, 0], nan=-1) > 0) ^ (np.nan_to_num(X[:, 1], nan=1) > 0.5)
+        model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=4, random_state=seed)).fit(X, y)
+        rules = secateur.simplify(model, X, y, method="exact", domain_knowledge=False)
+        assert rules.verify()
+        assert rules.audit(X, y).conflict == 0
+
+
+def test_without_knowledge_a_forest_behind_a_pipeline_forgets_its_categories() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"city": rng.choice(["a", "b", "c", "d"], 300), "n": rng.normal(size=300)})
+    y = X["city"].isin(["a", "b"]) ^ (X["n"] > 0.5)
+    prepare = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough")
+    model = make_pipeline(prepare, RandomForestClassifier(5, random_state=0)).fit(X, y)
+    alone = secateur.simplify(model[-1], method="exact")
+    forgot = secateur.simplify(model, X, y, method="exact", domain_knowledge=False)
+    told = secateur.simplify(model, X, y, method="exact")
+    assert [rules.deleted.sum() for rules in forgot] == [rules.deleted.sum() for rules in alone]
+    assert told.n_deleted > forgot.n_deleted
+
+
+def test_a_fact_about_a_column_that_the_tree_does_not_ask_is_checked_against_its_own_values() -> None:
+    X, y = shop()
+    X["c"] = 5.0
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact", facts=["c >= 1"])
+    assert rules.verify(X, y)
+    with pytest.raises(InputError, match="contradicts the fact 'c >= 9'"):
+        secateur.simplify(model, X, y, method="exact", facts=["c >= 9"])
+
+
+def test_texts_in_an_array_and_a_column_that_only_the_pipeline_makes() -> None:
+    X = np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "y"]] * 10)
+    y = [0, 1, 1, 0] * 10
+    model = make_pipeline(OneHotEncoder(sparse_output=False), PCA(3), DecisionTreeClassifier(random_state=0)).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact")
+    assert rules.predict(X).tolist() == y
+
+
+def test_a_function_that_makes_nan_of_finite_numbers_is_seen() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)) + 0.5
+    y = (X[:, 0] > 0.8) ^ (X[:, 1] < 0)
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(FunctionTransformer(np.log), DecisionTreeClassifier(random_state=0)).fit(X, y)
+        rules = secateur.simplify(model, X, y, method="exact")
+        np.testing.assert_array_equal(rules.predict(X), model.predict(X))
+
+
+def test_a_pipeline_that_ends_in_something_else_says_so() -> None:
+    X, y = shop()
+    with pytest.raises(UnsupportedModelError, match=r"The last step of the pipeline cannot be read\. .* Logistic"):
+        secateur.simplify(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y)

@@ -100,7 +100,7 @@ def from_model(
         check_tree(tree)
     if groups is None and integers is None and facts is None:
         return tree
-    return state_facts(tree, X, groups=groups, integers=integers, facts=facts)
+    return state_facts(tree, None, groups=groups, integers=integers, facts=facts)
 
 
 def _own_tree(model: Any) -> Tree:

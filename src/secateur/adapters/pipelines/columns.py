@@ -100,6 +100,8 @@ class Decoded:
         Encoded columns that cannot be inverted, and why not.
     distance : dict of int to float
         How far from a limit a number may be on the other side after all.
+    ranges : dict of int to (float, float)
+        The lowest and the highest number of a column that the pipeline has a value for, where the tree takes no NaN.
     gaps : list of (column, limit, whether it is the highest)
         The lowest, or the highest, number that the pipeline has a value for.
     limited : list of str
@@ -122,6 +124,7 @@ class Decoded:
     derived: dict[int, str] = field(default_factory=dict)
     distance: dict[int, float] = field(default_factory=dict)
     gaps: list[tuple[int, float, bool]] = field(default_factory=list)
+    ranges: dict[int, tuple[float, float]] = field(default_factory=dict)
     limited: list[str] = field(default_factory=list)
     mixed_markers: list[int] = field(default_factory=list)
     fills: dict[int, Label] = field(default_factory=dict)
@@ -228,7 +231,11 @@ def _as_number_source(
                 continue
             bins[number] = tuple(block[number, rank] for rank in range(trace.n_bins))
         used.append(place)
-    return NumberSource(column, Scale(np.dtype(np.float64) if kind is None else kind), used, bins)
+    # Whole numbers become doubles before anything is computed, so limits hold for fractions, too. Short ones stay with
+    # floats of their own length, and are asked as they are.
+    if kind is None or (kind.kind in "iu" and kind.itemsize >= 4):
+        kind = np.dtype(np.float64)
+    return NumberSource(column, Scale(kind), used, bins)
 
 
 # Numbers and cells.
@@ -260,10 +267,15 @@ def _settle_numbers(
             if view.kind in ("before", "after") and np.isfinite(values[0]):
                 end = values[0] if view.kind == "after" else source.scale.after(values[0])
                 found.gaps.append((source.column, end, view.kind == "after"))
+                low, high = found.ranges.get(source.column, (-np.inf, np.inf))
+                ends = (low, min(high, end)) if view.kind == "after" else (max(low, end), high)
+                found.ranges[source.column] = float(ends[0]), float(ends[1])
         plain = {
             place: np.array(of_view[View((place,), "rising")]) for place in source.used if _is_plain(source, place)
         }
         gaps_matter = any(any(source.gaps.get(place, ())) and asked.accepts[place] for place in source.used)
+        if gaps_matter:  # the tree takes the NaN that is made there
+            found.ranges.pop(source.column, None)
         if len(plain) == len(source.used) and not gaps_matter and not any(np.isneginf(v).any() for v in plain.values()):
             found.limits |= plain
         else:

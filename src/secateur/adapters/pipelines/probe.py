@@ -208,7 +208,9 @@ class Sample:
             name, dtype = self.table.columns[column], self.table[:, column].dtype
             listed = values if isinstance(values, np.ndarray) else list(values)
             try:
-                if dtype in (nw.Categorical, nw.Enum):
+                if isinstance(values, np.ndarray) and values.dtype.kind == "f" and dtype.is_integer():
+                    made.append(nw.new_series(name, values, nw.Float64, backend=backend))
+                elif dtype in (nw.Categorical, nw.Enum):
                     made.append(nw.new_series(name, listed, nw.String, backend=backend).cast(nw.Categorical()))
                 else:
                     made.append(nw.new_series(name, listed, dtype, backend=backend))
@@ -246,6 +248,8 @@ def _as_series(pandas: Any, values: Any, dtype: Any) -> Any:
     """Values as a pandas column of a type; where it cannot hold a missing value, as pandas itself would keep both."""
     if str(dtype) == "category":
         return pandas.Series(list(values), dtype=object).astype("category")
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and getattr(dtype, "kind", "") in "iu":
+        return pandas.Series(values)  # fractions between whole numbers
     holds_missing = not isinstance(values, np.ndarray) and any(is_missing(value) for value in values)
     if holds_missing and isinstance(dtype, np.dtype) and dtype.kind in "iub":
         return pandas.Series(values, dtype=object if dtype.kind == "b" else np.float64)

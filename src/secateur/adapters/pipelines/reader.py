@@ -93,9 +93,14 @@ def read_trees(pipeline: Any, X: Any, read_last: Callable[[Any, Any], Sequence[T
     preprocessor, last = split_pipeline(pipeline)
     if preprocessor is None:
         return list(read_last(last, X))
+    if isinstance(X, np.ndarray):
+        X = np.asarray(X)  # a mark that all is finite would outlive a step that makes NaN
     encoded = None if X is None else _encode_all(preprocessor, X)
     # Rows show a tree only whether it was fitted with NaN, which it cannot be where they are sparse.
-    trees = read_last(last, None if encoded is None or hasattr(encoded, "toarray") else encoded)
+    try:
+        trees = read_last(last, None if encoded is None or hasattr(encoded, "toarray") else _as_numbers(encoded))
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"The last step of the pipeline cannot be read. {error}") from error
     if encoded is not None and encoded.shape[1] != trees[0].n_features:
         raise UnsupportedModelError(
             f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on "
@@ -143,6 +148,13 @@ def read_behind(preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None)
     return trees
 
 
+def _as_numbers(encoded: Any) -> Any:
+    """Rows as a tree sees them; columns of different types may have made them objects."""
+    if isinstance(encoded, np.ndarray) and encoded.dtype == object:
+        return encoded.astype(np.float64)
+    return encoded
+
+
 def _encode_all(preprocessor: Any, X: Any) -> Any:
     import warnings
 
@@ -154,6 +166,8 @@ def _encode_all(preprocessor: Any, X: Any) -> Any:
         check_names([str(name) for name in expected], names, "X", "pipeline")
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; pass X.toarray().")
+    if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
+        raise InputError("X has no rows; at least one is needed.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of unknown categories, which simplifying need not repeat
@@ -245,8 +259,8 @@ class Derivation:
             rows = np.asarray(X)
             given = rows if self.columns is None else make_sample(None, self.columns, [0.0] * len(self.columns))
             made = self._make(rows if self.columns is None else _as_frame(given, rows))
-            dtype = rows.dtype if rows.dtype == object else np.result_type(rows.dtype, np.float64)
-            return np.column_stack([rows.astype(dtype if rows.dtype.kind in "fiubO" else object), made.astype(dtype)])
+            dtype = np.result_type(rows.dtype, np.float64) if rows.dtype.kind in "fiub" else np.dtype(object)
+            return np.column_stack([rows.astype(dtype), made.astype(dtype)])
         import narwhals as nw
 
         made = self._make(X)
@@ -308,8 +322,10 @@ def _assemble(
     columns = Columns(
         cuts=tuple(found.cuts.get(feature) for feature in range(n_features)),
         closed=tuple(feature in found.closed for feature in range(n_features)),
+        ranges=tuple(found.ranges.get(feature) if feature in tested else None for feature in range(n_features)),
         derived=tuple(derived),
         remarks=tuple(collect_remarks(found, traces, known, dict(zip(places, derived, strict=True)), sample)),
+        asked=tuple(sorted({feature_of[int(f)] for tree in encoded_trees for f in tree.feature[~tree.is_leaf]})),
         derive=Derivation(encoder, tuple(places), tuple(derived), None if names is None else tuple(names))
         if places
         else None,
@@ -365,7 +381,7 @@ def _assemble_one(
         feature_names=tuple(full_names) if columns.derived or names is not None else None,
         dtype="float64",
         monotone=_carry_signs(tree, found, feature_of, n_features),
-        columns=columns,
+        columns=replace(columns, encoded=tree),
         facts=Facts(integers=integers),
     )
     check_tree(decoded)
@@ -373,13 +389,16 @@ def _assemble_one(
 
 
 def _carry_signs(tree: Tree, found: Decoded, feature_of: dict[int, int], n_features: int) -> NDArray[np.int8] | None:
-    """The monotonicity signs that hold for the columns before the steps, too."""
-    if tree.monotone is None:
+    """The monotonicity signs that hold for the columns before the steps, too.
+
+    None where a column is derived: it may move with one that has a sign.
+    """
+    if tree.monotone is None or found.derived:
         return None
     signs = np.zeros(n_features, dtype=np.int8)
     for feature in set(feature_of.values()):
         own = [place for place, one in feature_of.items() if one == feature]
-        plain = all(place in found.derived or place in found.limits for place in own)
+        plain = all(place in found.limits for place in own)
         carried = {int(tree.monotone[place]) for place in own}
         if plain and len(carried) == 1:
             signs[feature] = carried.pop()
