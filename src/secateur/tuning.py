@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters.forests import is_forest
+from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.frame import make_frame
 from secateur.methods import find_method
@@ -396,8 +397,8 @@ def _audit_fold(
 ) -> list[Audit]:
     from sklearn.base import clone
 
-    steps = getattr(model, "steps", None)
-    key = f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"  # a pipeline hands weights to a step by name
+    # A pipeline hands weights to a step by its name.
+    key = f"{model.steps[-1][0]}__sample_weight" if is_pipeline(model) else "sample_weight"
     weighted: dict[str, Any] = {} if train.weights is None else {key: train.weights}
     tree = clone(model).fit(train.X, train.y, **weighted)
     audits = []

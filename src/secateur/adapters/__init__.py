@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.knowledge import state_facts
 from secateur.tree import Tree
@@ -122,7 +123,7 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
 
 
 def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
-    is_steps = any(ancestor.__name__ == "Pipeline" for ancestor in type(model).__mro__) and hasattr(model, "steps")
+    is_steps = is_pipeline(model)
     last = model.steps[-1][1] if is_steps and model.steps else model
     for ancestor in type(last).__mro__:
         package = ancestor.__module__.split(".")[0]
@@ -133,11 +134,7 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) 
             tree: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing)
             return tree
     if is_steps:
-        pipelines = import_module("secateur.adapters.pipelines")
-        behind: list[Tree] = pipelines.read_trees(
-            model, X, lambda last, rows: [_read(last, rows, sample_weight, accepts_missing)]
-        )
-        return behind[0]
+        return read_trees(model, X, lambda last, rows: [_read(last, rows, sample_weight, accepts_missing)])[0]
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "
         "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json."

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.pipelines import read_trees
+from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import was_fitted_with_missing
 from secateur.errors import UnsupportedModelError
@@ -51,8 +51,7 @@ class ForestTrees:
 
 def is_forest(model: Any) -> bool:
     """Whether a model is one of scikit-learn's ensembles, or a pipeline that ends in one, be it supported or not."""
-    steps = getattr(model, "steps", None)
-    return bool(_ancestors(steps[-1][1] if isinstance(steps, list) and steps else model))
+    return bool(_ancestors(model.steps[-1][1] if is_pipeline(model) and model.steps else model))
 
 
 def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None) -> ForestTrees:
