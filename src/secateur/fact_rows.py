@@ -9,6 +9,8 @@ import numpy as np
 from secateur.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from secateur.facts import Claim, Group
@@ -19,10 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["check_facts"]
 
 
-def check_facts(tree: Tree, rows: Rows, *, name: str = "X") -> None:
-    """Raise :class:`~secateur.errors.InputError` for the first row that contradicts a fact of the tree."""
+def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: str = "X") -> None:
+    """Raise :class:`~secateur.errors.InputError` for the first row that contradicts a fact of the tree.
+
+    Columns whose type says already that they hold whole numbers need not be looked at for that.
+    """
     facts = tree.facts
-    if not facts:
+    gridded = [feature for feature in facts.grid_of if feature not in typed]
+    if not (gridded or facts.groups or facts.all_claims):
         return
     features = np.array(sorted(facts.features(tree.n_features)), dtype=np.int64)
     for first, last in rows.spans():
@@ -30,7 +36,7 @@ def check_facts(tree: Tree, rows: Rows, *, name: str = "X") -> None:
         block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, first, name)
         for group in facts.groups:
             block.check_group(group)
-        for feature in facts.grid_of:
+        for feature in gridded:
             block.check_grid(feature)
         for claim in facts.claims:
             block.check_claim(claim)

@@ -18,7 +18,7 @@ from secateur.tree_check import check_tree
 if TYPE_CHECKING:
     from secateur.tree import Tree
 
-__all__ = ["state_facts"]
+__all__ = ["state_facts", "whole_by_dtype"]
 
 
 def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None, facts: Any = None) -> Tree:
@@ -49,7 +49,7 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     grouped = stated.groups + listed
     said = NO_FACTS if facts is None else parse_facts(tree, grouped, facts)
     in_group = {feature for group in grouped for feature in group.features}
-    typed = {feature: dtype for feature, dtype in _whole_by_dtype(tree, X).items() if feature not in in_group}
+    typed = {feature: dtype for feature, dtype in whole_by_dtype(tree, X).items() if feature not in in_group}
     whole = {*stated.integers, *typed, *said.integers, *_find_columns(tree, integers)} - in_group
     decimals = {f: n for f, n in (*stated.decimals, *said.decimals) if f not in whole and f not in in_group}
     flags = tuple(_claim_flag(tree, feature) for feature, is_flag in typed.items() if is_flag)
@@ -67,7 +67,7 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     return told
 
 
-def _whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
+def whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
     """Numeric columns whose type in a frame is an integer or a bool, and whether it is a bool."""
     if X is None or frame_columns(X) is None:
         return {}

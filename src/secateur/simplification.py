@@ -16,7 +16,7 @@ from secateur.evidence import Evidence
 from secateur.fact_rows import check_facts
 from secateur.facts import NO_FACTS
 from secateur.forest import simplify_forest
-from secateur.knowledge import state_facts
+from secateur.knowledge import state_facts, whole_by_dtype
 from secateur.methods import METHODS, Problem, find_method
 from secateur.routing import apply_tree, count_classes
 from secateur.row_blocks import Rows
@@ -250,7 +250,7 @@ def open_problem(
         tree = state_facts(tree, X, **knowledge or {})
         if not isinstance(X, Rows):  # else they were checked before, with a whole forest
             rows = check_rows(tree, X) if tree.columns is not None else rows  # with the columns that facts are about
-            check_facts(tree, rows)
+            check_facts(tree, rows, typed=whole_by_dtype(tree, X))
         if tree.counts is None:
             tree = replace(tree, counts=count_classes(tree, apply_tree(tree, rows), class_ids, weights))
             check_tree(tree)  # also makes the new array read-only
