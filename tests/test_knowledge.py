@@ -384,3 +384,31 @@ def test_columns_of_a_group_are_shuffled_as_one() -> None:
     columns = np.arange(rules.tree.n_features)
     assert _find_bundles(rules.tree, columns) == [[0, 1, 2, 3], [4], [5], [6], [7, 8]]
     assert _find_bundles(rules.tree, np.array([1, 3, 5, 8])) == [[0, 1], [2], [3]]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"class_names": 5},
+        {"feature_names": 5},
+        {"groups": [None]},
+        {"groups": [1]},
+        {"groups": {"g": [["a", "b"]]}},
+        {"groups": np.array(3)},
+        {"integers": [["age"]]},
+        {"integers": np.array(3)},
+        {"facts": np.array(3)},
+        {"accepts_missing": []},
+        {"domain_knowledge": "no"},
+    ],
+)
+def test_an_argument_of_another_kind_is_one_clear_sentence(wrong: dict[str, Any]) -> None:
+    model, X, y = fitted(2)
+    with pytest.raises(ParameterError, match=r"^[^\n]+$"):
+        simplify(model, X, y, method="exact", **wrong)
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    X, _ = patients()
+    with pytest.raises(InputError, match="collect a lazy one first"):
+        find_groups(pl.DataFrame(X.to_dict("list")).lazy())

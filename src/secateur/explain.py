@@ -112,6 +112,8 @@ def _as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
 def _as_table(rules: RuleSet, row: Any) -> Any:
     """One row, however it was passed, as a table of one row."""
     if frame_columns(row) is not None:
+        if not hasattr(row, "__len__"):
+            raise InputError("Expected one row as a data frame in memory; collect a lazy one first.")
         if len(row) != 1:
             raise InputError(f"Expected one row to explain, found {len(row)}. Pass them one at a time.")
         return row

@@ -40,6 +40,7 @@ SHOWN_NAMES = 8
 class _Subject(NamedTuple):
     """A column or a group that a fact may be about."""
 
+    refusal: str | None  # why no fact can be about it
     number: int
     labels: tuple[Label, ...] | None  # of a categorical or a group
     domain: Region
@@ -55,7 +56,8 @@ class _Part(NamedTuple):
 
 def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
     """What a caller's sentences say of a tree's columns, and of the groups, which are not among the facts returned."""
-    sentences = list(facts) if hasattr(facts, "__iter__") and not isinstance(facts, str) else [facts]
+    is_listed = hasattr(facts, "__iter__") and not (isinstance(facts, np.ndarray) and facts.ndim == 0)
+    sentences = [facts] if isinstance(facts, str) or not is_listed else list(facts)  # type: ignore[call-overload]
     parser = _Parser(tree, groups)
     claims: list[Claim] = []
     implications: list[Implication] = []
@@ -89,18 +91,22 @@ class _Parser:
     def __init__(self, tree: Tree, groups: Sequence[Group]) -> None:
         self.dtype = np.dtype(tree.dtype).type
         self.subjects = {
-            tree.feature_name(feature): _Subject(feature, tree.categories[feature], domain_of(tree, feature))
+            tree.feature_name(feature): _Subject(
+                _refusal(tree, feature), feature, tree.categories[feature], domain_of(tree, feature)
+            )
             for feature in range(tree.n_features)
         }
         for place, group in enumerate(groups):
             whole = Region(codes=frozenset(range(len(group.labels) + 1)))
-            self.subjects.setdefault(group.name, _Subject(tree.n_features + place, group.labels, whole))
+            self.subjects.setdefault(group.name, _Subject(None, tree.n_features + place, group.labels, whole))
 
     def read_decimals(self, sentence: str, name: str, n_decimals: int) -> dict[int, int]:
         """How many decimals a column has at most, by its number."""
         subject = self.subjects.get(name)
         if subject is None:
             raise self._unknown(sentence)
+        if subject.refusal is not None:
+            raise ParameterError(f"The fact {sentence!r} cannot be used: {subject.refusal}.")
         if subject.labels is not None or n_decimals > MOST_DECIMALS:
             raise ParameterError(
                 f"Cannot read the fact {sentence!r}: expected a column of numbers and at most {MOST_DECIMALS} decimals."
@@ -131,6 +137,8 @@ class _Parser:
         if parts is None:
             raise self._unknown(words)
         subject = self.subjects[parts[0].name]
+        if subject.refusal is not None:
+            raise ParameterError(f"The fact {words!r} cannot be used: {subject.refusal}.")
         region = subject.domain._replace(missing=True)
         for part in parts:
             region = region.meet(self._region(words, subject, part))
@@ -213,6 +221,18 @@ class _Parser:
         chosen = frozenset(codes[label] for label in wanted)
         is_excluded = part.operator in ("!=", "not in")
         return Region(codes=frozenset(range(len(labels) + 1)) - chosen if is_excluded else chosen)
+
+
+def _refusal(tree: Tree, feature: int) -> str | None:
+    """Why no fact can be about a column behind a pipeline."""
+    if tree.columns is None:
+        return None
+    name = tree.feature_name(feature)
+    if tree.columns.cuts[feature] is not None:
+        return f"the pipeline asks {name!r} by cell, as bins or by a falling function"
+    if feature not in tree.columns.asked and feature not in tree.feature:
+        return f"the tree does not ask for {name!r}, so nothing rests on it"
+    return None
 
 
 def _unquote(text: str) -> str:

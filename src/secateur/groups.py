@@ -77,23 +77,29 @@ def find_groups(X: Any, *, feature_names: Sequence[str] | None = None) -> dict[s
 
 def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
     """The groups that a caller named, with a label for each column."""
+    has_names = True
     if not isinstance(groups, Mapping):
         if isinstance(groups, (str, bytes)) or not hasattr(groups, "__iter__"):
             raise ParameterError(
                 f"Expected groups as a mapping of a name to its columns, or as lists of columns, found {groups!r}."
             )
-        groups = {None if len(listed) == 0 else tuple(listed): listed for listed in map(list, groups)}
+        listed_groups = list(groups) if np.ndim(groups) else [groups]
+        strange = next((one for one in listed_groups if not _is_list(one)), None)
+        if strange is not None or len(listed_groups) == 0:
+            raise ParameterError(f"Expected groups as lists of columns, found {strange!r} among them.")
+        groups = {f"the {place + 1}. group": listed for place, listed in enumerate(listed_groups)}
+        has_names = False
     names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
     found: list[Group] = []
     taken: dict[int, str] = {}
     for name, listed in groups.items():
-        if isinstance(listed, (str, bytes)) or not hasattr(listed, "__iter__"):
+        if not _is_list(listed):
             raise ParameterError(f"Expected the columns of the group {name!r} as a list, found {listed!r}.")
         features = [_find_feature(tree, names, column, name) for column in listed]
         named = [tree.feature_name(feature) for feature in features]
         if len(features) < 2:
             raise ParameterError(f"The group {name!r} has {len(features)} columns; a group needs at least two.")
-        title = name if isinstance(name, str) else _name_group(named)
+        title = str(name) if has_names else _name_group(named)
         if title in names:
             raise ParameterError(f"The group {title!r} has the name of a column; name it otherwise.")
         for feature in features:
@@ -107,12 +113,18 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
     return tuple(found)
 
 
+def _is_list(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return False
+    return hasattr(value, "__iter__") and hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping))
+
+
 def _find_feature(tree: Tree, names: Mapping[str, int], column: Any, group: object) -> int:
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
         feature = int(column)
         if not 0 <= feature < tree.n_features:
             raise ParameterError(f"The group {group!r} has column {feature}, but there are {tree.n_features} columns.")
-    elif column in names:
+    elif isinstance(column, str) and column in names:
         feature = names[column]
     else:
         hint = "" if tree.columns is None else " A pipeline's own encoders need not be named."
@@ -163,9 +175,13 @@ def _binary_columns(X: Any) -> list[NDArray[np.bool_] | None]:
     if frame_columns(X) is not None:
         import narwhals as nw
 
+        try:
+            frame = nw.from_native(X, eager_only=True)
+        except TypeError as error:
+            raise InputError("Expected X as an array or a data frame in memory; collect a lazy one first.") from error
         columns: list[Any] = [
             column.to_numpy() if column.dtype.is_numeric() or column.dtype == nw.Boolean else None
-            for column in nw.from_native(X, eager_only=True).iter_columns()
+            for column in frame.iter_columns()
         ]
     else:
         try:

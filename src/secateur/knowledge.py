@@ -79,6 +79,8 @@ def whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
         return {}  # rows that do not fit are refused, with a reason, when they are checked
     names = list(schema.names()) if tree.feature_names is None else list(tree.feature_names)
     types = [schema.get(name) for name in names[: tree.n_features]]
+    if tree.columns is not None:  # other columns are not looked at, and may hold anything
+        types = [dtype if feature in tree.columns.asked else None for feature, dtype in enumerate(types)]
     return {
         feature: dtype == nw.Boolean
         for feature, dtype in enumerate(types)
@@ -94,13 +96,14 @@ def _claim_flag(tree: Tree, feature: int) -> Claim:
 def _find_columns(tree: Tree, columns: Any) -> list[int]:
     if columns is None:
         return []
-    if isinstance(columns, (str, bytes)) or not hasattr(columns, "__iter__"):
+    is_scalar = isinstance(columns, (str, bytes)) or (isinstance(columns, np.ndarray) and columns.ndim == 0)
+    if is_scalar or not hasattr(columns, "__iter__"):
         raise ParameterError(f"Expected integers as a list of columns, found {columns!r}.")
     names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
     found = []
     for column in columns:
         is_place = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
-        feature = int(column) if is_place else names.get(column, -1)
+        feature = int(column) if is_place else names.get(column, -1) if isinstance(column, str) else -1
         if not 0 <= feature < tree.n_features:
             raise ParameterError(f"integers names the column {column!r}, which the tree does not know.")
         if tree.categories[feature] is not None:

@@ -156,6 +156,8 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
 
 def frame_columns(X: Any) -> list[str] | None:
     """Column names of a data frame of any library; None for anything else."""
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect_schema"):  # which warns when asked for its columns
+        return [str(column) for column in X.collect_schema().names()]
     for attribute in ("column_names", "columns"):  # a pyarrow table has both; its columns are arrays
         names = getattr(X, attribute, None)
         if names is not None and not callable(names):
@@ -352,9 +354,12 @@ def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what:
 
 def _asked_features(tree: Tree) -> set[int]:
     """The features that somebody will look at: splits, other trees of a forest, facts."""
+    return {*_tested_features(tree), *tree.facts.features(tree.n_features)}
+
+
+def _tested_features(tree: Tree) -> set[int]:
     tested = np.unique(tree.feature[~tree.is_leaf]).tolist()
-    others = () if tree.columns is None else tree.columns.asked
-    return {*tested, *others, *tree.facts.features(tree.n_features)}
+    return {*tested, *(() if tree.columns is None else tree.columns.asked)}
 
 
 def _check_width(tree: Tree, width: int, what: str) -> None:
@@ -379,7 +384,7 @@ def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
 
 def _checked_features(tree: Tree) -> NDArray[np.int64]:
     """The columns that must be finite: all, or behind a pipeline those that the tree tests."""
-    return np.arange(tree.n_features) if tree.columns is None else np.array(sorted(_asked_features(tree)), np.int64)
+    return np.arange(tree.n_features) if tree.columns is None else np.array(sorted(_tested_features(tree)), np.int64)
 
 
 def _check_block(tree: Tree, rows: Rows, span: tuple[int, int], what: str) -> None:

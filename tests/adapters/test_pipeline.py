@@ -40,7 +40,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import secateur
-from secateur import InputError, Tree, UnsupportedModelError, from_model, simplify
+from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model, simplify
 from secateur.adapters import scikit_learn
 from secateur.adapters.pipelines import read_behind
 from secateur.routing import apply_tree
@@ -1142,14 +1142,42 @@ def test_without_knowledge_a_forest_behind_a_pipeline_forgets_its_categories() -
     assert told.n_deleted > forgot.n_deleted
 
 
-def test_a_fact_about_a_column_that_the_tree_does_not_ask_is_checked_against_its_own_values() -> None:
+def test_a_fact_about_a_column_that_the_tree_does_not_ask_says_so() -> None:
     X, y = shop()
     X["c"] = 5.0
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact", facts=["c >= 1"])
-    assert rules.verify(X, y)
-    with pytest.raises(InputError, match="contradicts the fact 'c >= 9'"):
-        secateur.simplify(model, X, y, method="exact", facts=["c >= 9"])
+    with pytest.raises(ParameterError, match="the tree does not ask for 'c', so nothing rests on it"):
+        secateur.simplify(model, X, y, method="exact", facts=["c >= 1"])
+
+
+def test_a_column_that_the_pipeline_drops_may_hold_anything() -> None:
+    X, y = shop()
+    for unused in (pd.array([None, *range(1, len(X))], dtype="Int64"), pd.date_range("2024", periods=len(X)), "text"):
+        wide = X.assign(unused=unused)
+        prepare = make_column_transformer((StandardScaler(), ["p", "n"]))
+        model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(wide, y)
+        rules = secateur.simplify(model, wide, y, method="exact")
+        assert rules.predict(wide).tolist() == model.predict(wide).tolist()
+        assert rules.verify()
+
+
+@pytest.mark.parametrize("dtype", [pl.UInt8, pl.Int64])
+def test_whole_numbers_with_blanks_are_doubles_to_a_pipeline(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    values = [None if k % 9 == 0 else int(value) for k, value in enumerate(rng.integers(0, 250, 300))]
+    X = pl.DataFrame({"a": pl.Series(values, dtype=dtype)})
+    y = [(value or 0) % 40 > 17 for value in values]
+    rows = pl.DataFrame({"a": pl.Series([None, *range(256)], dtype=dtype)})
+    for prepare in (
+        make_column_transformer((FunctionTransformer(np.sqrt), ["a"])),
+        make_pipeline(
+            SimpleImputer(strategy="constant", fill_value=0),
+            OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+        ),
+    ):
+        model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(X, y)
+        rules = secateur.simplify(model, X, y, method="exact")
+        assert rules.predict(rows).tolist() == model.predict(rows).tolist()
 
 
 def test_texts_in_an_array_and_a_column_that_only_the_pipeline_makes() -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.knowledge import state_facts
@@ -85,10 +87,14 @@ def from_model(
     """
     if type(model).__module__.startswith("secateur.") and not isinstance(model, Tree):
         model = _own_tree(model)
+    if accepts_missing is not None and not isinstance(accepts_missing, (bool, np.bool_)):
+        raise ParameterError(f"Expected accepts_missing as True, False or None, found {accepts_missing!r}.")
     if isinstance(model, Tree) and accepts_missing:
         raise ParameterError("This tree says itself which columns take NaN: leave accepts_missing out.")
     tree = model if isinstance(model, Tree) else _read(model, X, sample_weight, accepts_missing)
     if feature_names is not None:
+        if isinstance(feature_names, (str, bytes)) or np.ndim(feature_names) != 1:
+            raise ParameterError(f"Expected feature_names as a list, a name for each column, found {feature_names!r}.")
         names = tuple(str(name) for name in feature_names)
         if tree.feature_names is not None and names != tree.feature_names:
             raise ParameterError(
@@ -114,7 +120,7 @@ def _own_tree(model: Any) -> Tree:
 
 def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...]:
     labels = tree.classes.tolist()
-    if isinstance(class_names, (str, bytes)) or hasattr(class_names, "keys"):
+    if isinstance(class_names, (str, bytes)) or hasattr(class_names, "keys") or np.ndim(class_names) != 1:
         raise ParameterError(f"Expected class_names as a list, one name for each of {labels}, found {class_names!r}.")
     names = tuple(str(name) for name in class_names)
     if len(names) != len(labels) or len(set(names)) < len(names):

@@ -473,6 +473,8 @@ def _settle_fills(traces: Sequence[Trace], sample: Sample, encoder: Encoder, fou
     places = sorted(found.source)
     refused = find_refused(list(fills), lambda some: encoder(sample.build({c: fills[c] for c in some}, 1), places))
     taken = {column: fill for column, fill in fills.items() if column not in refused}
+    if not taken:
+        return
     values = dict(zip(places, encoder(sample.build(taken, 1), places)[0].tolist(), strict=True))
     for column, (fill,) in taken.items():
         own = [place for place in found.places_of(column) if traces[place].shape is not Shape.BLANK]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -151,6 +152,8 @@ class Sample:
         import narwhals as nw
 
         series = self.table[:, column]
+        if column in self.blank_whole:
+            return np.dtype(np.float64)
         if series.dtype == nw.Boolean:
             return np.dtype(bool)
         if series.dtype.is_integer() or series.dtype in (nw.Float32, nw.Float64):
@@ -158,6 +161,17 @@ class Sample:
         if series.dtype.is_decimal():
             return np.dtype(np.float64)
         return _number_kind(series.head(SEARCHED_ROWS).to_list()) if series.dtype == nw.Object else None
+
+    @cached_property
+    def blank_whole(self) -> frozenset[int]:
+        """Columns of whole numbers that hold blanks: to a pipeline, which sees an array, they are doubles."""
+        if not self.is_frame:
+            return frozenset()
+        return frozenset(
+            column
+            for column, series in enumerate(self.table.iter_columns())
+            if series.dtype.is_integer() and bool(series.is_null().any())
+        )
 
     def numbers(self, column: int) -> NDArray[np.float64]:
         """Numbers that a column holds, without missing and infinite ones."""
@@ -202,14 +216,18 @@ class Sample:
         import narwhals as nw
 
         frame = self.table[[self.base] * n_rows]
+        as_double = [nw.col(self.table.columns[column]).cast(nw.Float64) for column in self.blank_whole]
+        frame = frame.with_columns(*as_double) if as_double else frame
         backend = self.table.implementation
         made = []
         for column, values in varied.items():
             name, dtype = self.table.columns[column], self.table[:, column].dtype
             listed = values if isinstance(values, np.ndarray) else list(values)
             try:
-                if isinstance(values, np.ndarray) and values.dtype.kind == "f" and dtype.is_integer():
-                    made.append(nw.new_series(name, values, nw.Float64, backend=backend))
+                whole = dtype.is_integer() or dtype == nw.Boolean
+                is_double = column in self.blank_whole
+                if is_double or (isinstance(values, np.ndarray) and values.dtype.kind == "f" and whole):
+                    made.append(nw.new_series(name, listed, nw.Float64, backend=backend))
                 elif dtype in (nw.Categorical, nw.Enum):
                     made.append(nw.new_series(name, listed, nw.String, backend=backend).cast(nw.Categorical()))
                 else:
@@ -238,9 +256,11 @@ class Sample:
         pandas = self.table.implementation.to_native_namespace()
         native = self.table.to_native()
         frame = native.iloc[np.full(n_rows, self.base)].reset_index(drop=True)
+        for column in self.blank_whole:
+            frame.isetitem(column, frame.iloc[:, column].astype(np.float64))
         for column, values in varied.items():
             dtype = native.dtypes.iloc[column]
-            frame.isetitem(column, _as_series(pandas, values, dtype))
+            frame.isetitem(column, _as_series(pandas, values, np.dtype(float) if column in self.blank_whole else dtype))
         return frame
 
 
@@ -248,7 +268,7 @@ def _as_series(pandas: Any, values: Any, dtype: Any) -> Any:
     """Values as a pandas column of a type; where it cannot hold a missing value, as pandas itself would keep both."""
     if str(dtype) == "category":
         return pandas.Series(list(values), dtype=object).astype("category")
-    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and getattr(dtype, "kind", "") in "iu":
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and getattr(dtype, "kind", "O") in "iub":
         return pandas.Series(values)  # fractions between whole numbers
     holds_missing = not isinstance(values, np.ndarray) and any(is_missing(value) for value in values)
     if holds_missing and isinstance(dtype, np.dtype) and dtype.kind in "iub":

@@ -166,7 +166,11 @@ def _encode_all(preprocessor: Any, X: Any) -> Any:
         check_names([str(name) for name in expected], names, "X", "pipeline")
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; pass X.toarray().")
-    if (X.shape[0] if hasattr(X, "shape") else len(X)) == 0:
+    if frame_columns(X) is not None and not hasattr(X, "__len__"):
+        raise InputError("Expected X as an array or a data frame in memory; collect a lazy one first.")
+    if np.ndim(X) == 0 and frame_columns(X) is None:
+        raise InputError(f"Expected X as a table of rows, found {type(X).__name__}.")
+    if len(X) == 0:
         raise InputError("X has no rows; at least one is needed.")
     try:
         with warnings.catch_warnings():
@@ -175,7 +179,7 @@ def _encode_all(preprocessor: Any, X: Any) -> Any:
     except NotFittedError as error:
         raise UnsupportedModelError(f"A step of the pipeline is not fitted yet: {error}") from error
     except (TypeError, ValueError) as error:
-        raise InputError(f"The pipeline refuses X: {error}") from error
+        raise InputError(f"The pipeline refuses X: {' '.join(str(error).split())}") from error
 
 
 def _incoming(preprocessor: Any, X: Any) -> tuple[int, list[str] | None]:
@@ -280,7 +284,7 @@ class Derivation:
         except (TypeError, ValueError) as error:
             if isinstance(error, SecateurError):
                 raise
-            raise InputError(f"The pipeline refuses the rows: {error}") from error
+            raise InputError(f"The pipeline refuses the rows: {' '.join(str(error).split())}") from error
 
 
 def _as_frame(sample: Any, rows: NDArray[Any]) -> Any:

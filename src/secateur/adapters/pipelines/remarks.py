@@ -92,7 +92,7 @@ def _on_missing(column: int, traces: Sequence[Trace], name: str, found: Decoded)
     if column in found.mixed_markers:
         remarks.append(
             f"To the pipeline, None and NaN are not the same in {name}: the rules take both as the one that the "
-            "training rows hold."
+            "training rows hold, or as NaN where they hold neither."
         )
     return remarks
 
