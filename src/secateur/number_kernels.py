@@ -215,8 +215,8 @@ def delete_number_links(nodes, is_left, box, offsets, links, leaf_class, deleted
 def count_number_rows(nodes, is_left, box, offsets, links, leaf_class, deleted, rows, counts):  # type: ignore[no-untyped-def]
     """The weight of the rows of each class that each widened rule covers; see ``count_rows``.
 
-    The walk is that of ``meets_foreign_leaf``, but goes on at a leaf. It is written out again, because handing the state
-    of a walk to and fro would cost as much as its steps.
+    The walk is that of ``meets_foreign_leaf``, but goes on at a leaf. It is written out again: to hand the state of a
+    walk to and fro would cost as much as its steps.
     """
     low, high, forks, saved = box.low, box.high, box.forks, box.saved
     values, step, column_of, order = rows.values, rows.step, rows.column_of, rows.order
