@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.adapters.pipelines.columns import Decoded
+    from secateur.adapters.pipelines.decoded import Decoded
     from secateur.adapters.pipelines.probe import Sample
     from secateur.adapters.pipelines.trace import Trace
     from secateur.tree import Tree

@@ -11,7 +11,7 @@ from secateur.adapters.pipelines.trace import Shape
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secateur.adapters.pipelines.columns import Decoded
+    from secateur.adapters.pipelines.decoded import Decoded
     from secateur.adapters.pipelines.probe import Sample
     from secateur.adapters.pipelines.trace import Trace
 
