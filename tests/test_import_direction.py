@@ -24,6 +24,7 @@ LAYERS = [
     ["groups"],
     ["knowledge"],
     ["annotation"],
+    ["route_kernels"],
     ["kernels"],
     ["budget_kernels", "number_kernels", "tile_kernels"],
     ["compiled"],
@@ -57,7 +58,7 @@ LAYERS = [
 ONLY = {
     "adapters": {
         *("errors", "columns", "facts", "tree", "tree_check", "tree_json"),
-        *("row_blocks", "rows", "knowledge", "routing"),
+        *("row_blocks", "rows", "column_terms", "knowledge", "routing"),
     },
     "verify": {"errors", "tree"},
 }

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import budget_kernels, compiled, evidence, kernels, pool, simplify, tally
+from secateur import budget_kernels, compiled, evidence, kernels, pool, route_kernels, simplify, tally
 from secateur.annotation import annotate
 from secateur.budget import spend_budget
 from secateur.evidence import Evidence
@@ -123,7 +123,7 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
 
 def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
     module = compiled.compile_module(budget_kernels.__name__)
-    sources = sorted({budget_kernels.__file__, kernels.__file__})
+    sources = sorted({budget_kernels.__file__, kernels.__file__, route_kernels.__file__})
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()[:12]
     assert module.spend.py_func.__qualname__ == f"spend_{digest}"
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from secateur.kernels import copy_words, cut_high, cut_low, cut_words, goes_left, has_value, narrow, open_feature
+from secateur.kernels import copy_words, cut_high, cut_low, cut_words, has_value, narrow, open_feature
+from secateur.route_kernels import goes_left
 
 __all__ = ["BORROWED", "KERNELS", "Accounts", "Rows", "count_kept", "spend"]
 

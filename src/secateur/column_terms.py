@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from secateur.columns import Columns
     from secateur.tree import Label, Tree
 
-__all__ = ["category_code", "read_column", "read_source", "recode", "shorten", "to_terms"]
+__all__ = ["category_code", "is_missing", "read_column", "read_source", "recode", "shorten", "to_terms"]
 
 SHOWN_NAMES = 5
 
@@ -91,7 +91,7 @@ def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDA
         listed = values.tolist()
         if not any(isinstance(value, (str, bytes)) for value in listed):
             try:
-                return np.array([np.nan if _is_absent(value) else float(value) for value in listed])
+                return np.array([np.nan if is_missing(value) else float(value) for value in listed])
             except (TypeError, ValueError):
                 pass
     raise InputError(
@@ -120,10 +120,10 @@ def _find_codes(
     except TypeError:
         raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
     others = np.flatnonzero(codes == unlisted).tolist()
-    absent = [row for row in others if _is_absent(listed[row])]
+    absent = [row for row in others if is_missing(listed[row])]
     codes[absent] = np.nan
     texts = len(others) > len(absent) and not any(isinstance(level, str) for level in levels)
-    if texts and all(isinstance(listed[row], str) for row in others if not _is_absent(listed[row])):
+    if texts and all(isinstance(listed[row], str) for row in others if not is_missing(listed[row])):
         raise InputError(
             f"Column {name!r} of {what} does not fit the pipeline: expected a number such as {levels[0]!r}, found "
             f"{found}."
@@ -155,7 +155,7 @@ def recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[An
 
 def category_code(value: Any, levels: tuple[Label, ...]) -> float:
     """Code of a category: NaN for a missing value, the code after the last for one that is not listed."""
-    if _is_absent(value):
+    if is_missing(value):
         return float("nan")
     plain = value.item() if isinstance(value, np.generic) else value
     return float(levels.index(plain)) if plain in levels else float(len(levels))
@@ -165,14 +165,15 @@ def _label_codes(name: str, values: Sequence[Any], levels: tuple[Label, ...]) ->
     codes: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
     unlisted = float(len(levels))
     try:
-        return [float("nan") if _is_absent(value) else codes.get(value, unlisted) for value in values]
+        return [float("nan") if is_missing(value) else codes.get(value, unlisted) for value in values]
     except TypeError:
         raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
 
 
-def _is_absent(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value is one of the markers of a missing value: None, NaN, pandas.NA or pandas.NaT."""
     # pandas.NA is neither equal nor unequal to itself, and pandas is not imported here.
-    return value is None or type(value).__name__ == "NAType" or value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def shorten(items: Sequence[object]) -> str:

@@ -14,7 +14,7 @@ changing what the values are, and no walk needs to know of it. Nodes, links and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ from secateur.errors import ParameterError
 from secateur.facts import Claim, Facts
 from secateur.grid import round_to_grid
 from secateur.regions import Region, domain_of, pick_number
+from secateur.tree_check import freeze_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -294,7 +295,7 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
 def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasible:
     """Put one categorical feature in the place of each bundle."""
     if not states:
-        _freeze(tree)
+        freeze_tree(tree)
         return Feasible(tree)
     feature, threshold = np.array(tree.feature), np.array(tree.threshold)
     accepts, categories = np.array(tree.accepts_missing), list(tree.categories)
@@ -325,15 +326,8 @@ def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasib
         category_offsets=np.concatenate([[0], np.cumsum(np.bincount(at, minlength=tree.n_nodes))]),
         category_codes=code[by_node],
     )
-    _freeze(joined)
+    freeze_tree(joined)  # compiled walks know their arguments by that, too
     return Feasible(joined, {members[0]: Bundle(members, atom.values) for members, atom in states.items()})
-
-
-def _freeze(tree: Tree) -> None:
-    """Make the arrays read-only, as a checked tree's are: compiled walks know their arguments by that, too."""
-    for part in fields(tree):
-        if isinstance(array := getattr(tree, part.name), np.ndarray):
-            array.flags.writeable = False
 
 
 def _sides(tree: Tree, nodes: NDArray[np.int64], feature: int, regions: list[Region]) -> NDArray[np.bool_]:

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from secateur.route_kernels import goes_left
+
 __all__ = [
+    "BORROWED",
     "KERNELS",
     "Box",
     "IndexedRows",
@@ -401,26 +404,6 @@ def find_met(walk, box, offsets, links, leaf_class, deleted, met):  # type: igno
             open_feature(walk, box, feature[parent[links[entry]]])
 
 
-def goes_left(value, limit, missing_left, start, table):  # type: ignore[no-untyped-def]
-    """Which side of a split a value is on."""
-    if value != value:
-        return missing_left
-    if start >= 0:
-        return table[start + int(value)]
-    return value <= limit
-
-
-def route_rows(values, origin, step, columns, n_rows, left, right, feature, upper, missing_left, start, table, reached):  # type: ignore[no-untyped-def]
-    """The leaf that each row of a block reaches; ``columns`` has a place for every feature."""
-    for row in range(n_rows):
-        node, at = 0, origin + row * step
-        while feature[node] >= 0:
-            value = values[at + columns[feature[node]]]
-            is_left = goes_left(value, upper[node], missing_left[node], start[node], table)
-            node = left[node] if is_left else right[node]
-        reached[row] = node
-
-
 def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  # type: ignore[no-untyped-def]
     """The weight of the rows of each class that each widened rule covers.
 
@@ -478,6 +461,9 @@ def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  #
             open_feature(walk, box, feature[parent[links[entry]]])
 
 
+BORROWED = (goes_left,)
+"""Kernels of another module that these call."""
+
 KERNELS = (
     cut_low,
     cut_high,
@@ -494,8 +480,6 @@ KERNELS = (
     delete_features,
     find_witnesses,
     find_met,
-    goes_left,
-    route_rows,
     count_rows,
 )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.compiled import compiled_kernels, is_compiled
+from secateur.compiled import compile_module, is_compiled
 from secateur.threads import map_in_threads
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
     """Leaf id of each row, shape (n_rows,)."""
     if rows.n_rows <= SMALL_ROUTE and not is_compiled("secateur.kernels", "secateur.number_kernels"):
         return _descend(tree, rows.matrix, rows.column_of)
-    route_rows = compiled_kernels().route_rows
+    route_rows = compile_module("secateur.route_kernels").route_rows
     start, table = tree.category_table
     features = np.unique(tree.feature[~tree.is_leaf])
     reached = np.empty(rows.n_rows, dtype=np.int64)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from secateur.tree import Tree
 
-__all__ = ["check_tree", "require"]
+__all__ = ["check_tree", "freeze_tree", "require"]
 
 COMPARISON_DTYPES = ("float32", "float64")
 
@@ -35,9 +35,7 @@ def check_tree(tree: Tree) -> None:
     ----------
     tree : Tree
     """
-    for field in fields(tree):
-        if isinstance(value := getattr(tree, field.name), np.ndarray):
-            value.flags.writeable = False
+    freeze_tree(tree)
     _check_labels(tree)
     _check_topology(tree)
     _check_splits(tree)
@@ -45,6 +43,13 @@ def check_tree(tree: Tree) -> None:
     _check_counts(tree)
     _check_columns(tree)
     _check_facts(tree)
+
+
+def freeze_tree(tree: Tree) -> None:
+    """Make the arrays of a tree read-only."""
+    for field in fields(tree):
+        if isinstance(value := getattr(tree, field.name), np.ndarray):
+            value.flags.writeable = False
 
 
 def _check_labels(tree: Tree) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.adapters.pipelines.probe import find_refused
-from secateur.adapters.pipelines.trace import Shape, is_missing
+from secateur.adapters.pipelines.trace import Shape
+from secateur.column_terms import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

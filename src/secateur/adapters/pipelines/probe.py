@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.pipelines.trace import is_missing
+from secateur.column_terms import is_missing
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.rows import frame_columns
 

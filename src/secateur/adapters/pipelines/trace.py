@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.column_terms import is_missing
 from secateur.errors import UnsupportedModelError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from secateur.tree import Label
 
-__all__ = ["Shape", "Trace", "check_fitted", "is_missing", "trace_steps"]
+__all__ = ["Shape", "Trace", "check_fitted", "trace_steps"]
 
 # Functions that FunctionTransformer is often given without an inverse although they have one, or at least an order.
 ORDERED_FUNCTIONS = frozenset(
@@ -110,11 +111,6 @@ def trace_steps(preprocessor: Any, n_columns: int, width: int) -> list[Trace]:
     list of Trace
     """
     return _trace(preprocessor, [Trace(column, Shape.SAME) for column in range(n_columns)], width, count())
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is one of the markers of a missing value: None, NaN or pandas.NA."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]) -> list[Trace]:
