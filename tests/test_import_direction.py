@@ -40,6 +40,7 @@ LAYERS = [
     ["reasons"],
     ["rule"],
     ["rules"],
+    ["decision_list"],
     ["audit", "explain", "verify", "export"],
     ["adapters"],
     ["merged_rules"],
