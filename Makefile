@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai picture oldest pyxai clean
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ help:  ## Show this list
 demo: .venv/.package  ## Shorten the rules of a tree on built-in data, with reasons
 	@$(BIN)/secateur simplify
 
-test: lint types pytest bench-quick  ## Everything that must pass: lint, types, tests, doctests, quick benchmark
+test: lint types pytest bench-quick docs  ## Everything that must pass: lint, types, tests, doctests, quick benchmark, docs
 
 check: test  ## The same as test
 
@@ -58,8 +58,14 @@ reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets 
 bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
 	$(BIN)/python -m benchmarks.optimal
 
-picture: .venv/.package  ## Draw the README's picture anew
-	$(BIN)/python docs/picture.py
+docs: .venv/.dev  ## Build the documentation site into ./site; a broken link is an error
+	$(BIN)/mkdocs build --quiet --strict
+
+docs-serve: .venv/.dev  ## Show the documentation site while you write
+	$(BIN)/mkdocs serve
+
+pictures: .venv/.dev  ## Draw the pictures of the README and the docs anew (needs Chromium)
+	$(BIN)/python docs/pictures.py
 
 oldest: .venv-oldest/.dev  ## The tests with the lowest supported dependencies (Python 3.11 or 3.12)
 	.venv-oldest/bin/pytest -q -n $(PYTEST_WORKERS) -W default::DeprecationWarning  # old releases use what newer ones deprecate
@@ -68,7 +74,7 @@ pyxai: .venv-pyxai/.dev  ## Compare the rules of `exact` with PyXAI's verdicts
 	.venv-pyxai/bin/pytest -q tests/peers/test_pyxai.py
 
 clean:  ## Delete the virtual environments, caches and build results
-	rm -rf .venv .venv-oldest .venv-pyxai build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-oldest .venv-pyxai build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +
 
 # One empty file per finished step: a step that failed runs again, and a change of pyproject.toml installs again.
@@ -97,7 +103,7 @@ clean:  ## Delete the virtual environments, caches and build results
 	@.venv-oldest/bin/python -c 'import tomllib; \
 	project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	extras = project["optional-dependencies"]; \
-	bounds = project["dependencies"] + extras["pandas"] + extras["polars"]; \
+	bounds = project["dependencies"] + extras["arrow"] + extras["polars"]; \
 	print("\n".join(bounds).replace(">=", "=="))' > .venv-oldest/constraints.txt
 	@.venv-oldest/bin/python -m pip install -qq --constraint .venv-oldest/constraints.txt --editable '.[test]'
 	@touch $@

@@ -13,7 +13,10 @@ import pytest
 import secateur
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+# A block of text right below a block of code is what the code prints.
+PYTHON_BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", flags=re.DOTALL)
 
 
 def blocks(document: Path, language: str) -> list[str]:
@@ -21,11 +24,13 @@ def blocks(document: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_python_blocks_run(document: Path) -> None:
+def test_python_blocks_run_and_print_what_is_shown(document: Path) -> None:
     names: dict[str, object] = {"secateur": secateur}
-    with contextlib.redirect_stdout(io.StringIO()):
-        for block in blocks(document, "python"):
+    for block, shown in PYTHON_BLOCK.findall(document.read_text(encoding="utf-8")):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(compile(block, document.name, "exec"), names)
+        if shown:
+            assert printed.getvalue().rstrip() == shown.rstrip()
 
 
 def test_the_performance_page_shows_the_last_stored_run() -> None:
