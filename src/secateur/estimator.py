@@ -1,0 +1,406 @@
+"""RuleClassifier: a scikit-learn estimator that predicts with the simplified rules of a tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
+
+from secateur.adapters.forests import is_forest
+from secateur.adapters.pipelines import is_pipeline
+from secateur.annotation import DEFAULT_RF_TOL
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
+from secateur.export.state import rules_from_state, rules_to_state
+from secateur.methods import find_method
+from secateur.rows import check_weights, frame_columns, holds_missing
+from secateur.simplification import check_amount, check_share, simplify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.rules import RuleSet
+    from secateur.tree import Tree
+
+__all__ = ["RuleClassifier"]
+
+DEFAULT_DEPTH = 5  # at most 32 rules, which a person can still read
+
+# Arguments that simplify gets as they are.
+SHARES = ("tolerance", "budget", "alpha")
+AMOUNTS = ("smoothing", "rf_tol")
+OTHERS = (
+    *("method", "monotone", "feature_names", "class_names", "accepts_missing"),
+    *("groups", "integers", "facts", "domain_knowledge"),
+)
+
+
+# scikit-learn ships no types.
+class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit a tree, shorten its rules, and predict with them.
+
+    What :func:`secateur.simplify` does with a fitted tree, as a scikit-learn classifier. As a step inside a pipeline it
+    turns each row into the rules that cover it.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The tree, or a pipeline that ends in one, whose rules are then in the columns that go into it. It is cloned and
+        fitted. A ``sklearn.frozen.FrozenEstimator`` around a fitted one is used as it is. By default a
+        ``DecisionTreeClassifier`` of depth 5.
+    method : str, default="layered"
+        A name in :data:`METHODS`, or one of the paper's.
+    tolerance : float in [0, 1], default=0.05
+        ε of ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's own.
+    budget : float in [0, 1], default=0.015
+        δ of ``budgeted``: the share of rows that rules of different classes may cover.
+    smoothing : float, default=1000
+        n0 of ``budgeted``: how many rows the shuffled copies of the training rows count for.
+    alpha : float in [0, 1], default=0.01
+        Significance level of ``quinlan``.
+    monotone : sequence of int, or mapping of str to int, default=None
+        Signs for ``mismatch-certified``; without them it holds on the training rows.
+    rf_tol : float, default=1e-12
+        A class share that changes by no more than this along a link counts as unchanged.
+    feature_names, class_names : sequence of str, default=None
+        How columns and classes read, where neither rows nor model say.
+    accepts_missing : bool, default=None
+        Whether rows to predict may hold NaN; by default if there was some in the training rows.
+    groups, integers, facts : default=None
+        What is known of the columns, as :func:`secateur.simplify` takes it.
+    domain_knowledge : bool, default=True
+        Whether exact tests may use groups, whole numbers and facts.
+    random_state : int, RandomState instance or None, default=None
+        Set as the ``random_state`` of the tree and of all steps before it; None leaves them as they are.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted tree or pipeline.
+    rules_ : RuleSet
+        Its rules after deletion. They do not hold the training rows: pass them to ``rules_.verify(X, y)``.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only when all column names of the training rows were texts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = RuleClassifier(random_state=0, class_names=["setosa", "versicolor", "virginica"]).fit(X, y)
+    >>> print(model.rules_[0])
+    petal width (cm) <= 0.80000002 => setosa
+    >>> model.predict(X.iloc[[0, 60, 120]])
+    array([0, 1, 2])
+
+    The depth of the tree and the tolerance of the rules are searched together:
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> grid = {"estimator__max_depth": [2, 3], "tolerance": [0.0, 0.1]}
+    >>> search = GridSearchCV(RuleClassifier(random_state=0), grid).fit(X, y)
+    >>> search.best_estimator_.rules_
+    <RuleSet: ... rules by 'layered', ... conditions deleted>
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        method: str = "layered",
+        tolerance: float = 0.05,
+        *,
+        budget: float = 0.015,
+        smoothing: float = 1000,
+        alpha: float = 0.01,
+        monotone: Any = None,
+        rf_tol: float = DEFAULT_RF_TOL,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        accepts_missing: bool | None = None,
+        groups: Any = None,
+        integers: Any = None,
+        facts: Any = None,
+        domain_knowledge: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.tolerance = tolerance
+        self.budget = budget
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.monotone = monotone
+        self.rf_tol = rf_tol
+        self.feature_names = feature_names
+        self.class_names = class_names
+        self.accepts_missing = accepts_missing
+        self.groups = groups
+        self.integers = integers
+        self.facts = facts
+        self.domain_knowledge = domain_knowledge
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> RuleClassifier:
+        """Fit the tree and simplify its rules.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Numbers, with NaN where the tree takes it; for a pipeline whatever it takes.
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows, for the tree and for the support and reliability of the rules.
+        **fit_params : dict
+            Handed to the ``fit`` of the estimator; with metadata routing on, to whoever requested it.
+
+        Returns
+        -------
+        RuleClassifier
+            The fitted estimator.
+        """
+        find_method(self.method)
+        options: dict[str, Any] = {name: check_share(name, getattr(self, name)) for name in SHARES}
+        options |= {name: check_amount(name, getattr(self, name)) for name in AMOUNTS}
+        options |= {name: getattr(self, name) for name in OTHERS}
+        source = self._tree_to_fit()
+        _check_kind(source)
+        fitted = clone(source)
+        X, y = self._check_training_rows(fitted, X, y)
+        weights = check_weights(sample_weight, len(y))
+        _set_seeds(fitted, self.random_state)
+        fitted.fit(X, y, **self._route(fitted, weights, fit_params))
+        if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
+            options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
+        rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options)
+        self.estimator_ = fitted
+        self.classes_ = np.asarray(getattr(fitted, "classes_", rules.tree.classes))
+        self.rules_: RuleSet = replace(rules, training=None)  # the rows stay with the caller
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each row by the rule that wins.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        rows = self._check_rows(X)
+        labels: NDArray[Any] = self.rules_.predict(rows).astype(self.classes_.dtype, copy=False)
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class shares of the training rows that the winning rule covers.
+
+        The class with the largest share is that of ``predict``, but for rules that were widened until most of the rows
+        they cover are of other classes, and for trees with a ``class_weight``, which the shares do not have.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        rows = self._check_rows(X)
+        return self.rules_.predict_proba(rows)
+
+    def transform(self, X: Any) -> NDArray[np.bool_]:
+        """Which rules cover which rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_rules)
+            True where the rule of that place in ``rules_`` covers the row. A bool takes an eighth of the memory of a
+            float, and later steps make of it what they need.
+        """
+        rows = self._check_rows(X)
+        return self.rules_.covers(rows)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of ``transform``: each rule in a line, with its number, from 1 on.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Only compared with the columns seen in ``fit``.
+
+        Returns
+        -------
+        ndarray of str, shape (n_rules,)
+        """
+        check_is_fitted(self, "rules_")
+        if input_features is not None:
+            self._check_input_names(input_features)
+        # Two leaves may end in the same words, so the words alone are no name.
+        return np.array([f"rule {rule.index + 1}: {rule.text}" for rule in self.rules_], dtype=object)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Who gets what is passed to ``fit``.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        return (
+            MetadataRouter(owner=self).add_self_request(self).add(estimator=self._tree_to_fit(), method_mapping=to_fit)
+        )
+
+    def set_params(self, **params: Any) -> RuleClassifier:
+        """Set parameters, those of the default tree included.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name, such as ``tolerance`` or ``estimator__max_depth``.
+
+        Returns
+        -------
+        RuleClassifier
+            The same estimator.
+        """
+        if "estimator" not in params and any(name.startswith("estimator__") for name in params):
+            self.estimator = self._tree_to_fit()  # None has no parameters to set
+        super().set_params(**params)
+        return self
+
+    @property
+    def tree_(self) -> Tree:
+        """The tree that the rules come from, so that ``simplify`` takes this estimator too."""
+        if not hasattr(self, "rules_"):
+            raise AttributeError("tree_")
+        return self.rules_.tree
+
+    def _tree_to_fit(self) -> Any:
+        """The estimator, or the one that stands in for None."""
+        if self.estimator is not None:
+            return self.estimator
+        tree = DecisionTreeClassifier(max_depth=DEFAULT_DEPTH)
+        return tree.set_fit_request(sample_weight=True) if get_config()["enable_metadata_routing"] else tree
+
+    def _check_training_rows(self, fitted: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """The rows as the estimator is to get them, and the labels as one column."""
+        if not _reads_numbers(fitted):
+            validate_data(self, X, y, skip_check_array=True)
+            labels = column_or_1d(y, warn=True)
+            check_classification_targets(labels)
+            return X, labels
+        numbers, labels = validate_data(self, X, y, ensure_all_finite=_finite_rule(fitted))
+        check_classification_targets(labels)
+        # A frame has names, and types that tell whole numbers.
+        return (numbers if frame_columns(X) is None else X), labels
+
+    def _check_rows(self, X: Any) -> Any:
+        """Rows to predict, as the rules are to get them."""
+        check_is_fitted(self, "rules_")
+        if not _reads_numbers(self.estimator_):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return X
+        return validate_data(self, X, ensure_all_finite=_finite_rule(self.estimator_), reset=False)
+
+    def _check_input_names(self, input_features: Any) -> None:
+        names = np.asarray(input_features, dtype=object)
+        seen = getattr(self, "feature_names_in_", None)
+        if seen is not None and not np.array_equal(names, seen):
+            raise InputError("input_features is not equal to feature_names_in_. Leave it out.")
+        if names.shape != (self.n_features_in_,):
+            raise InputError(
+                f"input_features should have length equal to number of features ({self.n_features_in_}), found shape "
+                f"{names.shape}."
+            )
+
+    def _route(self, fitted: Any, weights: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
+        """What the estimator's own ``fit`` gets beside rows and labels."""
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, "fit", sample_weight=weights, **fit_params).estimator.fit)
+        given = dict(fit_params)
+        if weights is None or isinstance(fitted, FrozenEstimator):
+            return given
+        name, last = fitted.steps[-1] if is_pipeline(fitted) else (None, fitted)
+        if not has_fit_parameter(last, "sample_weight"):
+            raise InputError(f"sample_weight was passed, but {type(last).__qualname__} takes none. Leave it out.")
+        return given | {"sample_weight" if name is None else f"{name}__sample_weight": weights}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = _takes_missing(self._tree_to_fit())
+        tags.transformer_tags.preserves_dtype = []  # it makes bools of everything
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"rules_": rules_to_state(state["rules_"])} if "rules_" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        read = {"rules_": rules_from_state(state["rules_"])} if "rules_" in state else {}
+        super().__setstate__(state | read)
+
+
+def _thaw(model: Any) -> Any:
+    """The model inside a frozen one."""
+    while isinstance(model, FrozenEstimator):
+        model = model.estimator
+    return model
+
+
+def _check_kind(estimator: Any) -> None:
+    """Refuse what cannot become a tree before time is spent on fitting it."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+        raise ParameterError(
+            f"Expected estimator as a scikit-learn classifier that fits a tree, found {estimator!r}. A tree that is "
+            "fitted already goes into secateur.simplify, or here inside a FrozenEstimator."
+        )
+    model = _thaw(estimator)
+    found = type(model).__qualname__
+    if is_forest(model):
+        raise UnsupportedModelError(
+            f"RuleClassifier takes one tree, found {found}. Pass a DecisionTreeClassifier, say; a fitted forest whose "
+            "trees vote goes into secateur.simplify, which gives ForestRules."
+        )
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        raise UnsupportedModelError(
+            f"Expected a classification tree, or a pipeline that ends in one, found {found}, which is a regressor. "
+            "Regression trees have no classes: pass a DecisionTreeClassifier, say."
+        )
+
+
+def _reads_numbers(model: Any) -> bool:
+    """Whether a model is a tree of scikit-learn or of ours, which takes a matrix of numbers and nothing else."""
+    homes = ("sklearn.tree", "secateur.local_search")
+    return any(ancestor.__module__.startswith(homes) for ancestor in type(_thaw(model)).__mro__)
+
+
+def _takes_missing(model: Any) -> bool:
+    has_tags = hasattr(model, "__sklearn_tags__") and not isinstance(model, type)
+    return has_tags and bool(get_tags(model).input_tags.allow_nan)
+
+
+def _finite_rule(model: Any) -> bool | str:
+    """What scikit-learn is to refuse: infinite values always, NaN where the model does not take it."""
+    return "allow-nan" if _takes_missing(model) else True
+
+
+def _set_seeds(estimator: Any, random_state: Any) -> None:
+    if random_state is None or isinstance(estimator, FrozenEstimator):
+        return
+    names = [name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state"]
+    estimator.set_params(**dict.fromkeys(names, random_state))

@@ -1,0 +1,65 @@
+"""Rule sets as texts, numbers and arrays, for savers that take no foreign object without being told to.
+
+pickle could store a rule set as it is. skops asks its user to trust every class that it meets, so an estimator hands
+over its rules in this form. Only where a step of a pipeline cannot be put into words is that step itself kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from secateur.methods import Deletions
+from secateur.rules import RuleSet, StoredContent
+from secateur.tree_json import tree_from_json, tree_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from secateur.columns import Columns
+    from secateur.tree import Tree
+
+__all__ = ["rules_from_state", "rules_to_state"]
+
+# Fields of a rule set that are plain already.
+PLAIN = ("method", "class_counts", "source_class_counts", "is_ranked", "is_weighted")
+
+
+def rules_to_state(rules: RuleSet) -> dict[str, Any]:
+    """A rule set without the rows that it was made from."""
+    columns, stored = rules.tree.columns, rules.stored
+    return {
+        **{name: getattr(rules, name) for name in PLAIN},
+        "tree": tree_to_json(rules.tree),
+        "columns": None if columns is None else _kept_columns(columns),
+        "parameters": dict(rules.parameters),
+        "deletions": dict(vars(rules.deletions)),
+        "stored": None if stored is None else dict(vars(stored)),
+    }
+
+
+def rules_from_state(state: Mapping[str, Any]) -> RuleSet:
+    """The rule set that :func:`rules_to_state` took apart."""
+    stored = state["stored"]
+    return RuleSet(
+        **{name: state[name] for name in PLAIN},
+        tree=_read_tree(state["tree"], state["columns"]),
+        parameters=state["parameters"],
+        deletions=Deletions(**state["deletions"]),
+        stored=None if stored is None else StoredContent(**stored),
+    )
+
+
+def _kept_columns(columns: Columns) -> dict[str, Any]:
+    """What the JSON of a tree leaves out of its columns."""
+    encoded = None if columns.encoded is None else tree_to_json(columns.encoded)
+    return {"asked": list(columns.asked), "encoded": encoded, "derive": columns.derive}
+
+
+def _read_tree(text: str, kept: Mapping[str, Any] | None) -> Tree:
+    tree = tree_from_json(text)
+    if kept is None or tree.columns is None:
+        return tree
+    encoded = None if kept["encoded"] is None else tree_from_json(kept["encoded"])
+    columns = replace(tree.columns, asked=tuple(kept["asked"]), encoded=encoded, derive=kept["derive"])
+    return replace(tree, columns=columns)
