@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.report import read_quartiles, read_verdict
 from benchmarks.result import Quartiles
-from secateur.paper.store import write_whole
+from secateur.writing import write_whole
 
 __all__ = ["PAGE", "fill_page", "to_markdown"]
 

@@ -46,7 +46,10 @@ LAYERS = [
     ["merged_rules"],
     ["forest"],
     ["simplification"],
-    ["diagnosis", "tuning"],
+    ["diagnosis", "tuning", "estimator"],
+    ["writing", "model_check", "model_files", "difference"],
+    ["tables"],
+    ["report"],
     ["local_search_kernels"],
     ["local_search"],
     ["secateur"],
@@ -68,6 +71,8 @@ ONLY = {
 INSIDE = {
     "methods": {"contract", "selection", "fisher"},
     "export": {"*"},
+    "report": {"*"},
+    "tables": {"*"},
     "verify": {"*"},
     "adapters": {"*"},
     "datasets": {"*"},
@@ -87,6 +92,7 @@ DEFERRED = {
     ("rules", "audit"): "RuleSet.audit",
     ("rules", "explain"): "RuleSet.explain",
     ("rules", "export"): "RuleSet.to_text and its siblings",
+    ("rules", "report"): "RuleSet.report",
     ("rules", "verify"): "RuleSet.verify",
 }
 

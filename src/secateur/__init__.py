@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SecateurError,
         UnsupportedModelError,
     )
+    from secateur.estimator import RuleClassifier
     from secateur.explain import Explanation
     from secateur.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.groups import find_groups
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from secateur.methods import METHODS
     from secateur.reading import Condition
     from secateur.reasons import Reason
+    from secateur.report import Report
     from secateur.rule import Rule
     from secateur.rules import RuleSet
     from secateur.simplification import simplify
@@ -55,7 +57,9 @@ __all__ = [
     "MergedRules",
     "ParameterError",
     "Reason",
+    "Report",
     "Rule",
+    "RuleClassifier",
     "RuleSet",
     "SecateurError",
     "Selection",
@@ -93,7 +97,9 @@ _HOME = {
     "MergedRule": "merged_rules",
     "MergedRules": "merged_rules",
     "Reason": "reasons",
+    "Report": "report",
     "Rule": "rule",
+    "RuleClassifier": "estimator",
     "RuleSet": "rules",
     "SecateurError": "errors",
     "Selection": "tuning",

@@ -53,6 +53,31 @@ class Explanation:
     values: Mapping[str, Label | None]
     text: str = field(repr=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain values, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        rule = self.rule
+        return {
+            "prediction": self.prediction,
+            "tree_prediction": self.tree_prediction,
+            "rule": rule.index + 1,
+            "text": rule.text,
+            "conditions": [condition.text for condition in rule.conditions],
+            "support": rule.support,
+            "reliability": rule.reliability,
+            "values": dict(self.values),
+            "reasons": [
+                {"link": link, "deleted": reason.deleted, "kind": reason.kind, "text": reason.text}
+                for link, reason in rule.reasons.items()
+            ],
+            "also_covered_by": [other.index + 1 for other in self.covering[1:]],
+            "explanation": self.text,
+        }
+
     def __str__(self) -> str:
         return self.text
 

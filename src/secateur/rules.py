@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from secateur.annotation import Annotation
     from secateur.audit import Audit
     from secateur.explain import Explanation
+    from secateur.report import Report
     from secateur.row_blocks import Rows
     from secateur.tree import Tree
     from secateur.verify import Verification
@@ -355,6 +356,117 @@ class RuleSet(Sequence[Rule]):
         from secateur.export.frame import rules_to_frame
 
         return rules_to_frame(self, library)
+
+    def to_sql(self, dialect: str = "duckdb", *, table: str = "rows") -> str:
+        """Write the rules as one flat SQL statement that adds prediction, rule and reliability to a table.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        table : str, default="rows"
+            The table that the statement reads.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.sql import rules_to_sql
+
+        return rules_to_sql(self, dialect, table)
+
+    def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
+        """Write the rules as a Python function that needs nothing of secateur.
+
+        Parameters
+        ----------
+        vectorized : bool, default=False
+            Take columns of many rows and use numpy, rather than one row and no import at all.
+        name : str, default="predict"
+            Name of the function.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.python import rules_to_python
+
+        return rules_to_python(self, vectorized=vectorized, name=name)
+
+    def to_markdown(self, *, reasons: bool = False) -> str:
+        """Write the rules as a Markdown table.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also list what was deleted and why.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.markdown import rules_to_markdown
+
+        return rules_to_markdown(self, reasons=reasons)
+
+    def to_latex(self) -> str:
+        """Write the rules as a LaTeX table for the package booktabs.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.latex import rules_to_latex
+
+        return rules_to_latex(self)
+
+    def to_csv(self) -> str:
+        """Write the rules as CSV, a line a rule.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.csv import rules_to_csv
+
+        return rules_to_csv(self)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        title: str | None = None,
+        tolerances: Sequence[float] | None = None,
+    ) -> Report:
+        """Make a page about the rules: one file that works offline.
+
+        Parameters
+        ----------
+        X, y : array-like, default=None
+            Rows to measure on; by default those that ``simplify`` got, if this rule set was not read from a file. A
+            rule set from a file takes them for its training rows if they give every leaf the counts that it has.
+        sample_weight : array-like of shape (n_rows,), default=None
+        title : str, default=None
+        tolerances : sequence of float, default=None
+            The values of ε (of ``budgeted``: δ) that the page's slider moves over.
+
+        Returns
+        -------
+        Report
+        """
+        from secateur.report import make_report
+
+        return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
+
+    def to_html(self) -> str:
+        """Write the page of :meth:`report` as text.
+
+        Returns
+        -------
+        str
+        """
+        return self.report().to_html()
 
     def to_json(self) -> str:
         """Write tree, rules, numbers and reasons as versioned JSON that :meth:`from_json` and ``verify`` read.

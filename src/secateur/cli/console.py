@@ -1,10 +1,72 @@
-"""Where the command line writes."""
+"""Where the command line writes: results to standard output, everything else to standard error.
+
+The consoles are made when they are first used, because most of the time of ``secateur --help`` would go into rich.
+"""
 
 from __future__ import annotations
 
-from rich.console import Console
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["errors", "out"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-out = Console()
-errors = Console(stderr=True)
+    from rich.console import Console
+
+    errors: Console
+    out: Console
+
+__all__ = ["errors", "out", "print_json", "print_text", "tell", "working"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("errors", "out"):
+        raise AttributeError(f"module 'secateur.cli.console' has no attribute {name!r}")
+    from rich.console import Console
+
+    from secateur.cli.harmless import HideControls
+
+    made = Console(stderr=name == "errors", soft_wrap=name == "errors")
+    made.push_render_hook(HideControls())
+    globals()[name] = made
+    return made
+
+
+def tell(sentence: str, *, quiet: bool = False) -> None:
+    """Say something beside the results, word for word."""
+    if not quiet:
+        from rich.text import Text
+
+        from secateur.cli.console import errors
+
+        errors.print(Text(sentence, style="dim"))
+
+
+def print_text(text: str) -> None:
+    """Write a text to standard output as it is: no colours, no wrapping."""
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    sys.stdout.flush()
+
+
+def print_json(content: Any) -> None:
+    """Write one JSON document to standard output."""
+    print_text(json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False, default=_plain))
+
+
+@contextmanager
+def working(what: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show on a terminal that work is going on; nothing stays of it."""
+    from secateur.cli.console import errors
+
+    if quiet or not errors.is_terminal:
+        yield
+        return
+    with errors.status(f"{what} …"):
+        yield
+
+
+def _plain(value: Any) -> Any:
+    """A number or label of numpy as Python's own."""
+    return value.item()

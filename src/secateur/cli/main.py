@@ -1,47 +1,117 @@
 """The ``secateur`` command and how it speaks to people.
 
-Exit status: 0 when all is well, 1 when a check failed, 2 when the input was wrong.
+Exit status: 0 when all is well, 1 when a check failed, 2 when the input was wrong, 130 when it was stopped.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from typing import Annotated
+import warnings
+from importlib import import_module
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.text import Text
 
 from secateur import __version__
-from secateur.cli import methods, reproduce, simplify
-from secateur.cli.console import errors, out
 from secateur.errors import SecateurError
 
-__all__ = ["app", "run"]
+if TYPE_CHECKING:
+    app: typer.Typer
 
-app = typer.Typer(
-    name="secateur",
-    no_args_is_help=True,
-    invoke_without_command=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    help="Short rules from decision trees, without making them lie.",
-    epilog="Exit status: 0 all is well, 1 a check failed, 2 the input was wrong.",
-)
+__all__ = ["COMMANDS", "app", "make_app", "run"]
+
+STOPPED = 130  # as shells have it for Ctrl-C
+EXAMPLES = "For example:"
+STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
+EPILOGS = {"diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong."}
+HELP = """Short rules from decision trees, without making them lie.
+
+Try it on embedded data with `secateur simplify`, then on a table of yours:
+
+\b
+secateur simplify loans.csv --target outcome
+secateur simplify loans.csv --target outcome --report page.html
+secateur simplify loans.csv --target outcome --export sql > rules.sql
+"""
+# Each is a module of this package, loaded when it is called; a list of them needs only these words.
+COMMANDS = {
+    "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
+    "explain": "Say which rule decides a row, and why.",
+    "verify": "Prove again what rules promise; status 1 if they do not hold.",
+    "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX or CSV.",
+    "report": "Write a page about rules, one HTML file.",
+    "compare": "Use every method on one tree, side by side.",
+    "diff": "Say what changed between the rules of two trainings.",
+    "methods": "List the methods, from the strictest guarantee to none.",
+    "reproduce": "Run experiments of the paper again.",
+}
 
 
-@app.callback()
-def version(
-    show: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'secateur.cli.main' has no attribute {name!r}")
+    globals()["app"] = made = make_app()
+    return made
+
+
+def make_app(only: str | None = None) -> typer.Typer:
+    """The command line; with ``only``, the other commands are there by name alone, which saves half the start.
+
+    Parameters
+    ----------
+    only : str, default=None
+        The command that will be called; the empty text for none.
+
+    Returns
+    -------
+    typer.Typer
+    """
+    made = typer.Typer(
+        name="secateur",
+        no_args_is_help=True,
+        invoke_without_command=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # plain help appears in half the time
+        help=HELP,
+        epilog=STATUS,
+    )
+    made.callback()(_answer)
+    for name, words in COMMANDS.items():
+        if only is None or name == only:
+            command = import_module(f"secateur.cli.{name}").command
+            text = _keep_lines(command.__doc__)
+            made.command(name, help=text, short_help=words, epilog=EPILOGS.get(name, STATUS))(command)
+        else:
+            made.command(name, short_help=words)(_call_whole)
+    return made
+
+
+def _keep_lines(text: str) -> str:
+    """A docstring as help: each example on a line of its own."""
+    return cleandoc(text).replace(f"{EXAMPLES}\n\n", f"{EXAMPLES}\n\n\b\n")
+
+
+def _answer(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
 ) -> None:
-    """Short rules from decision trees, without making them lie."""
-    if show:
-        out.print(f"secateur {__version__}")
+    if version:
+        from secateur.cli.console import print_text
+
+        print_text(f"secateur {__version__}")
         raise typer.Exit
 
 
-app.command("simplify")(simplify.command)
-app.command("methods")(methods.command)
-app.command("reproduce")(reproduce.command)
+def _call_whole() -> None:
+    """Take the long way where the short one guessed wrong which command is called."""
+    make_app()()
+
+
+class _Stopped(BaseException):
+    """Ctrl-C, in a form that no library catches."""
 
 
 def run() -> None:
@@ -49,8 +119,47 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a sign must not stop the program
+    before = signal.signal(signal.SIGINT, _stop)
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            make_app(_guess_command(sys.argv[1:]))()
     except SecateurError as error:
-        errors.print(Text.assemble(("Error:", "bold red"), f" {error}"))
+        _complain(str(error))
         sys.exit(2)
+    except (_Stopped, KeyboardInterrupt):
+        sys.stderr.write("\nStopped.\n")
+        sys.exit(STOPPED)
+    except BrokenPipeError:
+        # Whoever read our output went away, as `head` does. Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _guess_command(arguments: list[str]) -> str | None:
+    """The command that is called; the empty text for none, and None where the shell asks for completions."""
+    if any(name.endswith("_COMPLETE") for name in os.environ):
+        return None
+    named = next((word for word in arguments if not word.startswith("-")), "")
+    return named if named in COMMANDS else ""
+
+
+def _stop(*_: Any) -> NoReturn:
+    raise _Stopped
+
+
+def _complain(sentence: str) -> None:
+    from rich.text import Text
+
+    from secateur.cli.console import errors
+
+    errors.print(Text.assemble(("Error:", "bold red"), f" {sentence}"))
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """What libraries warn of, in a line beside the results."""
+    from secateur.cli.console import tell
+
+    tell(f"Note: {' '.join(str(message).split())}")

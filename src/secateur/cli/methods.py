@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from rich.text import Text
-
-from secateur.cli.console import out
+from secateur.cli.options import Json
 
 __all__ = ["command"]
 
 
-def command() -> None:
+def command(as_json: Json = False) -> None:
     """List the methods, from the strictest guarantee to none."""
+    from rich.text import Text
+
+    from secateur.cli.console import out, print_json
     from secateur.methods import METHODS
 
+    if as_json:
+        listed = ("name", "aliases", "summary", "preserves", "needs_rows", "source")
+        print_json([{name: getattr(method, name) for name in listed} for method in METHODS.values()])
+        return
     out.print("Methods, from the strictest guarantee to none:\n")
     for method in METHODS.values():
         names = f" (also {', '.join(method.aliases)})" if method.aliases else ""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import InputError
+from secateur.writing import write_whole
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from secateur.paper.protocol import Arm, Study
 
-__all__ = ["load_split", "save_split", "write_figure", "write_whole"]
+__all__ = ["load_split", "save_split", "write_figure"]
 
 
 def load_split(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any] | None:
@@ -35,22 +34,6 @@ def save_split(
     result = {**_describe(study, arm, dataset, split), **measured}
     write_whole(_path(output, study, arm, dataset, split), json.dumps(result))
     return result
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file beside its place and move it there, so that a killed run leaves no half of it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"Cannot write to {path.parent}: {error.strerror}. Name another --output.") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _describe(study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any]:

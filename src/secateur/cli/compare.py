@@ -1,0 +1,104 @@
+"""``secateur compare``: all methods side by side on one tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secateur.cli.console import print_json, tell, working
+from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, Trusting, spread
+from secateur.cli.options import Json, Model, Quiet
+
+if TYPE_CHECKING:
+    from secateur.tables.simplified import FittedTable
+
+__all__ = ["command"]
+
+
+@spread
+def command(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input.")
+    ],
+    *,
+    used: Rows,
+    model: Model = None,
+    knobs: Knobs,
+    growing: Growing,
+    holdout: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the rows to measure on rather than fit to.")
+    ] = 0.25,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    reading: Reading,
+    trusting: Trusting,
+) -> None:
+    """Use every method on one tree, and measure them on rows that the tree has not seen.
+
+    For example:
+
+    secateur compare loans.csv --target outcome
+    secateur compare loans.csv --target outcome --holdout 0.5 --json
+    """
+    from secateur.report.ladder import make_ladder
+    from secateur.report.rows_at_hand import find_rows
+    from secateur.tables.simplified import fit_table, read_one_tree, simplify_fitted
+
+    brought = None if model is None else trusting.load(model, quiet=quiet)
+    tree = None if brought is None else read_one_tree(brought)
+    table = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
+    with working("Comparing the methods", quiet=quiet):
+        fitted = fit_table(table, **used.take(table), **growing.arguments, model=brought, holdout=holdout)
+        rules = simplify_fitted(fitted, method="none", take_facts=not knobs.no_facts)
+        held_out = fitted.held_out
+        at_hand = find_rows(rules) if held_out is None else find_rows(rules, held_out.X, held_out.y)
+        ladder = make_ladder(rules, at_hand, verify=True, **knobs.settings)
+    if as_json:
+        print_json(
+            {
+                "name": fitted.name,
+                "notes": fitted.notes,
+                "rows": len(fitted.train.y),
+                "measured_rows": at_hand.n_rows,
+                "held_out": held_out is not None,
+                "methods": ladder,
+            }
+        )
+    elif not quiet:
+        for note in fitted.notes:
+            tell(note)
+        _show(fitted, len(rules), ladder)
+    raise typer.Exit(code=0 if all(step.get("verified", True) for step in ladder) else 1)
+
+
+def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from secateur.cli.console import out
+
+    held_out = fitted.held_out
+    measured = "the rows that the rules were made from" if held_out is None else f"{len(held_out.y):,} rows held out"
+    out.print(Text(f"One tree for {fitted.target!r} on {len(fitted.train.y):,} rows of {fitted.name}; on {measured}:"))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("method", style="bold", no_wrap=True)
+    for name in ("left", "deleted", "changed", "conflict", "accuracy", ""):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("preserves")
+    for step in ladder:
+        method = Text(step["method"])
+        if step["problem"] is not None:
+            table.add_row(method, *["–"] * 6, Text(f"not here: {step['problem']}"))
+            continue
+        changed = 100.0 * step["rules_changed"] / n_rules
+        shares = [f"{share:.1f} %" for share in (step["removed"], changed, step["conflict"], step["accuracy"])]
+        failed = "" if step["verified"] else " (the check FAILED)"
+        change = f"{round(step['delta_accuracy'], 1) + 0.0:+.1f}"
+        table.add_row(method, f"{step['n_conditions']:,}", *shares, change, Text(f"{step['preserves']}{failed}"))
+    out.print(table)
+    out.print(
+        "left: conditions that stay; deleted: share of them that went; changed: rules that lost one; conflict: rows on "
+        "which rules disagree; accuracy, and its change in points against the tree.",
+        style="dim",
+    )

@@ -1,0 +1,41 @@
+"""``secateur export``: rules for other programs and for documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from secateur.cli.options import Dialect, Export, Force, Output, Quiet, SqlTable
+from secateur.cli.outputs import check_paths, choose_export, deliver, make_export
+from secateur.errors import ParameterError
+
+__all__ = ["command"]
+
+
+def command(
+    rules_file: Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")],
+    format: Annotated[
+        Export | None, typer.Option("--format", "-f", help="What to write; by default what --output's ending tells.")
+    ] = None,
+    output: Output = None,
+    dialect: Dialect = "duckdb",
+    table: SqlTable = "rows",
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV or a page.
+
+    For example:
+
+    secateur export rules.json --format sql --dialect postgres --table loans > rules.sql
+    secateur export rules.json -o rules.py
+    """
+    from secateur.model_files import load_rules
+
+    kind = choose_export(format, output)
+    if kind is None:
+        raise ParameterError("Say what to write with --format, such as --format sql.")
+    check_paths(output, force=force)
+    deliver(make_export(load_rules(rules_file), kind, dialect, table), output, quiet=quiet)

@@ -1,0 +1,66 @@
+"""``secateur report``: a page about rules, one file that works offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from secateur.cli.console import working
+from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, spread
+from secateur.cli.options import Force, Method, Quiet
+from secateur.cli.outputs import check_paths, deliver
+from secateur.errors import ParameterError
+
+__all__ = ["command"]
+
+
+@spread
+def command(
+    source: Annotated[str, typer.Argument(metavar="RULES|DATA", help="Rules as JSON, or a table as for simplify.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")],
+    *,
+    used: Rows,
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The table that the rules were made from, for its numbers.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    method: Method = None,
+    knobs: Knobs,
+    growing: Growing,
+    force: Force = False,
+    quiet: Quiet = False,
+    reading: Reading,
+) -> None:
+    """Write a page about rules: one HTML file that works offline.
+
+    For example:
+
+    secateur report loans.csv --target outcome -o page.html
+    secateur report rules.json --data loans.csv --target outcome -o page.html
+    """
+    from secateur.model_files import is_rules_file, load_rules
+    from secateur.tables.simplified import fit_table, label_rows, simplify_fitted
+
+    check_paths(output, force=force)
+    rows: tuple[Any, Any] = (None, None)
+    if is_rules_file(Path(source)):
+        if (data is None) != (used.target is None):
+            raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
+        rules = load_rules(Path(source))
+        if data is not None:
+            table = reading.open(data, tree=rules.tree, seed=growing.seed, quiet=quiet)
+            labelled = label_rows(table, rules.tree, **used.take(table))
+            rows = labelled.X, labelled.y
+    else:
+        if data is not None:
+            raise ParameterError(f"{source} is no file of rules: name one table only.")
+        table = reading.open(source, seed=growing.seed, quiet=quiet)
+        with working("Fitting the tree", quiet=quiet):
+            fitted = fit_table(table, **used.take(table), **growing.arguments)
+            chosen = "layered" if method is None else method
+            rules = simplify_fitted(fitted, method=chosen, take_facts=not knobs.no_facts, **knobs.settings)
+    with working("Making the page", quiet=quiet):
+        page = rules.report(*rows, title=title or Path(source).name).to_html()
+    deliver(page, output, quiet=quiet)

@@ -1,0 +1,91 @@
+"""``secateur verify``: prove again what a file of rules promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secateur.cli.console import print_json, tell, working
+from secateur.cli.option_groups import Reading, Rows, Trusting, spread
+from secateur.cli.options import Holdout, Json, Quiet, Seed
+from secateur.errors import ParameterError
+
+if TYPE_CHECKING:
+    from secateur.rules import RuleSet
+
+__all__ = ["command"]
+
+
+@spread
+def command(
+    rules_file: Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")],
+    *,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The model that the rules should be of (.skops or JSON).")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The table that the rules were made from; - is standard input.")
+    ] = None,
+    used: Rows,
+    holdout: Holdout = 0.0,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    reading: Reading,
+    trusting: Trusting,
+) -> None:
+    """Prove again what rules promise, by code that shares nothing with the code that made them.
+
+    With the model: that the rules are of its tree. With the data: that supports and class counts are right, and what
+    methods promise by rows.
+
+    For example:
+
+    secateur verify rules.json
+    secateur verify rules.json --model tree.skops --data loans.csv --target outcome
+    """
+    from secateur.model_files import load_rules
+    from secateur.tables.fitting import split_table
+    from secateur.tables.simplified import label_rows
+
+    if (data is None) != (used.target is None):
+        raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
+    rules = load_rules(rules_file)
+    rows: tuple[Any, Any] = (None, None)
+    if data is not None:
+        table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
+        kept, _ = split_table(label_rows(table, rules.tree, **used.take(table)), holdout, seed)
+        rows = kept.X, kept.y
+    differing = None if model is None else _compare_model(rules, trusting.load(model, quiet=quiet), rows[0])
+    with working("Checking the rules", quiet=quiet):
+        proof = rules.verify(*rows)
+    holds = proof.ok and not differing
+    if as_json:
+        print_json({"ok": holds, "model_differences": differing, **vars(proof), "guarantee": rules.guarantee})
+    elif not quiet:
+        _show(rules, proof, differing)
+    elif not holds:
+        for failure in (*(differing or ()), *proof.failures):
+            tell(failure)
+    raise typer.Exit(code=0 if holds else 1)
+
+
+def _compare_model(rules: RuleSet, model: Any, rows: Any) -> list[str]:
+    from secateur.adapters import from_model
+    from secateur.model_check import find_tree_differences
+    from secateur.tables.simplified import read_one_tree
+
+    return find_tree_differences(rules.tree, read_one_tree(model) if rows is None else from_model(model, rows))
+
+
+def _show(rules: RuleSet, proof: Any, differing: list[str] | None) -> None:
+    from rich.text import Text
+
+    from secateur.cli.console import out
+
+    out.print(Text(f"{len(rules):,} rules by {rules.method}. {rules.guarantee}"))
+    if differing is not None:
+        out.print(Text("\n".join(f"✗ {item}" for item in differing) or "✓ the rules are of the model's tree"))
+    out.print(Text(str(proof) if not differing else str(proof).replace("\nVerified.", "\nNOT verified.")))

@@ -1,0 +1,9 @@
+"""The report: a rule set as one HTML page. ``summarize`` gathers a dict, ``page`` renders it, ``Report`` holds both."""
+
+from __future__ import annotations
+
+from secateur.report.page import render_page
+from secateur.report.report import Report, make_report
+from secateur.report.summarize import summarize
+
+__all__ = ["Report", "make_report", "render_page", "summarize"]

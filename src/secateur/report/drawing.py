@@ -1,0 +1,55 @@
+"""The tree as plain values: what a page needs to draw it and to send a row through it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.annotation import DEFAULT_RF_TOL
+from secateur.reading import read_link
+from secateur.report.steps import known_numbers
+
+if TYPE_CHECKING:
+    from secateur.rules import RuleSet
+
+__all__ = ["describe_tree"]
+
+
+def describe_tree(rules: RuleSet) -> dict[str, Any]:
+    """Parallel lists, one element a node; see ``docs/report.md`` for each of them."""
+    tree, notes = rules.tree, rules.notes
+    nodes = range(1, tree.n_nodes)
+    group_of = tree.facts.group_of
+    tested = tree.feature.tolist()
+    subject = [tree.n_features + group_of[feature] if feature in group_of else feature for feature in tested]
+    return {
+        "dtype": tree.dtype,
+        "depth": tree.depth,
+        "n_features": tree.n_features,
+        "left": tree.children_left.tolist(),
+        "right": tree.children_right.tolist(),
+        "feature": tested,
+        "about": [-1, *(subject[parent] for parent in notes.parent[1:].tolist())],
+        "limit": [limit if math.isfinite(limit) else None for limit in tree.upper.tolist()],
+        "codes": {str(node): tree.left_codes(node).tolist() for node in np.flatnonzero(tree.is_categorical).tolist()},
+        "missing_left": tree.missing_left.astype(int).tolist(),
+        "leaf_class": tree.leaf_class.tolist(),
+        "conditions": [None, *(read_link(tree, notes, node) for node in nodes)],
+        "homogeneous": notes.homogeneous.tolist(),
+        "counts": None if tree.counts is None else [known_numbers(row) for row in tree.counts.tolist()],
+        "orientation": _orient(rules),
+    }
+
+
+def _orient(rules: RuleSet) -> list[str] | None:
+    """For each class a text with a sign for each node: does the class's share rise (+) or fall (-) on the way to it."""
+    tree, notes = rules.tree, rules.notes
+    if notes.share is None:
+        return None
+    change = np.nan_to_num(notes.share - notes.share[notes.parent])
+    change[0] = 0.0  # no link leads to the root
+    tolerated = float(rules.parameters.get("rf_tol", DEFAULT_RF_TOL))
+    signs = np.where(change > tolerated, "+", np.where(change < -tolerated, "-", "0"))
+    return ["".join(signs[:, place]) for place in range(tree.n_classes)]

@@ -1,0 +1,244 @@
+"""The form of "try a row": what a person can enter, and for each rule values that reach its leaf.
+
+No row of the data goes into a page. Its examples are made up: usual values of the columns, moved only where a rule's
+path asks for something else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.regions import Region, domain_of, pick_number, pick_value, regions_of_links
+from secateur.routing import apply_tree
+from secateur.row_blocks import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.rules import RuleSet
+    from secateur.tree import Tree
+
+__all__ = ["make_form"]
+
+# Enough rows to know what is usual in a column.
+LOOKED_AT = 10_000
+
+Entry = float | int | None
+"""What a field holds: a number, the place of a label in its list, or None for missing."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of the form.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "cells", "category", "group"}
+        A number; a number that the tree asks by cell; one of some labels; columns of zeros and ones that stand for one.
+    features : tuple of int
+        The tree's features that it fills.
+    labels : tuple of labels
+        The choices of a category or group. The place after the last stands for any other, or for none of a group.
+    takes_unlisted, takes_missing : bool
+    cuts : tuple of float
+        The limits of the cells.
+    ends : tuple of float
+        Numbers beyond these are refused.
+    n_decimals : int or None
+        What is known of a number's decimals.
+    """
+
+    name: str
+    kind: str
+    features: tuple[int, ...]
+    labels: tuple[Any, ...] = ()
+    takes_unlisted: bool = False
+    takes_missing: bool = False
+    cuts: tuple[float, ...] = ()
+    ends: tuple[float, float] = (-math.inf, math.inf)
+    n_decimals: int | None = None
+
+    @property
+    def choices(self) -> range:
+        """The places that a label can have."""
+        return range(len(self.labels) + self.takes_unlisted)
+
+    def record(self, usual: Entry) -> dict[str, Any]:
+        """The field as plain values."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "features": list(self.features),
+            "labels": [str(label) for label in self.labels],
+            "takes_unlisted": self.takes_unlisted,
+            "takes_missing": self.takes_missing,
+            "cuts": list(self.cuts),
+            "lowest": self.ends[0] if math.isfinite(self.ends[0]) else None,
+            "highest": self.ends[1] if math.isfinite(self.ends[1]) else None,
+            "n_decimals": self.n_decimals,
+            "usual": usual,
+        }
+
+
+def make_form(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+    """The fields, and for each rule the entries that differ from the usual ones; None where no row was found."""
+    tree, notes = rules.tree, rules.notes
+    fields = _find_fields(tree)
+    seen = at_hand.training or at_hand.measured
+    usual = [_find_usual(tree, one, None if seen is None else seen.X) for one in fields]
+    made: list[list[Entry] | None] = []
+    for rule in range(len(rules)):
+        regions = regions_of_links(tree, notes, notes.links[notes.entries(rule)])
+        made.append(_make_example(tree, fields, usual, regions))
+    reached = _send(tree, fields, [usual if entries is None else entries for entries in made])
+    examples: list[dict[str, Entry] | None] = []
+    for entries, leaf, own in zip(made, reached.tolist(), notes.leaf_ids.tolist(), strict=True):
+        # Facts may leave a leaf no row that a person would make up; then there is no example rather than a wrong one.
+        found = entries is not None and leaf == own
+        changed = {str(at): e for at, (e, u) in enumerate(zip(entries or (), usual, strict=False)) if not _same(e, u)}
+        examples.append(changed if found else None)
+    return {"fields": [one.record(entry) for one, entry in zip(fields, usual, strict=True)], "examples": examples}
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    return one == other and (one is None) == (other is None)
+
+
+def _find_fields(tree: Tree) -> list[Field]:
+    """A field for each feature that the tree tests; the features of a group share one."""
+    fields: dict[int, Field] = {}
+    columns, facts = tree.columns, tree.facts
+    for feature in np.unique(tree.feature[~tree.is_leaf]).tolist():
+        if feature in facts.group_of:
+            place = facts.group_of[feature]
+            group = facts.groups[place]
+            fields[tree.n_features + place] = Field(group.name, "group", group.features, group.labels, True)
+            continue
+        levels = tree.categories[feature]
+        cuts = None if columns is None else columns.cuts[feature]
+        ends = None if columns is None or not columns.ranges else columns.ranges[feature]
+        is_number = levels is None or cuts is not None
+        fields[feature] = Field(
+            name=tree.feature_name(feature),
+            kind="cells" if cuts is not None else "number" if levels is None else "category",
+            features=(feature,),
+            labels=() if is_number else levels or (),
+            takes_unlisted=not is_number and not (columns is not None and columns.closed[feature]),
+            takes_missing=bool(tree.accepts_missing[feature]),
+            cuts=cuts or (),
+            ends=ends or (-math.inf, math.inf),
+            n_decimals=facts.grid_of.get(feature),
+        )
+    return list(fields.values())
+
+
+def _find_usual(tree: Tree, field: Field, rows: Rows | None) -> Entry:
+    """What is usual in a column: the middle number in few digits, or the label of most rows."""
+    if rows is not None:
+        looked_at = rows.select(0, min(rows.n_rows, LOOKED_AT), np.array(field.features))
+        if field.kind == "group":
+            sums = np.nan_to_num(looked_at).sum(axis=0)
+            n_none = len(looked_at) - sums.sum()
+            return len(field.labels) if n_none > sums.max() else int(sums.argmax())
+        known = looked_at[~np.isnan(looked_at)]
+        if len(known) and field.kind == "number":
+            middle = float(np.median(known))
+            rounded = round(middle, field.n_decimals) if field.n_decimals is not None else float(f"{middle:.4g}")
+            return min(max(rounded, field.ends[0]), field.ends[1])
+        if len(known):
+            code = int(np.bincount(known.astype(np.int64)).argmax())
+            return _number_in_cell(field, [code]) if field.kind == "cells" else code
+    if field.kind == "group":
+        return len(field.labels)
+    return _pick_entry(tree, field, domain_of(tree, field.features[0]))
+
+
+def _make_example(
+    tree: Tree, fields: list[Field], usual: list[Entry], regions: dict[int, Region]
+) -> list[Entry] | None:
+    entries: list[Entry] = []
+    for field, entry in zip(fields, usual, strict=True):
+        asked = {feature: regions[feature] for feature in field.features if feature in regions}
+        if not asked:
+            entries.append(entry)
+        elif field.kind == "group":
+            label = _pick_of_group(field, entry, asked)
+            if label is None:
+                return None
+            entries.append(label)
+        elif _allows(tree, field, entry, region := asked[field.features[0]]):
+            entries.append(entry)
+        elif (chosen := _pick_entry(tree, field, region)) is not None or (region.missing and field.takes_missing):
+            entries.append(chosen)
+        else:
+            return None
+    return entries
+
+
+def _pick_of_group(field: Field, usual: Entry, asked: dict[int, Region]) -> int | None:
+    """A label of a group that the conditions on its columns allow; the usual one if it may be."""
+
+    def allows(place: int) -> bool:
+        return all(
+            region.low < float(place < len(field.labels) and field.features[place] == feature) <= region.high
+            for feature, region in asked.items()
+        )
+
+    order = [int(usual or 0), *field.choices]
+    return next((place for place in order if allows(place)), None)
+
+
+def _allows(tree: Tree, field: Field, entry: Entry, region: Region) -> bool:
+    if entry is None:
+        return region.missing
+    value = _code(tree, field, entry)
+    return int(value) in region.codes if region.codes is not None else region.low < value <= region.high
+
+
+def _pick_entry(tree: Tree, field: Field, region: Region) -> Entry:
+    """A plain entry that a region allows; None where only a missing value is left."""
+    if field.kind == "category":
+        return next((code for code in field.choices if code in (region.codes or ())), None)
+    if field.kind == "cells":
+        return _number_in_cell(field, sorted(region.codes or ()))
+    within = Region(max(region.low, math.nextafter(field.ends[0], -math.inf)), min(region.high, field.ends[1]))
+    if not within.has_listed_value:
+        return None
+    value = pick_value(tree, field.features[0], within)
+    return None if value is None else float(value)
+
+
+def _number_in_cell(field: Field, codes: list[int]) -> float | None:
+    limits = (-math.inf, *field.cuts, math.inf)
+    for code in codes:
+        low = max(limits[code], math.nextafter(field.ends[0], -math.inf))
+        high = min(limits[code + 1], field.ends[1])
+        if low < high:
+            return pick_number(low, high, "float64", None)
+    return None
+
+
+def _code(tree: Tree, field: Field, entry: float | int) -> float:
+    """An entry in the tree's own terms."""
+    if field.kind == "cells":
+        return float(np.searchsorted(field.cuts, entry, side="left"))
+    return float(np.dtype(tree.dtype).type(entry)) if field.kind == "number" else float(entry)
+
+
+def _send(tree: Tree, fields: list[Field], rows: list[list[Entry]]) -> NDArray[np.int64]:
+    """The leaf that each row of entries reaches."""
+    matrix = np.zeros((len(rows), tree.n_features), dtype=tree.dtype)
+    for place, field in enumerate(fields):
+        column = [row[place] for row in rows]
+        if field.kind == "group":
+            for number, feature in enumerate(field.features):
+                matrix[:, feature] = [entry == number for entry in column]
+        else:
+            matrix[:, field.features[0]] = [np.nan if e is None else _code(tree, field, e) for e in column]
+    return apply_tree(tree, Rows.of(matrix))

@@ -1,0 +1,74 @@
+"""The ladder: every method on one tree, side by side, from the strictest guarantee to none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import SecateurError
+from secateur.methods import METHODS
+from secateur.simplification import simplify
+
+if TYPE_CHECKING:
+    from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.rules import RuleSet
+
+__all__ = ["make_ladder", "measure"]
+
+# What a method takes over from the rule set in hand, so that the two are compared at the same setting.
+SHARED = ("tolerance", "budget", "smoothing", "alpha", "rf_tol", "domain_knowledge")
+
+
+def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **settings: Any) -> list[dict[str, Any]]:
+    """One record a method: what it removes, what that costs on the rows, or a sentence why it cannot run.
+
+    The settings are arguments of ``simplify`` for all methods, beside those of the rule set in hand.
+    """
+    ladder = []
+    for method in METHODS.values():
+        step: dict[str, Any] = {
+            "method": method.name,
+            "aliases": list(method.aliases),
+            "summary": method.summary,
+            "preserves": method.preserves,
+            "is_exact": method.is_exact,
+            "is_current": method.name == rules.method,
+            "problem": None,
+        }
+        try:
+            in_hand = method.name == rules.method
+            made = rules if in_hand else run_again(rules, at_hand, method=method.name, **settings)
+            step |= measure(made, at_hand)
+            if verify:
+                step["verified"] = made.verify().ok
+        except SecateurError as error:
+            step["problem"] = str(error)
+        ladder.append(step)
+    return ladder
+
+
+def run_again(rules: RuleSet, at_hand: RowsAtHand, **changed: Any) -> RuleSet:
+    """The same tree simplified once more, with the same settings but for some."""
+    settings = {name: rules.parameters[name] for name in SHARED if name in rules.parameters}
+    rows = at_hand.training
+    if rows is None:
+        return simplify(rules.tree, **{**settings, **changed})
+    return simplify(rules.tree, rows.X, rows.y, sample_weight=rows.sample_weight, **{**settings, **changed})
+
+
+def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+    """What was removed, and what it changed on the rows; None where there are no rows to tell."""
+    gone = np.bincount(rules.notes.rule[rules.deleted], minlength=len(rules))
+    n_all = len(rules.deleted)
+    found: dict[str, Any] = {
+        "n_conditions": n_all - int(gone.sum()),
+        "removed": 100.0 * float(gone.sum()) / n_all if n_all else 0.0,
+        "rules_changed": int((gone > 0).sum()),
+        **dict.fromkeys(("conflict", "accuracy", "delta_accuracy", "agreement")),
+    }
+    rows = at_hand.measured
+    if rows is not None:
+        audit = rules.audit(rows.X, rows.y, sample_weight=rows.sample_weight)
+        found |= {name: getattr(audit, name) for name in ("conflict", "accuracy", "delta_accuracy", "agreement")}
+    return found

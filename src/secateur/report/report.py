@@ -1,0 +1,128 @@
+"""Report: a summary, and the page that shows it."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateur.errors import InputError
+from secateur.report.page import render_page
+from secateur.report.summarize import summarize
+from secateur.writing import write_whole
+
+if TYPE_CHECKING:
+    import os
+
+    from secateur.rules import RuleSet
+
+__all__ = ["Report", "make_report"]
+
+
+class Report:
+    """A rule set as a page: made by :meth:`RuleSet.report`.
+
+    Parameters
+    ----------
+    summary : dict
+        What the page shows, as :func:`summarize` gives it.
+
+    Attributes
+    ----------
+    summary : dict
+        The same. It is plain: numbers, texts, lists and dicts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import secateur
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> report = make_report(secateur.simplify(model, X, y), title="Iris")
+    >>> report
+    <Report: 'Iris', 5 rules by 'layered'>
+    >>> report.to_html().startswith("<!doctype html>")
+    True
+    """
+
+    def __init__(self, summary: dict[str, Any]) -> None:
+        self.summary = summary
+
+    def to_html(self) -> str:
+        """Write the page: one file that needs no network.
+
+        Returns
+        -------
+        str
+        """
+        return render_page(self.summary)
+
+    def to_json(self) -> str:
+        """Write the summary as JSON.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.summary, ensure_ascii=False, allow_nan=False)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the page to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; a file that exists is kept.
+        force : bool, default=False
+            Overwrite a file that exists.
+        """
+        target = Path(path)
+        if target.exists() and not force:
+            raise InputError(f"{target} exists already. Pass force=True to overwrite it, or choose another name.")
+        write_whole(target, self.to_html().encode("utf-8", errors="replace"))
+
+    def _repr_html_(self) -> str:
+        # A frame of its own keeps the page's style and script apart from the notebook's.
+        return (
+            f'<iframe title="{escape(self.summary["title"], quote=True)}" sandbox="allow-scripts" '
+            f'style="width:100%;height:780px;border:1px solid #8884" srcdoc="{escape(self.to_html(), quote=True)}">'
+            "</iframe>"
+        )
+
+    def __repr__(self) -> str:
+        title, n_rules = self.summary["title"], self.summary["size"]["n_rules"]
+        return f"<Report: {title!r}, {n_rules} rules by {self.summary['method']['name']!r}>"
+
+
+def make_report(
+    rules: RuleSet,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    title: str | None = None,
+    tolerances: Any = None,
+) -> Report:
+    """Make the report of a rule set.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    X : array-like or data frame of shape (n_rows, n_features), default=None
+        Rows to measure on; by default those that the rules were made from, if they are at hand.
+    y : array-like of shape (n_rows,), default=None
+        Their labels.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Their weights.
+    title : str, default=None
+        The report's title.
+    tolerances : sequence of float, default=None
+        The values of the slider.
+
+    Returns
+    -------
+    Report
+    """
+    return Report(summarize(rules, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances))

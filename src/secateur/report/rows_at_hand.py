@@ -1,0 +1,93 @@
+"""Which rows a report can use: those that the rules were made from, and those that it measures on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+from secateur.routing import apply_tree, count_classes
+from secateur.row_blocks import Rows
+from secateur.rows import check_labels, check_rows, check_weights
+from secateur.rules import TrainingRows
+
+if TYPE_CHECKING:
+    from secateur.rules import RuleSet
+
+__all__ = ["RowsAtHand", "find_rows"]
+
+
+@dataclass(frozen=True)
+class RowsAtHand:
+    """The rows that a report can use, checked once.
+
+    Attributes
+    ----------
+    training : TrainingRows or None
+        The rows that the rules were made from.
+    measured : TrainingRows or None
+        The rows that conflict and accuracy are measured on.
+    is_training : bool
+        Whether these are the training rows.
+    note : str
+        In a sentence, what the numbers were measured on.
+    """
+
+    training: TrainingRows | None
+    measured: TrainingRows | None
+    is_training: bool
+    note: str
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows measured on."""
+        return None if self.measured is None else self.measured.X.n_rows
+
+
+def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowsAtHand:
+    """Settle which rows there are.
+
+    Rows that are passed are measured on. Where the rule set has no training rows of its own, because it was read from
+    a file, rows that give every leaf its own counts are taken for them.
+    """
+    if (X is None) != (y is None):
+        given, absent = ("X", "y") if y is None else ("y", "X")
+        raise InputError(f"{given} was passed without {absent}: pass both, or neither.")
+    if X is None and sample_weight is not None:
+        raise InputError("sample_weight was passed without X and y.")
+    own = rules.training if rules.is_ranked else None
+    training = None if own is None else _check(rules, own)
+    if X is None:
+        if training is None:
+            return RowsAtHand(None, None, False, "No rows were at hand, so nothing was measured on rows.")
+        return RowsAtHand(
+            training, training, True, f"Measured on the {_count(training)} that the rules were made from."
+        )
+    passed = _check(rules, TrainingRows(X, y, sample_weight))
+    if training is None and rules.is_ranked and _has_same_counts(rules, passed):
+        return _on_training(passed)
+    return RowsAtHand(training, passed, False, f"Measured on {_count(passed)} that were passed for this report.")
+
+
+def _on_training(rows: TrainingRows) -> RowsAtHand:
+    return RowsAtHand(rows, rows, True, f"Measured on the {_count(rows)} that the rules were made from.")
+
+
+def _check(rules: RuleSet, rows: TrainingRows) -> TrainingRows:
+    """Rows in the tree's own terms, so that nobody has to read them twice."""
+    checked = check_rows(rules.tree, rows.X)
+    check_labels(rules.tree, rows.y, checked.n_rows)
+    return TrainingRows(Rows.of(checked.matrix), rows.y, check_weights(rows.sample_weight, checked.n_rows))
+
+
+def _has_same_counts(rules: RuleSet, rows: TrainingRows) -> bool:
+    class_ids = check_labels(rules.tree, rows.y, rows.X.n_rows)
+    counts = count_classes(rules.tree, apply_tree(rules.tree, rows.X), class_ids, rows.sample_weight)
+    return bool(np.array_equal(counts[rules.notes.leaf_ids], rules.source_class_counts))
+
+
+def _count(rows: TrainingRows) -> str:
+    n_rows = rows.X.n_rows
+    return "1 row" if n_rows == 1 else f"{n_rows:,} rows"

@@ -1,0 +1,155 @@
+"""The rule sets that a slider moves through: one for each value of the method's knob."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import ParameterError
+from secateur.methods import METHODS, Why
+from secateur.report.ladder import measure, run_again
+from secateur.simplification import check_share
+from secateur.tuning import BUDGETS, TOLERANCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.rules import RuleSet
+
+__all__ = ["Knob", "Texts", "find_knob", "make_rule_sets", "make_step"]
+
+# Up to so many conditions, every value of the knob carries its reasons in full; beyond, those of the chosen one do.
+FULLY_TOLD = 6_000
+
+# Reasons that tell the knob's value.
+NAMING_THE_KNOB = (
+    *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP, Why.RELIABILITY_MOVES),
+    *(Why.WITHIN_BUDGET, Why.OVER_BUDGET, Why.FAR_OVER_BUDGET),
+)
+
+PHRASE_END = re.compile(r"(?<=[;:,]) ")
+
+
+@dataclass(frozen=True)
+class Knob:
+    """What a slider turns: an argument of ``simplify`` and its values."""
+
+    parameter: str
+    symbol: str
+    values: tuple[float, ...]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The knob as plain values."""
+        return {"parameter": self.parameter, "symbol": self.symbol, "values": list(self.values)}
+
+
+@dataclass
+class Texts:
+    """Sentences, each listed once, as the places of their phrases; sentences of a kind share most phrases."""
+
+    listed: list[list[int]] = field(default_factory=list)
+    _phrases: dict[str, int] = field(default_factory=dict)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def phrases(self) -> list[str]:
+        """The phrases; joined by blanks they are the sentences again."""
+        return list(self._phrases)
+
+    def place(self, text: str) -> int:
+        """Where a sentence is listed."""
+        if text not in self._places:
+            self._places[text] = len(self.listed)
+            parts = PHRASE_END.split(text)
+            self.listed.append([self._phrases.setdefault(part, len(self._phrases)) for part in parts])
+        return self._places[text]
+
+
+def find_knob(rules: RuleSet, at_hand: RowsAtHand, tolerances: Any) -> tuple[Knob | None, str]:
+    """The slider's values, or None and a sentence why there is no slider."""
+    parameters = METHODS[rules.method].parameters
+    known = {"tolerance": ("ε", TOLERANCES), "budget": ("δ", BUDGETS)}
+    parameter = next((name for name in known if name in parameters), None)
+    if parameter is None:
+        if tolerances is not None:
+            raise ParameterError(f"The method {rules.method!r} has no tolerance or budget: leave tolerances out.")
+        return None, f"The method {rules.method} has no tolerance to move, so there is one set of rules."
+    symbol, grid = known[parameter]
+    if tolerances is not None:
+        grid = _check_values(tolerances)
+    if at_hand.training is None:
+        return None, (
+            f"The rows that the rules were made from are not at hand, so the rules cannot be made again for other "
+            f"values of {symbol}."
+        )
+    values = sorted({*grid, float(rules.parameters[parameter])})
+    return Knob(parameter, symbol, tuple(values)), ""
+
+
+def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, knob: Knob | None) -> tuple[list[RuleSet], int]:
+    """The rule set for each value of the knob, and the place of the one in hand."""
+    if knob is None:
+        return [rules], 0
+    own = knob.values.index(float(rules.parameters[knob.parameter]))
+    made = [
+        rules if place == own else run_again(rules, at_hand, method=rules.method, **{knob.parameter: value})
+        for place, value in enumerate(knob.values)
+    ]
+    return made, own
+
+
+def make_step(made: RuleSet, rules: RuleSet, at_hand: RowsAtHand, value: float | None, texts: Texts) -> dict[str, Any]:
+    """One position of the slider as plain values: numbers, and for each rule what went."""
+    notes = made.notes
+    own_class = made.class_counts[np.arange(len(made)), notes.leaf_class]
+    return {
+        "value": value,
+        "guarantee": made.guarantee,
+        **measure(made, at_hand),
+        "deleted": list_by_rule(made, np.flatnonzero(made.deleted)),
+        "support": known_numbers(made.support),
+        "hits": known_numbers(own_class),
+        "reasons": {} if made is rules else _changed_reasons(made, rules, texts),
+    }
+
+
+def list_by_rule(rules: RuleSet, entries: NDArray[np.int64]) -> list[list[int]]:
+    """The links of some entries, rule by rule."""
+    notes = rules.notes
+    ends = np.searchsorted(entries, notes.offsets)
+    links = notes.links[entries].tolist()
+    return [links[first:last] for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+
+
+def known_numbers(values: Iterable[float]) -> list[float | int | None]:
+    """Numbers for JSON: whole ones short, None where not known."""
+    return [None if v != v else int(v) if v == int(v) else float(v) for v in values]
+
+
+def _changed_reasons(made: RuleSet, rules: RuleSet, texts: Texts) -> dict[str, list[int]]:
+    """For each rule whose reasons differ from those in hand, its texts; left out where there are too many."""
+    if len(made.deleted) > FULLY_TOLD:
+        return {}
+    differs = made.deletions.why != rules.deletions.why
+    for name in ("before", "after", "number", "node"):
+        one, other = getattr(made.deletions, name), getattr(rules.deletions, name)
+        differs |= (one != other) & ~(np.isnan(one) & np.isnan(other))
+    differs |= np.isin(made.deletions.why, NAMING_THE_KNOB)
+    changed = np.unique(made.notes.rule[differs]).tolist()
+    return {str(rule): [texts.place(why.text) for why in made[rule].reasons.values()] for rule in changed}
+
+
+def _check_values(tolerances: Any) -> tuple[float, ...]:
+    if isinstance(tolerances, (str, bytes)) or not hasattr(tolerances, "__iter__"):
+        raise ParameterError(f"Expected tolerances as a list of numbers from 0 to 1, found {tolerances!r}.")
+    values = [check_share("tolerances", value) for value in tolerances]
+    if not values:
+        raise ParameterError("Expected at least one value in tolerances, found none.")
+    return tuple(values)

@@ -1,0 +1,188 @@
+"""Everything that a report shows, as a plain dict: numbers, texts, lists. ``docs/report.md`` lists its fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur import __version__
+from secateur.errors import InputError, ParameterError
+from secateur.methods import METHODS
+from secateur.reading import join_conditions, read_conditions
+from secateur.report.drawing import describe_tree
+from secateur.report.form import make_form
+from secateur.report.ladder import make_ladder
+from secateur.report.rows_at_hand import find_rows
+from secateur.report.steps import Texts, find_knob, known_numbers, make_rule_sets, make_step
+from secateur.rules import RuleSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from secateur.report.rows_at_hand import RowsAtHand
+
+__all__ = ["summarize"]
+
+FORMAT = 1
+
+
+def summarize(
+    rules: RuleSet,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    title: str | None = None,
+    tolerances: Any = None,
+) -> dict[str, Any]:
+    """Gather what there is to say of a rule set into a plain dict, ready for JSON.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    X : array-like or data frame of shape (n_rows, n_features), default=None
+        Rows to measure on, best rows that the tree was not fitted on. By default those that the rules were made from,
+        if they are at hand.
+    y : array-like of shape (n_rows,), default=None
+        Their labels.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Their weights.
+    title : str, default=None
+        The report's title.
+    tolerances : sequence of float, default=None
+        The values of the slider: ε of ``layered`` and ``mismatch``, δ of ``budgeted``. By default those that
+        :func:`select_tolerance` and :func:`select_budget` try.
+
+    Returns
+    -------
+    dict
+        Its fields are listed in ``docs/report.md``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import secateur
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> summary = summarize(secateur.simplify(model, X, y))
+    >>> summary["size"]["n_conditions"], summary["size"]["n_conditions_before"]
+    (8, 13)
+    """
+    if not isinstance(rules, RuleSet):
+        raise InputError(
+            f"Expected the rules of one tree, found {type(rules).__name__}. Pass a RuleSet; of a forest, one of its "
+            "rule sets."
+        )
+    if title is not None and not isinstance(title, str):
+        raise ParameterError(f"Expected title as text, found {title!r}.")
+    at_hand = find_rows(rules, X, y, sample_weight)
+    knob, no_knob = find_knob(rules, at_hand, tolerances)
+    rule_sets, current = make_rule_sets(rules, at_hand, knob)
+    texts = Texts()
+    listed = _describe_rules(rules, texts)
+    values = (None,) if knob is None else knob.values
+    steps = [make_step(made, rules, at_hand, value, texts) for made, value in zip(rule_sets, values, strict=True)]
+    form = make_form(rules, at_hand)
+    for rule, example in zip(listed, form.pop("examples"), strict=True):
+        rule["example"] = example
+    method = METHODS[rules.method]
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "title": "Rules of a decision tree" if title is None else title,
+        "guarantee": rules.guarantee,
+        "method": {"name": method.name, "summary": method.summary, "preserves": method.preserves},
+        "is_exact": method.is_exact,
+        "parameters": _plain(rules.parameters),
+        "size": {
+            "n_rules": len(rules),
+            "n_rules_changed": steps[current]["rules_changed"],
+            "n_conditions_before": len(rules.deleted),
+            "n_conditions": steps[current]["n_conditions"],
+            "removed": steps[current]["removed"],
+            "depth": rules.tree.depth,
+        },
+        "remarks": list(rules.remarks),
+        "facts": _list_facts(rules),
+        "classes": list(rules.tree.class_names),
+        "rows": _describe_rows(rules, at_hand),
+        "ladder": make_ladder(rules, at_hand),
+        "knob": None if knob is None else knob.record,
+        "knob_note": no_knob,
+        "steps": steps,
+        "step": current,
+        "rules": listed,
+        "reasons": texts.listed,
+        "phrases": texts.phrases,
+        "merged": _merge_conditions(rule_sets),
+        "tree": describe_tree(rules),
+        "form": form,
+    }
+
+
+def _describe_rules(rules: RuleSet, texts: Texts) -> list[dict[str, Any]]:
+    """The rules as they are, in source order."""
+    hits = rules.source_class_counts[np.arange(len(rules)), rules.notes.leaf_class]
+    source_support, source_hits = known_numbers(rules.source_support), known_numbers(hits)
+    return [
+        {
+            "text": join_conditions(rule.conditions),
+            "leaf": rule.leaf_id,
+            "class": int(rules.notes.leaf_class[rule.index]),
+            "links": rules.notes.links[rules.notes.entries(rule.index)].tolist(),
+            "deleted": list(rule.deleted_ids),
+            "reasons": [texts.place(reason.text) for reason in rule.reasons.values()],
+            "support": rule.support,
+            "reliability": rule.reliability,
+            "source_support": source_support[rule.index],
+            "source_hits": source_hits[rule.index],
+            "source_reliability": rule.source_reliability,
+        }
+        for rule in rules
+    ]
+
+
+def _merge_conditions(rule_sets: list[RuleSet]) -> dict[str, str]:
+    """How kept links on one column read together, by their ids; a link that is alone reads as itself."""
+    merged: dict[str, str] = {}
+    seen: set[tuple[int, ...]] = set()
+    for rules in rule_sets:
+        for rule in rules:
+            kept = rule.kept_ids
+            if kept in seen:
+                continue
+            seen.add(kept)
+            for condition in read_conditions(rules.tree, rules.notes, kept):
+                if len(condition.link_ids) > 1:
+                    merged[",".join(map(str, condition.link_ids))] = condition.text
+    return merged
+
+
+def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+    known = [n for n in (*rules.support.tolist(), *rules.source_support.tolist()) if n == n]
+    return {
+        "n_rows": at_hand.n_rows,
+        "is_training": at_hand.is_training,
+        "is_ranked": rules.is_ranked,
+        "is_weighted": rules.is_weighted,
+        "most_support": max(known, default=None),
+        "note": at_hand.note,
+    }
+
+
+def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
+    """What is known of the columns, and whether some deletion rests on it."""
+    facts, used = rules.tree.facts, set(rules.grounds.used)
+    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
+    texts += [facts.describe_grid(feature, rules.tree.feature_name(feature)) for feature in facts.grid_of]
+    return [{"text": text, "is_used": text in used} for text in texts]
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON has them."""
+    return {
+        name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+        for name, value in parameters.items()
+    }

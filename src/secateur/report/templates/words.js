@@ -1,0 +1,67 @@
+// How things are written and how elements are made. Text only ever goes in as text, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function make(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function draw(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const byId = (id) => document.getElementById(id);
+
+// Python writes 1e-05 and JavaScript 0.00001; both are read the same.
+function number(value) {
+  return String(Number(Number(value).toPrecision(6)));
+}
+
+function count(value) {
+  if (value === null || value === undefined) return "unknown";
+  const digits = Number.isInteger(value) ? {} : { maximumSignificantDigits: 6 };
+  return value.toLocaleString("en-US", digits);
+}
+
+function share(value) {
+  if (value === null || value === undefined) return "unknown";
+  const text = `${(100 * value).toFixed(1)}%`;
+  if (value > 0 && value < 1 && (text === "0.0%" || text === "100.0%")) return value < 0.5 ? "<0.1%" : ">99.9%";
+  return text;
+}
+
+const percent = (value) => (value === null ? "–" : share(value / 100));
+
+function points(value) {
+  if (value === null) return "–";
+  if (Math.abs(value) < 0.005) return "±0";
+  return (value > 0 ? "+" : "−") + Math.abs(value).toFixed(2);
+}
+
+function plural(n, one, many) {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+function shorten(text, size) {
+  const letters = [...text.slice(0, 4 * size + 4)];
+  return letters.length <= size ? text : `${letters.slice(0, size - 1).join("")}…`;
+}
+
+// A condition in little room: the middle goes, because names differ at their start and numbers stand at the end.
+function squeeze(text, size) {
+  if (text.length <= size) return text;
+  const letters = [...text];
+  if (letters.length <= size) return text;
+  const tail = Math.floor(size / 2) - 1;
+  return `${letters.slice(0, size - tail - 1).join("").trimEnd()}…${letters.slice(-tail).join("").trimStart()}`;
+}
+
+const className = (rule) => data.classes[data.rules[rule].class];

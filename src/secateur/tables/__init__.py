@@ -1,0 +1,1 @@
+"""Tables in files: read through DuckDB, made ready for a tree, and simplified."""
