@@ -18,6 +18,8 @@ from secateur.cli.simplify import show
 HERE = Path(__file__).parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]  # it opens our own files only
 SIZE = {"width": 1280, "height": 960}
+# The part of the report that each page of the gallery shows.
+PARTS = {"clinical": "#rules", "credit": "#try", "decision-table": "#tree", "classes": "#methods"}
 
 
 def draw_terminal() -> None:
@@ -58,7 +60,7 @@ def main() -> None:
         for picture, page in pages.items():
             tab = browser.new_page(viewport=SIZE)
             tab.goto(page.as_uri())
-            tab.screenshot(path=picture)
+            (tab.locator(PARTS[picture.stem]) if picture.stem in PARTS else tab).screenshot(path=picture)
         browser.close()
 
 

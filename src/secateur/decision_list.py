@@ -54,6 +54,12 @@ class Column:
     lowest: float
     highest: float
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest float64 that is not refused; beyond, a number may also be infinite in dtype."""
+        end = double_limit(float(np.finfo(self.dtype).max), self.dtype)
+        return max(self.lowest, -end), min(self.highest, end)
+
 
 @dataclass(frozen=True)
 class ColumnTest:
@@ -110,7 +116,8 @@ class ListedRule:
 class DecisionList:
     """Rules in the order in which they win: the first whose tests a row passes decides.
 
-    Every row that no column refuses passes one of them. Rules that no row can pass are left out.
+    Every row that no column refuses passes one of them. Rules that can never decide are left out: those that no row can
+    pass, and those that ask the same as an earlier one.
 
     Attributes
     ----------
@@ -154,18 +161,18 @@ def make_decision_list(rules: RuleSet) -> DecisionList:
             "pass X and y to simplify."
         )
     tree, notes = rules.tree, rules.notes
-    found: list[tuple[int, list[tuple[int, Region]]]] = []
+    found: dict[frozenset[tuple[int, Region]], tuple[int, list[tuple[int, Region]]]] = {}
     for index in rules.ranking.tolist():
         span = notes.entries(index)
         kept = notes.links[span][~rules.deleted[span]]
         asked = [pair for pair in regions_of_links(tree, notes, kept).items() if not _holds_all(tree, *pair)]
         if not any(_holds_none(tree, *pair) for pair in asked):
-            found.append((index, asked))
-    features = sorted({feature for _, asked in found for feature, _ in asked})
+            found.setdefault(frozenset(asked), (index, asked))
+    features = sorted({feature for asked in found for feature, _ in asked})
     place = {feature: number for number, feature in enumerate(features)}
     labels = tree.classes.tolist()
     listed = []
-    for index, asked in found:
+    for index, asked in found.values():
         rule = rules[index]
         listed.append(
             ListedRule(

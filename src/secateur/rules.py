@@ -357,14 +357,14 @@ class RuleSet(Sequence[Rule]):
 
         return rules_to_frame(self, library)
 
-    def to_sql(self, dialect: str = "duckdb", *, table: str = "rows") -> str:
+    def to_sql(self, dialect: str = "duckdb", *, table: str | Sequence[str] = "rows") -> str:
         """Write the rules as one flat SQL statement that adds prediction, rule and reliability to a table.
 
         Parameters
         ----------
         dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
-        table : str, default="rows"
-            The table that the statement reads.
+        table : str or sequence of str, default="rows"
+            The table that the statement reads; dots part its schema from its name, and so does a sequence.
 
         Returns
         -------
@@ -418,6 +418,28 @@ class RuleSet(Sequence[Rule]):
         from secateur.export.latex import rules_to_latex
 
         return rules_to_latex(self)
+
+    def to_pmml(self) -> str:
+        """Write the rules as a PMML RuleSetModel.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.pmml import rules_to_pmml
+
+        return rules_to_pmml(self)
+
+    def to_onnx(self) -> bytes:
+        """Write the rules as an ONNX model; needs ``secateur[onnx]``.
+
+        Returns
+        -------
+        bytes
+        """
+        from secateur.export.onnx import rules_to_onnx
+
+        return rules_to_onnx(self)
 
     def to_csv(self) -> str:
         """Write the rules as CSV, a line a rule.

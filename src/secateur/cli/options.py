@@ -26,6 +26,7 @@ class Export(StrEnum):
 
     sql = "sql"
     python = "python"
+    numpy = "numpy"
     json = "json"
     markdown = "markdown"
     latex = "latex"

@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_paths", "choose_export", "deliver", "make_export", "write_files"]
 
-SUFFIXES = {
-    ".sql": Export.sql,
-    ".py": Export.python,
-    ".json": Export.json,
-    ".md": Export.markdown,
-    ".tex": Export.latex,
-    ".csv": Export.csv,
-    ".txt": Export.text,
-    ".html": Export.html,
-    ".pmml": Export.pmml,
-    ".onnx": Export.onnx,
-}
-
 
 def check_paths(*paths: Path | None, force: bool) -> None:
     """Refuse outputs that cannot be written, before anything is done for them."""
@@ -40,23 +27,9 @@ def check_paths(*paths: Path | None, force: bool) -> None:
 
 def make_export(rules: RuleSet, kind: Export, dialect: str, table: str) -> str | bytes:
     """Rules in one of the formats."""
-    if kind is Export.sql:
-        return rules.to_sql(dialect, table=table)
-    makers = {
-        Export.python: rules.to_python,
-        Export.json: rules.to_json,
-        Export.markdown: rules.to_markdown,
-        Export.latex: rules.to_latex,
-        Export.csv: rules.to_csv,
-        Export.text: rules.to_text,
-        Export.html: rules.to_html,
-    }
-    if kind in makers:
-        return makers[kind]()
-    from secateur.export.onnx import rules_to_onnx
-    from secateur.export.pmml import rules_to_pmml
+    from secateur.export.formats import write_format
 
-    return rules_to_onnx(rules) if kind is Export.onnx else rules_to_pmml(rules)
+    return write_format(rules, kind.value, {"dialect": dialect, "table": table})
 
 
 def deliver(content: str | bytes, output: Path | None, *, quiet: bool = False) -> None:
@@ -90,7 +63,9 @@ def choose_export(export: Export | None, output: Path | None) -> Export | None:
     """What is written: as it was asked for, or as the output's ending tells."""
     if export is not None or output is None:
         return export
-    found = SUFFIXES.get(output.suffix.lower())
+    from secateur.export.formats import FORMATS
+
+    found = next((name for name, known in FORMATS.items() if known.suffix == output.suffix.lower()), None)
     if found is None:
         raise ParameterError(f"What shall {output} hold? Say it with --export, such as --export sql.")
-    return found
+    return Export(found)

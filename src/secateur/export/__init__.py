@@ -1,1 +1,1 @@
-"""RuleSet to text, frame, JSON, HTML and terminal; one format a file."""
+"""RuleSet to text, tables, JSON, SQL, code, PMML and ONNX; one format a file."""

@@ -1,0 +1,51 @@
+"""Rules as CSV (RFC 4180), a line a rule, for people and their spreadsheets.
+
+A spreadsheet runs a text that starts like a formula. Such a text gets an apostrophe in front, as spreadsheets do to
+say that it is text; a sign alone and a number are no formulas. A program should read the JSON instead.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+from secateur.reading import join_conditions
+
+if TYPE_CHECKING:
+    from secateur.rules import RuleSet
+    from secateur.tree import Label
+
+__all__ = ["guard_cell", "rules_to_csv"]
+
+COLUMNS = (
+    *("rule", "conditions", "prediction", "class_name", "support", "reliability"),
+    *("source_support", "source_reliability", "n_conditions", "n_deleted", "leaf_id"),
+)
+FORMULA = re.compile(r"\s*[=+\-@]\s*\S|[\t\r]", re.DOTALL)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def rules_to_csv(rules: RuleSet) -> str:
+    """All rules, a line each; what is not known is empty."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for rule in rules:
+        cells = (
+            *(rule.index + 1, join_conditions(rule.conditions), rule.prediction, rule.class_name),
+            *(rule.support, rule.reliability, rule.source_support, rule.source_reliability),
+            *(len(rule.kept_ids), len(rule.deleted_ids), rule.leaf_id),
+        )
+        writer.writerow([guard_cell(cell) for cell in cells])
+    return file.getvalue()
+
+
+def guard_cell(cell: Label | None) -> Label | None:
+    """A cell that no spreadsheet takes for a formula; whole numbers without a point."""
+    if isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return cell

@@ -1,0 +1,62 @@
+"""Rules as a LaTeX table with the rules of booktabs, over as many pages as it takes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from secateur.export.plain_names import one_line
+from secateur.reading import join_conditions, read_count, read_share
+
+if TYPE_CHECKING:
+    from secateur.rule import Rule
+    from secateur.rules import RuleSet
+
+__all__ = ["escape_latex", "rules_to_latex"]
+
+MARKS = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    '"': r"\symbol{34}",  # babel gives the mark itself other meanings
+    **{mark: f"\\{mark}" for mark in "{}#$%&_"},
+}
+MARK = re.compile("|".join(map(re.escape, MARKS)))
+# LaTeX draws these pairs as one sign.
+LIGATURE = re.compile(r"-(?=-)|,(?=,)")
+
+
+def rules_to_latex(rules: RuleSet) -> str:
+    """All rules as a ``longtable``.
+
+    Letters beyond ASCII are written as they are, which XeLaTeX and LuaLaTeX read if the font has them, and pdfLaTeX as
+    far as its encoding goes.
+    """
+    head = [
+        r"% Needs \usepackage{booktabs,longtable} in the preamble.",
+        r"\begin{longtable}{rp{0.55\linewidth}lrr}",
+        r"\toprule",
+        r"\# & If & Then & Support & Reliability \\",
+        r"\midrule",
+        r"\endhead",
+        r"\bottomrule",
+        r"\endfoot",
+    ]
+    return "\n".join([*head, *map(_write_row, rules), r"\end{longtable}"])
+
+
+def escape_latex(words: str) -> str:
+    """Words that LaTeX prints as they are, on one line."""
+    line = MARK.sub(lambda found: MARKS[found[0]], one_line(words, len(words)))
+    return LIGATURE.sub(r"\g<0>{}", line)
+
+
+def _write_row(rule: Rule) -> str:
+    support = "unknown" if rule.support is None else read_count(rule.support)
+    cells = join_conditions(rule.conditions), rule.class_name, support, read_share(rule.reliability)
+    return f"{rule.index + 1} & {' & '.join(map(escape_latex, cells))} \\\\"

@@ -1,0 +1,44 @@
+"""Names for columns in code: plain letters, free, and still those of the columns; words that fit in a comment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from secateur.decision_list import Column
+
+__all__ = ["FreeNames", "one_line", "plain_name"]
+
+SHOWN_NAME = 40
+SHOWN_WORDS = 240
+
+
+class FreeNames:
+    """Gives out names that nothing else has, in any case."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = {name.casefold() for name in taken}
+
+    def take(self, name: str) -> str:
+        """The name, with as many underscores as it needs to be free."""
+        while name.casefold() in self._taken:
+            name += "_"
+        self._taken.add(name.casefold())
+        return name
+
+
+def plain_name(column: Column) -> str:
+    """A name that every language takes: short, without marks, and no word that means something."""
+    plain = re.sub(r"[^a-zA-Z0-9]+", "_", column.name[:SHOWN_NAME]).strip("_").lower()
+    if not plain[:1].isalpha():
+        plain = f"column_{plain}".rstrip("_")
+    return f"{plain}_{'number' if column.labels is None else 'label'}"
+
+
+def one_line(words: str, longest: int = SHOWN_WORDS) -> str:
+    """Words on one line, without marks that nobody sees; what is too long is cut."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in words[: 2 * longest]).split())
+    return line if len(line) <= longest else f"{line[:longest]} …"

@@ -1,0 +1,270 @@
+"""Rules as Python source: a function that needs no import and takes a row, or one that takes columns and needs numpy.
+
+Names and labels enter the source as ``repr`` writes them, and as comments of one line: they cannot become code.
+
+A number that is missing is NaN, which no comparison passes; so nothing needs to be asked twice.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from secateur.decision_list import double_limit, make_decision_list
+from secateur.errors import ParameterError
+from secateur.export.plain_names import FreeNames, one_line, plain_name
+from secateur.reading import read_threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from secateur.decision_list import Column, ColumnTest, DecisionList
+    from secateur.rules import RuleSet
+    from secateur.tree import Label
+
+__all__ = ["rules_to_python"]
+
+LINE = 110
+RESERVED = ("float", "np", "_find_codes")  # which the written functions use
+HEAD_WORDS = 2000
+
+PLAIN = '''\
+"""Rules of a decision tree, written by secateur. Nothing needs to be installed or imported."""
+
+{head}
+
+
+def {name}(row):
+    """The class, the number of the rule that decides (from 1) and its reliability, for one row.
+
+    The row is a mapping of column names to values; None and NaN stand for a missing value. A row that the tree
+    refuses gives None, None, None.
+    """
+{body}
+    return None, None, None
+'''
+
+VECTORIZED = '''\
+"""Rules of a decision tree, written by secateur. Needs numpy."""
+
+import numpy as np
+
+{head}
+
+
+def {name}(columns):
+    """The class, the number of the rule that decides (from 1) and its reliability, an array each.
+
+    The columns are a mapping of names to arrays, or a data frame; None and NaN stand for a missing value. A row that
+    the tree refuses gives None, 0 and NaN.
+    """
+    n_rows = len(columns[next(iter(columns))])
+    undecided = np.ones(n_rows, dtype=bool)
+    rule = np.zeros(n_rows, dtype=np.int64)
+{body}
+    # What follows from the number of the rule; the first is for rows that are refused.
+    prediction = np.array({labels}, dtype=object)[rule]
+    reliability = np.array({reliabilities}, dtype=np.float64)[rule]
+    return prediction, rule, reliability
+'''
+
+CODES = '''\
+
+
+def _find_codes(values, known):
+    """The code of each label: -1 for a missing value, the one after the last for a label that is not listed."""
+    listed = np.asarray(values, dtype=object).tolist()
+    return np.array([-1 if v is None or v != v else known.get(v, len(known)) for v in listed], dtype=np.int64)
+'''
+
+
+def rules_to_python(rules: RuleSet, *, vectorized: bool = False, name: str = "predict") -> str:
+    """Write the rules as the source of a Python function.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    vectorized : bool, default=False
+        Whether the function takes columns (numpy) rather than one row (no import).
+    name : str, default="predict"
+        What the function is called.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import secateur
+    >>> rows = secateur.datasets.load("weather")
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier(random_state=0).fit(rows.X, rows.y)
+    >>> written = {}
+    >>> exec(rules_to_python(secateur.simplify(model, rows.X, rows.y)), written)
+    >>> predict = written["predict"]
+    >>> predict({f"x{place}": value for place, value in enumerate(rows.X[0])})[0] == rows.y[0]
+    True
+    """
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
+        raise ParameterError(f"Expected a name that a Python function can have, found {name!r}.")
+    listed = make_decision_list(rules)
+    words = f"{len(rules)} rules, method {rules.method}. {rules.guarantee}"
+    lines = [line for part in (words, *rules.remarks) for line in wrap(one_line(part, HEAD_WORDS), LINE)]
+    head = "\n".join(f"# {line}" for line in lines)
+    taken = FreeNames([name, "row", "columns", "undecided", "rule", "hit"])
+    names = [taken.take(plain_name(column)) for column in listed.columns]
+    if not vectorized:
+        return PLAIN.format(head=head, name=name, body=_indent(_write_plain(listed, names)))
+    by_number = {rule.index + 1: rule for rule in listed.rules}
+    numbers = range(1, max(by_number) + 1)
+    source = VECTORIZED.format(
+        head=head,
+        name=name,
+        body=_indent(_write_vectorized(listed, names)),
+        labels=_write_list(by_number[n].label if n in by_number else None for n in numbers),
+        reliabilities=_write_list(by_number[n].reliability if n in by_number else None for n in numbers),
+    )
+    return source + CODES if any(column.labels is not None for column in listed.columns) else source
+
+
+def _indent(lines: Iterable[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _write_label(label: Label | None) -> str:
+    """A label as a plain literal, whatever subclass it is of."""
+    if isinstance(label, str):
+        return str.__repr__(label)
+    if isinstance(label, float):
+        return float.__repr__(label) if math.isfinite(label) else f"float({str(float(label))!r})"
+    return repr(label)
+
+
+def _write_list(labels: Iterable[Label | None]) -> str:
+    return f"[None, {', '.join(map(_write_label, labels))}]"
+
+
+def _write_set(labels: Iterable[Label]) -> str:
+    return f"{{{', '.join(map(_write_label, labels))}}}"
+
+
+def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
+    """The body of the function that takes one row."""
+    lines = []
+    for column, name in zip(listed.columns, names, strict=True):
+        lines.append(f"{name} = row[{_write_label(column.name)}]")
+        if column.labels is None:
+            lines.append(f'{name} = float("nan") if {name} is None else float({name})')
+        else:
+            lines.append(f"{name} = None if {name} != {name} else {name}")
+        refused = _refuse_value(column, name)
+        if refused:
+            lines += [f"if {refused}:", "    return None, None, None"]
+    for rule in listed.rules:
+        answer = f"return {_write_label(rule.label)}, {rule.index + 1}, {_write_label(rule.reliability)}"
+        lines.append(f"# {one_line(rule.text)}")
+        if not rule.tests:  # no later rule can win
+            return [*lines, answer]
+        tests = [_ask_value(listed.columns[test.column], names[test.column], test) for test in rule.tests]
+        lines += [f"if {' and '.join(tests)}:", f"    {answer}"]
+    return lines
+
+
+def _refuse_value(column: Column, name: str) -> str:
+    """What a value must not be, or nothing."""
+    if column.labels is None:
+        low, high = column.ends
+        if column.takes_missing:
+            return f"{name} < {low!r} or {name} > {high!r}"
+        return f"not {low!r} <= {name} <= {high!r}"
+    parts = [] if column.takes_missing else [f"{name} is None"]
+    if not column.takes_unlisted:
+        known = f"{name} not in {_write_set(column.labels)}"
+        parts.append(f"{name} is not None and {known}" if column.takes_missing else known)
+    return " or ".join(parts)
+
+
+def _ask_value(column: Column, name: str, test: ColumnTest) -> str:
+    """What a rule asks of one value; of missing ones, only what is said of them is true."""
+    parts = []
+    for low, high in test.intervals:
+        first, last = double_limit(low, column.dtype), double_limit(high, column.dtype)
+        if math.isinf(low):
+            parts.append(f"{name} == {name}" if math.isinf(high) else f"{name} <= {last!r}")
+        else:
+            parts.append(f"{name} > {first!r}" if math.isinf(high) else f"{first!r} < {name} <= {last!r}")
+    if column.labels is None:
+        if test.missing:
+            parts.append(f"{name} != {name}")
+    else:
+        parts += _ask_label(column, name, test)
+    return parts[0] if len(parts) == 1 else f"({' or '.join(parts)})"
+
+
+def _ask_label(column: Column, name: str, test: ColumnTest) -> list[str]:
+    parts = []
+    if test.unlisted:
+        others = [label for label in column.labels or () if label not in test.labels]
+        known = f"{name} is not None"
+        if others and test.missing:
+            return [f"{name} not in {_write_set(others)}"]
+        parts.append(f"({known} and {name} not in {_write_set(others)})" if others else known)
+    elif test.labels:
+        parts.append(f"{name} in {_write_set(test.labels)}")
+    if test.missing:
+        parts.append(f"{name} is None")
+    return parts
+
+
+def _write_vectorized(listed: DecisionList, names: list[str]) -> list[str]:
+    """The body of the function that takes columns."""
+    lines = []
+    for column, name in zip(listed.columns, names, strict=True):
+        given = f"columns[{_write_label(column.name)}]"
+        if column.labels is not None:
+            known = ", ".join(f"{_write_label(label)}: {code}" for code, label in enumerate(column.labels))
+            lines.append(f"{name} = _find_codes({given}, {{{known}}})")
+        else:
+            lines.append(f"{name} = np.asarray({given}, dtype=np.float64)")
+        lines += [f"undecided &= {kept}" for kept in _keep_array(column, name)]
+        if column.labels is None and column.dtype == "float32":
+            lines.append('with np.errstate(over="ignore"):  # as the tree compares')
+            lines.append(f"    {name} = {name}.astype(np.float32).astype(np.float64)")
+    for rule in listed.rules:
+        lines.append(f"# {one_line(rule.text)}")
+        tests = [_ask_array(listed.columns[test.column], names[test.column], test) for test in rule.tests]
+        lines.append(" & ".join(["hit = undecided", *tests]))
+        lines.append(f"rule[hit] = {rule.index + 1}")
+        if not rule.tests:
+            break
+        lines.append("undecided &= ~hit")
+    return lines
+
+
+def _keep_array(column: Column, name: str) -> list[str]:
+    """What the values of a column must be."""
+    if column.labels is None:
+        low, high = column.ends
+        if column.takes_missing:
+            return [f"~(({name} < {low!r}) | ({name} > {high!r}))"]
+        return [f"({name} >= {low!r}) & ({name} <= {high!r})"]
+    parts = [] if column.takes_missing else [f"{name} >= 0"]
+    return parts if column.takes_unlisted else [*parts, f"{name} < {len(column.labels)}"]
+
+
+def _ask_array(column: Column, name: str, test: ColumnTest) -> str:
+    """What a rule asks of a column."""
+    if column.labels is not None:
+        codes = [code for code, label in enumerate(column.labels) if label in test.labels]
+        codes += [len(column.labels)] * test.unlisted + [-1] * test.missing
+        return f"({name} == {codes[0]})" if len(codes) == 1 else f"np.isin({name}, {codes})"
+    parts = []
+    for low, high in test.intervals:
+        ends = [] if math.isinf(low) else [f"({name} > {read_threshold(low, column.dtype)})"]
+        ends += [] if math.isinf(high) else [f"({name} <= {read_threshold(high, column.dtype)})"]
+        parts.append(" & ".join(ends) or f"~np.isnan({name})")
+    if test.missing:
+        parts.append(f"np.isnan({name})")
+    return parts[0] if len(parts) == 1 else f"({' | '.join(f'({part})' for part in parts)})"

@@ -1,0 +1,76 @@
+"""Small pieces of SQL as nodes of sqlglot's syntax tree: names, numbers, comments.
+
+Only :mod:`secateur.export.sql` imports this, and only when SQL is asked for: sqlglot is not loaded before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from secateur.export.plain_names import SHOWN_WORDS, one_line
+
+__all__ = [
+    "Node",
+    "comment",
+    "is_beyond",
+    "is_in",
+    "is_null",
+    "make_name",
+    "make_number",
+    "own_name",
+    "when",
+]
+
+Node: TypeAlias = Any  # the base class of sqlglot's nodes was renamed between its versions
+# Up to so many digits, a decimal becomes the nearest double however a database divides.
+SAFE_DIGITS = 15
+
+
+def make_name(text: str) -> exp.Identifier:
+    """A name as it is, quoted."""
+    return exp.to_identifier(text, quoted=True)
+
+
+def own_name(text: str) -> exp.Identifier:
+    """A name of our own, which needs no quotes."""
+    return exp.to_identifier(text, quoted=False)
+
+
+def make_number(number: float | str) -> Node:
+    """A number; one of many digits is written with an exponent, because it would be a decimal number without."""
+    text = (number if isinstance(number, str) else repr(number).removesuffix(".0")).upper()
+    digits = sum(character.isdigit() for character in text)
+    is_double = "E" in text or digits <= SAFE_DIGITS or "." not in text
+    return exp.Literal.number(text if is_double else f"{text}E0")
+
+
+def when(condition: Node, answer: Node, words: str = "") -> exp.If:
+    """A branch of a CASE, with words beside it."""
+    if words:
+        answer.add_comments([comment(words)])
+    return exp.If(this=condition, true=answer)
+
+
+def is_null(value: Node) -> exp.Is:
+    """Whether a value is NULL."""
+    return exp.Is(this=value, expression=exp.Null())
+
+
+def is_in(value: Node, listed: Sequence[Node]) -> Node:
+    """Whether a value is one of some."""
+    if len(listed) == 1:
+        return exp.EQ(this=value, expression=listed[0])
+    return exp.In(this=value, expressions=listed)
+
+
+def is_beyond(value: Node, low: float, high: float) -> exp.Not:
+    """Whether a number lies outside of two ends."""
+    return exp.Not(this=exp.Between(this=value, low=make_number(low), high=make_number(high)))
+
+
+def comment(words: str, longest: int = SHOWN_WORDS) -> str:
+    """Words that stay inside a comment: on one line, without the start or the end of another comment."""
+    return one_line(words, longest).replace("*/", "* /").replace("/*", "/ *")

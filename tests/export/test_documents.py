@@ -1,0 +1,209 @@
+"""Markdown, LaTeX and CSV: what a reader sees is the rule set, whatever its names are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from exported_rules import HOSTILE, hostile_rules, ward_rules
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+import secateur
+from secateur.export.csv import guard_cell, rules_to_csv
+from secateur.export.formats import FORMATS, find_format, write_format
+from secateur.export.latex import escape_latex, rules_to_latex
+from secateur.export.markdown import escape_markdown, rules_to_markdown
+from secateur.export.plain_names import one_line
+from secateur.reading import join_conditions
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_documents_read_like_this() -> None:
+    rules = ward_rules()
+    assert f"{rules_to_markdown(rules, reasons=True)}\n" == (GOLDEN / "ward.md").read_text()
+    assert f"{rules_to_latex(rules)}\n" == (GOLDEN / "ward.tex").read_text()
+    assert rules_to_csv(rules).encode() == (GOLDEN / "ward.csv").read_bytes()
+
+
+# --- Markdown --------------------------------------------------------------------------------------------------------
+
+
+def read_inline(tokens: list[Token]) -> list[str]:
+    """What a reader sees of each piece of text; anything but text is a failure."""
+    seen = []
+    for token in tokens:
+        if token.type == "inline":
+            assert {child.type for child in token.children or ()} <= {"text", "text_special"}
+            seen.append("".join(child.content for child in token.children or ()))
+    return seen
+
+
+def parse_markdown(text: str) -> list[Token]:
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    return parser.parse(text)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_markdown_table_shows_hostile_names_as_they_are(numbers: bool) -> None:
+    rules = hostile_rules(numbers=numbers)
+    tokens = parse_markdown(rules_to_markdown(rules))
+    assert {token.type.removesuffix("_open").removesuffix("_close") for token in tokens} == {
+        *("paragraph", "inline", "table", "thead", "tbody", "tr", "th", "td")
+    }
+    cells = read_inline(tokens)[5:]
+    assert len(cells) == 4 * len(rules)
+    for rule, place in zip(rules, range(0, len(cells), 4), strict=True):
+        words = join_conditions(rule.conditions)
+        assert cells[place : place + 3] == [str(rule.index + 1), plain(words), plain(rule.class_name)]
+
+
+def plain(words: str) -> str:
+    return one_line(words, len(words))
+
+
+def test_markdown_with_reasons_lists_every_condition() -> None:
+    rules = hostile_rules()
+    tokens = parse_markdown(rules_to_markdown(rules, reasons=True))
+    read_inline(tokens)
+    assert sum(token.type == "list_item_open" for token in tokens) == sum(len(rule.reasons) for rule in rules)
+
+
+@given(words=st.text(alphabet=st.sampled_from("ab <>&|\\`*_[]()~$#!:/.w;\n-='\"{}é"), max_size=30))
+def test_escaped_markdown_shows_any_text_as_it_is(words: str) -> None:
+    tokens = parse_markdown(f"| a |\n|---|\n| ={escape_markdown(words)}= |")
+    assert read_inline(tokens)[1:] == [f"={plain(words)}=".strip()]
+
+
+# --- LaTeX -----------------------------------------------------------------------------------------------------------
+
+
+def read_latex(text: str) -> str:
+    """What LaTeX prints; a command or mark that escaping did not write is a failure."""
+    known = {
+        r"\textbackslash{}": "\\",
+        r"\textasciicircum{}": "^",
+        r"\textasciitilde{}": "~",
+        r"\textless{}": "<",
+        r"\textgreater{}": ">",
+        r"\textbar{}": "|",
+        r"\textasciigrave{}": "`",
+        r"\textquotesingle{}": "'",
+        r"\symbol{34}": '"',
+        **{f"\\{mark}": mark for mark in "{}#$%&_"},
+        "{}": "",
+    }
+    pattern = "|".join(re.escape(mark) for mark in sorted(known, key=len, reverse=True))
+    parts = re.split(f"({pattern})", text)
+    assert not re.search(r"[\\{}#$%&_^~<>|`'\"]", "".join(parts[::2]))
+    return "".join(known.get(part, part) for part in parts)
+
+
+@given(words=st.text(alphabet=st.sampled_from("ab \\{}#$%&_^~<>|`'\"-,é\n"), max_size=30))
+def test_escaped_latex_prints_any_text_as_it_is(words: str) -> None:
+    assert read_latex(escape_latex(words)) == plain(words)
+    assert "--" not in escape_latex(words)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_latex_table_prints_hostile_names_as_they_are(numbers: bool) -> None:
+    rules = hostile_rules(numbers=numbers)
+    lines = rules_to_latex(rules).splitlines()
+    body = lines[lines.index(r"\endfoot") + 1 : -1]
+    assert len(body) == len(rules)
+    for rule, line in zip(rules, body, strict=True):
+        cells = re.split(r"(?<!\\) & ", line.removesuffix(r" \\"))
+        assert len(cells) == 5
+        assert read_latex(cells[1]) == plain(join_conditions(rule.conditions))
+        assert read_latex(cells[2]) == plain(rule.class_name)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_a_latex_table_compiles(tmp_path: Path) -> None:
+    table = rules_to_latex(hostile_rules()).encode("ascii", "replace").decode()
+    document = (
+        f"\\documentclass{{article}}\\usepackage{{booktabs,longtable}}\\begin{{document}}{table}\\end{{document}}"
+    )
+    (tmp_path / "rules.tex").write_text(document)
+    command = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "rules.tex"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120, capture_output=True)
+
+
+# --- CSV -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_csv_reads_back(numbers: bool) -> None:
+    rules = hostile_rules(numbers=numbers)
+    text = rules_to_csv(rules)
+    assert text.endswith("\r\n")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert len(rows) == len(rules)
+    for rule, row in zip(rules, rows, strict=True):
+        assert row["rule"] == str(rule.index + 1)
+        assert row["conditions"].removeprefix("'") == join_conditions(rule.conditions).removeprefix("'")
+        assert row["prediction"] in (rule.prediction, f"'{rule.prediction}")
+        assert row["leaf_id"] == str(rule.leaf_id)
+        assert float(row["source_support"]) == rule.source_support
+
+
+def test_no_cell_of_the_csv_is_a_formula() -> None:
+    rows = list(csv.reader(io.StringIO(rules_to_csv(hostile_rules()), newline="")))
+    cells = [cell for row in rows for cell in row]
+    assert any(cell.startswith("'=cmd") for cell in cells)
+    assert not [cell for cell in cells if cell[:1] in ("=", "@", "\t", "\r")]
+
+
+@pytest.mark.parametrize("formula", ["=1+1", "+1+cmd", "-2+3|x", "@SUM(A1)", "\t=1", "\r=1", " =1+1", "--1"])
+def test_what_starts_like_a_formula_is_marked_as_text(formula: str) -> None:
+    assert guard_cell(formula) == f"'{formula}"
+
+
+@pytest.mark.parametrize("cell", ["+", "-", "-1.5", "+2", "-1e-05", "yes", "a=b", "'=1", "", None, 7, -7, True, 0.5])
+def test_signs_numbers_and_words_stay_as_they_are(cell: secateur.tree.Label | None) -> None:
+    assert guard_cell(cell) == cell
+
+
+# --- Formats ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "onnx" or find_spec("onnx")])
+def test_every_format_is_written_by_its_name(name: str) -> None:
+    content = write_format(hostile_rules(), name)
+    assert isinstance(content, bytes if name == "onnx" else str)
+    assert content
+    assert find_format(name.upper()).suffix.startswith(".")
+
+
+def test_options_reach_their_format() -> None:
+    rules = ward_rules()
+    options = {"dialect": "tsql", "table": "patients", "name": "decide", "reasons": True}
+    assert "[patients]" in str(write_format(rules, "sql", options))
+    assert "def decide(row)" in str(write_format(rules, "python", options))
+    assert "def decide(columns)" in str(write_format(rules, "numpy", options))
+    assert write_format(rules, "markdown", options) == rules_to_markdown(rules, reasons=True)
+    assert write_format(rules, "text", options) == rules.to_text(reasons=True)
+    assert write_format(rules, "json", options) == rules.to_json()
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(secateur.ParameterError, match=r"no format 'excel'; choose one of sql, python"):
+        find_format("excel")
+    with pytest.raises(secateur.ParameterError, match="Did you mean 'markdown'"):
+        find_format("markdwon")
+
+
+def test_hostile_names_survive_in_text_and_json() -> None:
+    rules = hostile_rules()
+    again = secateur.RuleSet.from_json(rules.to_json())
+    assert again.tree.feature_names == HOSTILE
+    assert again == rules

@@ -1,0 +1,174 @@
+"""The Python source of a rule set, run, decides every row as the rule set does."""
+
+from __future__ import annotations
+
+import ast
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported_rules import HOSTILE, hostile_rules, ward_rules
+from hypothesis import given, settings
+from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, probes
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.export.python import rules_to_python
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def load(source: str, name: str = "predict") -> Any:
+    written: dict[str, Any] = {}
+    exec(compile(source, "<written>", "exec"), written)
+    return written[name]
+
+
+def run_vectorized(probe: Probe, source: str) -> list[tuple[Any, Any, Any]]:
+    columns = {name: np.array(probe.columns(name), dtype=object) for name in probe.names}
+    predicted, rule, reliability = load(source)(columns)
+    return [
+        (label, number or None, None if math.isnan(share) else share)
+        for label, number, share in zip(predicted.tolist(), rule.tolist(), reliability.tolist(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "vectorized"), [("plain", False), ("numpy", True)])
+def test_a_function_reads_like_this(kind: str, vectorized: bool) -> None:
+    assert rules_to_python(ward_rules(), vectorized=vectorized) == (GOLDEN / f"ward.{kind}.py.txt").read_text()
+
+
+@given(probe=probes())
+@settings(max_examples=200, deadline=None)
+def test_a_plain_function_decides_as_the_rules_do(probe: Probe) -> None:
+    predict = load(rules_to_python(probe.rules))
+    assert [predict(row) for row in probe.rows] == probe.answers
+
+
+@given(probe=probes())
+@settings(max_examples=200, deadline=None)
+def test_a_numpy_function_decides_as_the_rules_do(probe: Probe) -> None:
+    assert run_vectorized(probe, rules_to_python(probe.rules, vectorized=True)) == probe.answers
+
+
+def test_a_fitted_tree_is_the_same_in_python() -> None:
+    rules, _, _, rows, _ = fitted_probe()
+    asked = pd.DataFrame(rows)
+    predict = load(rules_to_python(rules))
+    assert [predict(row)[:2] for row in rows] == list(zip(rules.predict(asked), rules.apply(asked) + 1, strict=True))
+    predicted, number, reliability = load(rules_to_python(rules, vectorized=True))(asked)
+    assert predicted.tolist() == rules.predict(asked).tolist()
+    assert (number - 1 == rules.apply(asked)).all()
+    assert (reliability == rules.reliability[number - 1]).all()
+
+
+def test_numbers_of_any_type_are_compared_alike() -> None:
+    rules = ward_rules()
+    predict = load(rules_to_python(rules))
+    limit = float(np.float32(0.8))
+    for number in (limit, np.float32(limit), np.float64(limit), 0, np.int8(0), False):
+        assert predict({"age": number, "ward": "A"}) == ("home", 1, 0.75)
+        assert predict({"age": number, "ward": np.str_("A")}) == ("home", 1, 0.75)
+    assert predict({"age": np.nextafter(np.float32(limit), np.float32(1)), "ward": "A"})[1] == 3
+
+
+def test_a_row_that_the_tree_refuses_gets_nothing() -> None:
+    predict = load(rules_to_python(ward_rules()))
+    for refused in (None, math.nan, math.inf, -math.inf, 1e39):
+        assert predict({"age": refused, "ward": "A"}) == REFUSED
+    assert predict({"age": 0.1, "ward": math.nan}) == ("back", 2, 0.9)
+    with pytest.raises(KeyError, match="ward"):
+        predict({"age": 0.1})
+
+
+def test_a_category_that_a_pipeline_refuses_has_no_rule() -> None:
+    probe = closed_probe()
+    predict = load(rules_to_python(probe.rules))
+    assert [predict(row) for row in probe.rows] == probe.answers
+    assert run_vectorized(probe, rules_to_python(probe.rules, vectorized=True)) == probe.answers
+
+
+def test_the_plain_function_imports_nothing() -> None:
+    imports = [node for node in ast.walk(ast.parse(rules_to_python(ward_rules()))) if isinstance(node, ast.Import)]
+    assert imports == []
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_hostile_names_and_labels_are_data(tmp_path: Path, vectorized: bool, numbers: bool) -> None:
+    rules = hostile_rules(numbers=numbers)
+    source = rules_to_python(rules, vectorized=vectorized)
+    rows = []
+    for chosen in range(len(HOSTILE)):  # each rule decides a row
+        passed = [1.0 if numbers else HOSTILE[place - 1] for place in range(len(HOSTILE))]
+        passed[chosen] = 0.0 if numbers else HOSTILE[chosen]
+        rows.append(dict(zip(HOSTILE, passed, strict=True)))
+    probe = make_probe(rules, rows)
+    assert [label for label, _, _ in probe.answers] == list(HOSTILE)
+    if vectorized:
+        assert run_vectorized(probe, source) == probe.answers
+    else:
+        assert [load(source)(row) for row in rows] == probe.answers
+    # Nothing but the function is in the file, and a comment on one of the first lines cannot set its encoding.
+    body = ast.parse(source).body
+    kinds = [type(node) for node in body]
+    assert kinds in (
+        [ast.Expr, ast.FunctionDef],
+        [ast.Expr, ast.Import, ast.FunctionDef],
+        [ast.Expr, ast.Import, ast.FunctionDef, ast.FunctionDef],
+    )
+    file = tmp_path / "written.py"
+    file.write_text(source, encoding="utf-8")
+    subprocess.run([sys.executable, "-W", "error", str(file)], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_two_thousand_rules_compile(vectorized: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 4))
+    y = rng.integers(0, 3, 6000)
+    model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact")
+    assert len(rules) == 2000
+    predict = load(rules_to_python(rules, vectorized=vectorized))
+    if vectorized:
+        _, number, _ = predict({f"x{place}": X[:, place] for place in range(4)})
+        assert (number - 1 == rules.apply(X)).all()
+    else:
+        asked = X[:200]
+        rows = [{f"x{place}": value for place, value in enumerate(row)} for row in asked.tolist()]
+        assert [predict(row)[1] - 1 for row in rows] == rules.apply(asked).tolist()
+
+
+def test_a_deep_tree_compiles() -> None:
+    depth = 1500
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    node, side = builder.split("age", 0), "right"
+    builder.leaf([1, 2], parent=node, side="left")
+    for step in range(1, depth):
+        below = builder.split("age", step, parent=node, side=side)
+        builder.leaf([2, 1] if step % 2 else [1, 2], parent=below, side="left")
+        node = below
+    builder.leaf([1, 3], parent=node, side="right")
+    rules = secateur.simplify(builder.build(), method="exact")
+    predict = load(rules_to_python(rules))
+    asked = np.arange(-1.0, depth + 1, 37).reshape(-1, 1)
+    assert [predict({"age": value})[0] for (value,) in asked.tolist()] == rules.predict(asked).tolist()
+
+
+def test_the_function_has_the_name_that_was_asked_for() -> None:
+    assert load(rules_to_python(ward_rules(), name="age_number"), "age_number")({"age": 1, "ward": "A"})[1] == 3
+    assert load(rules_to_python(ward_rules(), name="np_", vectorized=True), "np_")({"age": [1], "ward": ["A"]})[1] == [
+        3
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "class", "x=1;import os", 3, "float", "np"])
+def test_a_name_that_no_function_can_have_is_refused(name: Any) -> None:
+    with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
+        rules_to_python(ward_rules(), name=name)

@@ -1,0 +1,499 @@
+"""The SQL of a rule set, run by real databases, decides every row as the rule set does.
+
+DuckDB, SQLite and PostgreSQL run it. There is no Spark, SQL Server, BigQuery or Snowflake here: their statements are
+parsed back, and run by DuckDB after sqlglot has translated them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import listed_rows
+import numpy as np
+import pandas as pd
+import pytest
+import sqlglot
+from exported_rules import HOSTILE, hostile_rules, ward_rules
+from hypothesis import given, settings
+from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, numbers_at_limits, probes
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+from sqlglot import exp
+
+import secateur
+from secateur.decision_list import make_decision_list
+from secateur.export.sql import rules_to_sql
+from secateur.export.sql_dialects import ALIASES, DIALECTS
+from secateur.tree import make_tree
+
+Found = list[tuple[Any, Any, Any]]
+
+
+def create_table(probe: Probe, dialect: str, number: str, text: str) -> str:
+    """A table named "rows" with a row number and the columns of the probe."""
+    columns = [exp.ColumnDef(this=exp.to_identifier("row number", quoted=True), kind=exp.DataType.build("INT"))]
+    for name in probe.names:
+        kind = exp.DataType.build(text if probe.is_text(name) else number, dialect=dialect)
+        columns.append(exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=kind))
+    schema = exp.Schema(this=exp.to_table("rows", quoted=True), expressions=columns)
+    return exp.Create(this=schema, kind="TABLE").sql(dialect=dialect)
+
+
+def table_rows(probe: Probe) -> list[tuple[Any, ...]]:
+    return [(place, *(row[name] for name in probe.names)) for place, row in enumerate(probe.rows)]
+
+
+def pick(probe: Probe, rows: list[tuple[Any, ...]]) -> Found:
+    """What the statement found, in the order of the rows; its result has the table's columns and three more."""
+    assert all(len(row) == len(probe.names) + 4 for row in rows)
+    return [(row[-2], row[-3], row[-1]) for row in sorted(rows, key=lambda row: row[0])]
+
+
+def run_duckdb(probe: Probe, statement: str, number: str = "DOUBLE", then: str = "") -> Found:
+    with duckdb.connect() as database:
+        database.execute(create_table(probe, "duckdb", number, "TEXT"))
+        marks = ", ".join("?" * (len(probe.names) + 1))
+        database.executemany(f'INSERT INTO "rows" VALUES ({marks})', table_rows(probe))
+        if then:
+            database.execute(then)
+        return pick(probe, database.execute(statement).fetchall())
+
+
+def run_sqlite(probe: Probe, statement: str, then: str = "") -> Found:
+    database = sqlite3.connect(":memory:")
+    try:
+        database.execute(create_table(probe, "sqlite", "DOUBLE", "TEXT"))
+        marks = ", ".join("?" * (len(probe.names) + 1))
+        database.executemany(f'INSERT INTO "rows" VALUES ({marks})', table_rows(probe))
+        if then:
+            database.execute(then)
+        return pick(probe, database.execute(statement).fetchall())
+    finally:
+        database.close()
+
+
+def run_postgres(connection: Any, probe: Probe, statement: str, number: str = "DOUBLE", then: str = "") -> Found:
+    with connection.transaction(force_rollback=True), connection.cursor() as cursor:
+        cursor.execute(create_table(probe, "postgres", number, "TEXT"))
+        marks = ", ".join(["%s"] * (len(probe.names) + 1))
+        cursor.executemany(f'INSERT INTO "rows" VALUES ({marks})', table_rows(probe))
+        if then:
+            cursor.execute(then)
+        return pick(probe, cursor.execute(statement).fetchall())
+
+
+def run(dialect: str, postgres: Any, probe: Probe, statement: str, then: str = "") -> Found:
+    if dialect == "postgres":
+        return run_postgres(postgres, probe, statement, then=then)
+    return (run_duckdb if dialect == "duckdb" else run_sqlite)(probe, statement, then=then)
+
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "tsql"])
+def test_a_statement_reads_like_this(dialect: str) -> None:
+    written = rules_to_sql(ward_rules(), dialect, table="patients")
+    assert f"{written}\n" == (GOLDEN / f"ward.{dialect}.sql").read_text()
+
+
+# --- The same answers as the rules -----------------------------------------------------------------------------------
+
+
+@given(probe=probes())
+@settings(max_examples=150, deadline=None)
+def test_duckdb_decides_as_the_rules_do(probe: Probe) -> None:
+    assert run_duckdb(probe, rules_to_sql(probe.rules, "duckdb")) == probe.answers
+
+
+@given(probe=probes())
+@settings(max_examples=150, deadline=None)
+def test_sqlite_decides_as_the_rules_do(probe: Probe) -> None:
+    assert run_sqlite(probe, rules_to_sql(probe.rules, "sqlite")) == probe.answers
+
+
+@given(probe=probes())
+@settings(max_examples=150, deadline=None)
+def test_postgres_decides_as_the_rules_do(postgres: Any, probe: Probe) -> None:
+    assert run_postgres(postgres, probe, rules_to_sql(probe.rules, "postgres")) == probe.answers
+
+
+@pytest.mark.parametrize("dialect", ["spark", "tsql", "bigquery", "snowflake"])
+@given(probe=probes())
+@settings(max_examples=60, deadline=None)
+def test_other_dialects_decide_alike_once_translated_for_duckdb(dialect: str, probe: Probe) -> None:
+    statement = sqlglot.parse_one(rules_to_sql(probe.rules, dialect), dialect=dialect)
+    for node in list(statement.find_all(exp.Collate)):  # DuckDB compares texts byte by byte as it is
+        node.replace(node.this)
+    for join in statement.find_all(exp.Join):
+        join.this.set("cross_apply", None)
+        join.set("kind", "CROSS")
+    for node in list(statement.find_all(exp.National)):
+        node.replace(exp.Literal.string(node.this))
+    if dialect == "tsql":  # whose FLOAT has eight bytes, and its FLOAT(24) four
+        for kind in list(statement.find_all(exp.DataType)):
+            types = {"FLOAT": "DOUBLE", "FLOAT(24)": "REAL", "NVARCHAR(MAX)": "TEXT", "BIT": "BOOLEAN"}
+            kind.replace(exp.DataType.build(types.get(kind.sql("tsql"), kind.sql("tsql"))))
+    found = run_duckdb(probe, statement.sql(dialect="duckdb"))
+    if dialect == "tsql":  # SQL Server has neither NaN nor infinity, so nothing looks for them
+        odd = [any(isinstance(v, float) and not math.isfinite(v) for v in row.values()) for row in probe.rows]
+        found = [answer if strange else own for strange, own, answer in zip(odd, found, probe.answers, strict=True)]
+    assert found == probe.answers
+
+
+@pytest.fixture(scope="module")
+def cancer() -> Probe:
+    return fitted_probe()
+
+
+def matches_predict(probe: Probe, found: list[tuple[Any, Any, Any]]) -> bool:
+    X = pd.DataFrame(probe.rows)
+    labels, numbers, shares = zip(*found, strict=True)
+    rules = probe.rules
+    return (
+        list(labels) == rules.predict(X).tolist()
+        and [number - 1 for number in numbers] == rules.apply(X).tolist()
+        and list(shares) == rules.reliability[rules.apply(X)].tolist()
+    )
+
+
+def test_a_fitted_tree_is_the_same_in_three_databases(postgres: Any, cancer: Probe) -> None:
+    rules = cancer.rules
+    assert matches_predict(cancer, run_duckdb(cancer, rules_to_sql(rules)))
+    assert matches_predict(cancer, run_sqlite(cancer, rules_to_sql(rules, "sqlite")))
+    assert matches_predict(cancer, run_postgres(postgres, cancer, rules_to_sql(rules, "postgresql")))
+
+
+def test_columns_of_four_bytes_are_compared_as_they_are(postgres: Any, cancer: Probe) -> None:
+    with np.errstate(over="ignore"):
+        rows = [{name: float(np.float32(value)) for name, value in row.items()} for row in cancer.rows]
+    probe = make_probe(cancer.rules, rows)
+    assert run_duckdb(probe, rules_to_sql(probe.rules), "REAL") == probe.answers
+    assert run_postgres(postgres, probe, rules_to_sql(probe.rules, "postgres"), "REAL") == probe.answers
+
+
+@pytest.mark.parametrize("kind", ["BIGINT", "DECIMAL(18, 6)"])
+def test_whole_and_decimal_columns_are_compared_as_numbers(postgres: Any, kind: str) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    root = builder.split("age", 30)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    probe = make_probe(secateur.simplify(builder.build(), method="exact"), [{"age": n} for n in (29, 30, 31, None)])
+    assert run_duckdb(probe, rules_to_sql(probe.rules), kind) == probe.answers
+    assert run_postgres(postgres, probe, rules_to_sql(probe.rules, "postgres"), kind) == probe.answers
+
+
+def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 400).astype(float),
+            "dose": rng.normal(size=400),
+            "pay": rng.uniform(1, 1000, 400),
+            "ward": rng.choice(["A", "B", "it's C"], 400).astype(object),
+            "kind": rng.choice(["x", "y"], 400).astype(object),
+        }
+    )
+    frame.loc[::7, "age"] = np.nan
+    flip = (frame["age"].fillna(40) > 50) ^ (frame["ward"] == "B") ^ (frame["dose"] > 0.3) ^ (frame["pay"] > 300)
+    y = np.where(flip ^ (frame["kind"] == "x"), "back", "home")
+    prepare = make_column_transformer(
+        (SimpleImputer(), ["age"]),
+        (KBinsDiscretizer(5, encode="ordinal"), ["dose"]),
+        (FunctionTransformer(np.log, feature_names_out="one-to-one"), ["pay"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["ward"]),
+        (OneHotEncoder(), ["kind"]),  # which refuses what it does not know
+    )
+    model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
+    rules = secateur.simplify(model, frame, y)
+    rows = [
+        {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+    usual = rows[1]
+    rows += [
+        {**usual, **odd}
+        for odd in (
+            {"ward": "an unknown ward"},
+            {"ward": None},
+            {"kind": "an unknown kind"},
+            {"kind": None},
+            {"dose": None},
+            {"dose": 1e300},
+            {"pay": 0.0},
+            {"pay": -1.0},
+            {"pay": math.inf},
+        )
+    ]
+    listed = make_decision_list(rules)
+    for place, column in enumerate(listed.columns):
+        if column.labels is None:
+            rows += [{**usual, column.name: value} for value in numbers_at_limits(listed, place)]
+    probe = make_probe(rules, rows)
+    assert {column.name for column in listed.columns} == set(frame)
+    assert probe.answers.count(REFUSED) > 3
+    assert [number - 1 for _, number, _ in probe.answers[: len(frame)] if number] == rules.apply(frame).tolist()
+    assert run_duckdb(probe, rules_to_sql(rules)) == probe.answers
+    assert run_sqlite(probe, rules_to_sql(rules, "sqlite")) == probe.answers
+    assert run_postgres(postgres, probe, rules_to_sql(rules, "postgres")) == probe.answers
+
+
+def test_a_category_that_a_pipeline_refuses_has_no_rule(postgres: Any) -> None:
+    probe = closed_probe()
+    for dialect in ("duckdb", "postgres", "sqlite"):
+        assert run(dialect, postgres, probe, rules_to_sql(probe.rules, dialect)) == probe.answers
+
+
+@pytest.mark.parametrize("labels", [(1, 2, 3), (0.5, 1.5), (False, True), (2**60, 2**60 + 1)])
+def test_categories_may_be_numbers_or_truth_values(postgres: Any, labels: tuple[Any, ...]) -> None:
+    rules = ward_rules(categories=(None, labels))
+    tree = rules.tree
+    node = {"left_categories": {1: [0]}}
+    tree = make_tree(
+        **{name: getattr(tree, name).tolist() for name in ("children_left", "children_right", "feature", "threshold")},
+        missing_left=tree.missing_left.tolist(),
+        **node,
+        categories=[None, labels],
+        leaf_class=tree.leaf_class.tolist(),
+        counts=tree.counts,
+        classes=["back", "home"],
+        n_features=2,
+        accepts_missing=[False, True],
+        dtype="float32",
+    )
+    probe = make_probe(
+        secateur.simplify(tree, method="none"),
+        [{"x0": age, "x1": label} for age in (0.8, 0.9) for label in (*labels, labels[0], None)],
+    )
+    kind = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}[type(labels[0])]
+    create = exp.Create(
+        kind="TABLE",
+        this=exp.Schema(
+            this=exp.to_table("rows", quoted=True),
+            expressions=[
+                exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=exp.DataType.build(of))
+                for name, of in (("row number", "INT"), ("x0", "DOUBLE"), ("x1", kind))
+            ],
+        ),
+    )
+    with duckdb.connect() as database:
+        database.execute(create.sql("duckdb"))
+        database.executemany('INSERT INTO "rows" VALUES (?, ?, ?)', table_rows(probe))
+        assert pick(probe, database.execute(rules_to_sql(probe.rules)).fetchall()) == probe.answers
+    with postgres.transaction(force_rollback=True), postgres.cursor() as cursor:
+        cursor.execute(create.sql("postgres"))
+        cursor.executemany('INSERT INTO "rows" VALUES (%s, %s, %s)', table_rows(probe))
+        assert pick(probe, cursor.execute(rules_to_sql(probe.rules, "postgres")).fetchall()) == probe.answers
+    database = sqlite3.connect(":memory:")
+    database.execute(create.sql("sqlite"))
+    database.executemany('INSERT INTO "rows" VALUES (?, ?, ?)', table_rows(probe))
+    assert pick(probe, database.execute(rules_to_sql(probe.rules, "sqlite")).fetchall()) == probe.answers
+    database.close()
+
+
+def test_categories_may_be_stored_as_an_enumeration(postgres: Any) -> None:
+    probe = make_probe(ward_rules(), [{"age": 0.1, "ward": ward} for ward in ("A", "B", "elsewhere", None)])
+    create = "CREATE TYPE place AS ENUM ('A', 'B', 'elsewhere')"  # which has no C, and would refuse to compare with it
+    table = 'CREATE TABLE "rows" ("row number" INT, "age" DOUBLE PRECISION, "ward" place)'
+    with duckdb.connect() as database:
+        database.execute(create)
+        database.execute(table)
+        database.executemany('INSERT INTO "rows" VALUES (?, ?, ?)', table_rows(probe))
+        assert pick(probe, database.execute(rules_to_sql(probe.rules)).fetchall()) == probe.answers
+    with postgres.transaction(force_rollback=True), postgres.cursor() as cursor:
+        cursor.execute(create)
+        cursor.execute(table)
+        cursor.executemany('INSERT INTO "rows" VALUES (%s, %s, %s)', table_rows(probe))
+        assert pick(probe, cursor.execute(rules_to_sql(probe.rules, "postgres")).fetchall()) == probe.answers
+
+
+def test_two_thousand_rules_are_one_statement(postgres: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 4)).astype(np.float32).astype(float)
+    y = rng.integers(0, 3, 6000)
+    model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="exact")
+    assert len(rules) == 2000
+    asked = X[:40]
+    probe = Probe(
+        rules, make_decision_list(rules), ["x0", "x1", "x2", "x3"], listed_rows.plain_rows(rules.tree, asked), []
+    )
+    for found in (
+        run_duckdb(probe, rules_to_sql(rules)),
+        run_sqlite(probe, rules_to_sql(rules, "sqlite")),
+        run_postgres(postgres, probe, rules_to_sql(rules, "postgres")),
+    ):
+        assert [number - 1 for _, number, _ in found] == rules.apply(asked).tolist()
+        assert [label for label, _, _ in found] == rules.predict(asked).tolist()
+
+
+def test_rules_made_without_rows_predict_as_the_tree_does() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, method="exact")
+    probe = make_probe(rules, X.to_dict("records"))
+    found = run_duckdb(probe, rules_to_sql(rules))
+    assert [label for label, _, _ in found] == model.predict(X).tolist()
+
+
+# --- Names and labels ------------------------------------------------------------------------------------------------
+
+
+def hostile_probe(*, numbers: bool) -> Probe:
+    draw = random.Random(0)
+    values = [0.0, 0.5, 1.0, None] if numbers else [*HOSTILE, "none of them"]
+    rows = [{name: draw.choice(values) for name in HOSTILE} for _ in range(30)]
+    rows += [{name: 1.0 if numbers else HOSTILE[place - 1] for place, name in enumerate(HOSTILE)}]
+    for chosen in range(len(HOSTILE)):  # each rule decides a row
+        passed = [1.0 if numbers else HOSTILE[place - 1] for place in range(len(HOSTILE))]
+        passed[chosen] = 0.0 if numbers else HOSTILE[chosen]
+        rows.append(dict(zip(HOSTILE, passed, strict=True)))
+    return make_probe(hostile_rules(numbers=numbers), rows)
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_hostile_names_and_labels_are_data_in_three_databases(postgres: Any, numbers: bool) -> None:
+    probe = hostile_probe(numbers=numbers)
+    assert {answer[0] for answer in probe.answers} >= set(HOSTILE)
+    assert run_duckdb(probe, rules_to_sql(probe.rules)) == probe.answers
+    assert run_sqlite(probe, rules_to_sql(probe.rules, "sqlite")) == probe.answers
+    assert run_postgres(postgres, probe, rules_to_sql(probe.rules, "postgres")) == probe.answers
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_hostile_names_and_labels_survive_in_every_dialect(dialect: str, numbers: bool) -> None:
+    rules = hostile_rules(numbers=numbers)
+    if dialect == "tsql" and not numbers:
+        with pytest.raises(secateur.ParameterError, match=r"'trailing' and 'trailing ' .* are the same in SQL Server"):
+            rules_to_sql(rules, dialect)
+        return
+    statements = sqlglot.parse(rules_to_sql(rules, dialect), dialect=dialect)
+    assert len(statements) == 1
+    assert isinstance(statements[0], exp.Select)
+    names = {node.name for node in statements[0].find_all(exp.Identifier)}
+    # In BigQuery no column has a dot in its name, and sqlglot reads such a name as a path.
+    assert names >= {name for name in HOSTILE if dialect != "bigquery" or "." not in name}
+    texts = {node.this for node in statements[0].find_all(exp.Literal, exp.National) if node.is_string}
+    texts |= {node.this for node in statements[0].find_all(exp.National)}
+    assert texts >= set(HOSTILE)
+
+
+def test_a_hostile_table_is_a_name() -> None:
+    name = '"; DROP TABLE x;--'
+    statement = sqlglot.parse_one(rules_to_sql(ward_rules(), table=[name]), dialect="duckdb")
+    assert name in {table.name for table in statement.find_all(exp.Table)}
+
+
+def test_dots_separate_the_parts_of_a_table() -> None:
+    assert 'FROM "main"."patients" AS source' in rules_to_sql(ward_rules(), table="main.patients")
+    assert 'FROM "main.patients" AS source' in rules_to_sql(ward_rules(), table=["main.patients"])
+
+
+@pytest.mark.parametrize("table", ["typed", "decided", "source", "rule"])
+def test_a_table_may_be_called_as_a_part_of_the_statement(postgres: Any, table: str) -> None:
+    probe = make_probe(ward_rules(), [{"age": 0.8, "ward": "A"}])
+    renamed = {"duckdb": {}, "postgres": {}, "sqlite": {}}
+    for dialect in renamed:
+        rename = f'ALTER TABLE "rows" RENAME TO "{table}"'
+        statement = rules_to_sql(probe.rules, dialect, table)
+        assert run(dialect, postgres, probe, statement, rename) == probe.answers
+
+
+def test_columns_may_be_called_as_parts_of_the_statement(postgres: Any) -> None:
+    names = ("rule", "Prediction")
+    rules = ward_rules()
+    rules = secateur.simplify(replace(rules.tree, feature_names=names), method="none")
+    probe = make_probe(rules, [{"rule": 0.8, "Prediction": "A"}, {"rule": 0.9, "Prediction": None}])
+    for dialect in ("duckdb", "postgres", "sqlite"):
+        statement = rules_to_sql(rules, dialect)
+        assert '"rule_"' in statement
+        assert '"prediction_"' in statement
+        assert run(dialect, postgres, probe, statement) == probe.answers
+    for names in (("source", "typed"), ("typed", "decided"), ("a_number", "a number")):
+        rules = secateur.simplify(replace(rules.tree, feature_names=names), method="none")
+        probe = make_probe(rules, [{names[0]: 0.8, names[1]: "A"}, {names[0]: 0.9, names[1]: None}])
+        for dialect in ("duckdb", "postgres", "sqlite"):
+            assert run(dialect, postgres, probe, rules_to_sql(rules, dialect)) == probe.answers
+
+
+def test_the_added_columns_can_be_named() -> None:
+    statement = rules_to_sql(ward_rules(), names=("r", "p", "q"))
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE rows AS SELECT 0.8 AS age, 'A' AS ward, 7 AS rule, 'mine' AS prediction")
+        found = database.execute(statement)
+        assert [column[0] for column in found.description] == ["age", "ward", "rule", "prediction", "r", "p", "q"]
+        assert found.fetchall()[0][2:] == (7, "mine", 1, "home", 0.75)
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_dialects_have_the_names_that_people_use(alias: str) -> None:
+    assert rules_to_sql(ward_rules(), alias.upper()) == rules_to_sql(ward_rules(), ALIASES[alias])
+
+
+# --- What is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dialect": "oracle"}, "There is no dialect 'oracle'; choose one of duckdb, postgres"),
+        ({"dialect": "postgre"}, "Did you mean 'postgres"),
+        ({"table": ""}, "Expected a table such as 'rows'"),
+        ({"table": "a..b"}, "found 'a..b'"),
+        ({"table": "a.b.c.d"}, "Pass a list of these parts if one of them holds a dot"),
+        ({"names": ("a", "b")}, "Expected a name for each of rule, prediction, reliability, found 2"),
+        ({"table": "a\0b"}, "holds a character that SQL has no text for"),
+        ({"table": "a\ud800"}, "holds a character that SQL has no text for"),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_a_sentence(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(secateur.ParameterError, match=re.escape(message)):
+        rules_to_sql(ward_rules(), **arguments)
+
+
+def test_names_that_are_one_name_to_a_database_are_refused() -> None:
+    rules = secateur.simplify(replace(ward_rules().tree, feature_names=("Age", "age")), method="none")
+    with pytest.raises(secateur.ParameterError, match="'Age' and 'age' have the same name in DuckDB"):
+        rules_to_sql(rules)
+    assert '"Age"' in rules_to_sql(rules, "postgres")
+
+
+def test_a_column_without_a_name_is_refused() -> None:
+    rules = secateur.simplify(replace(ward_rules().tree, feature_names=("", "age")), method="none")
+    with pytest.raises(secateur.ParameterError, match="a column without a name"):
+        rules_to_sql(rules)
+
+
+def test_categories_of_several_types_are_refused() -> None:
+    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, ("A", 2, "C"))), method="none")
+    with pytest.raises(secateur.ParameterError, match="'ward' are of several types"):
+        rules_to_sql(rules)
+
+
+def test_sqlite_says_that_a_column_is_not_there() -> None:
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE rows (age REAL)")  # a quoted name that is not known would be a text to SQLite
+    with pytest.raises(sqlite3.OperationalError, match=r"no such column: source\.ward"):
+        database.execute(rules_to_sql(ward_rules(), "sqlite"))
+    database.close()
+
+
+def test_sqlite_does_not_take_text_for_a_number() -> None:
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE rows (age, ward)")
+    database.executemany("INSERT INTO rows VALUES (?, 'A')", [("",), ("0.1",), (b"1",), (0.1,), (1,)])
+    found = database.execute(rules_to_sql(ward_rules(), "sqlite")).fetchall()
+    assert [row[2] for row in found] == [None, None, None, 1, 3]
+    database.close()
