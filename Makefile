@@ -59,7 +59,7 @@ bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (mi
 	$(BIN)/python -m benchmarks.optimal
 
 docs: .venv/.dev  ## Build the documentation site into ./site; a broken link is an error
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 docs-serve: .venv/.dev  ## Show the documentation site while you write
 	$(BIN)/mkdocs serve

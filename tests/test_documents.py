@@ -5,10 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from loans import make_loans
 
 import secateur
 
@@ -31,6 +36,37 @@ def test_python_blocks_run_and_print_what_is_shown(document: Path) -> None:
             exec(compile(block, document.name, "exec"), names)
         if shown:
             assert printed.getvalue().rstrip() == shown.rstrip()
+
+
+SHELL_PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "command-line.md"]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[[str], int]:
+    """Run a line of shell where the files are that the pages speak of; give its exit status."""
+    for seed, name in enumerate(("loans", "patients", "applicants", "january", "february")):
+        make_loans(seed=seed)[["age", "income", "purpose", "outcome"]].to_csv(tmp_path / f"{name}.csv", index=False)
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def run(line: str) -> int:
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode
+
+    for month in ("january", "february"):
+        assert run(f"secateur simplify {month}.csv --target outcome -o {month}.json") == 0
+    return run
+
+
+@pytest.mark.parametrize("document", SHELL_PAGES, ids=lambda path: path.name)
+def test_commands_run_one_after_another(document: Path, shell: Callable[[str], int]) -> None:
+    lines = [line for block in blocks(document, "console") for line in block.splitlines()]
+    commands = [line for line in lines if line.startswith("secateur ")]
+    assert commands
+    for command in commands:
+        assert shell(command) == (1 if " diff " in command else 0), command  # the months differ
 
 
 def test_the_performance_page_shows_the_last_stored_run() -> None:
