@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from benchmarks.cases import CASES, run_cases
+from benchmarks.command_line import COMMANDS
 from benchmarks.forests import FOREST_CASES
 from benchmarks.fresh import FIRST_CALLS, IMPORT, run_first_call, run_import
 from benchmarks.growth import CURVES, run_curve
@@ -73,6 +74,7 @@ def plan(only: str) -> Iterator[tuple[str, Callable[[bool], list[Result]]]]:
         **{curve.name: partial(run_curve, curve) for curve in CURVES},
         IMPORT: run_import,
         **{name: partial(run_first_call, name) for name in FIRST_CALLS},
+        **COMMANDS,
         NAME: run_pyxai,
     }
     yield from ((name, work) for name, work in others.items() if fnmatch(name, only))

@@ -50,5 +50,5 @@ def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None) -> Any
             return importlib.import_module(name).DataFrame(dict(columns))
     raise ParameterError(
         f"A data frame needs {' or '.join(choices)}, and it is not installed. "
-        f"Install it with: pip install secateur[{choices[0]}]."
+        f"Install it with: pip install {choices[0]}."
     )
