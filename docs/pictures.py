@@ -11,25 +11,12 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-from rich.console import Console
-
-from secateur.cli.simplify import show
 
 HERE = Path(__file__).parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]  # it opens our own files only
 SIZE = {"width": 1280, "height": 960}
 # The part of the report that each page of the gallery shows.
 PARTS = {"clinical": "#rules", "credit": "#try", "decision-table": "#tree", "classes": "#methods"}
-
-
-def draw_terminal() -> None:
-    """What the command line prints, as an SVG."""
-    console = Console(width=112, record=True, file=io.StringIO(), force_terminal=True)
-    show(console, table="human-id", method="layered", tolerance=0.05, max_depth=None, seed=0)
-    drawing = console.export_svg(title="secateur simplify --table human-id")
-    # The picture must not fetch anything: it does with whatever monospaced font the reader has.
-    drawing = re.sub(r"@font-face \{.*?\}\s*", "", drawing, flags=re.DOTALL)
-    (HERE / "demo.svg").write_text(drawing, encoding="utf-8")
 
 
 def make_reports(places: dict[Path, Path], directory: Path) -> dict[Path, Path]:
@@ -51,7 +38,6 @@ def main() -> None:
     browser_path = shutil.which("chromium")
     if browser_path is None:
         sys.exit("The pictures of reports are taken with Chromium: apt-get install chromium.")
-    draw_terminal()
     gallery = {page: page.with_suffix(".png") for page in (HERE / "gallery").glob("*.md") if page.stem != "index"}
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as driver:
         pages = make_reports(gallery, Path(directory))

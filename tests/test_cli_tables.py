@@ -21,7 +21,11 @@ import secateur
 from secateur.cli.completion import DIALECTS, METHOD_NAMES, complete_dialect, complete_method
 from secateur.cli.console import errors, out
 from secateur.cli.main import COMMANDS, app, make_app
+from secateur.cli.options import Export, Format
+from secateur.export.formats import FORMATS
+from secateur.export.sql_dialects import DIALECTS as SQL_DIALECTS
 from secateur.model_check import find_tree_differences
+from secateur.tables.files import FORMATS as files_formats
 from secateur.tables.files import read_table
 
 SCRIPT = Path(sys.executable).with_name("secateur")
@@ -175,10 +179,82 @@ def test_rows_that_are_held_out_are_measured_on(files: Path) -> None:
     assert "held out" in content["audited_on"]
 
 
-def test_a_fact_is_used(files: Path) -> None:
-    shown = invoke("simplify", files / "loans.csv", "--target", "outcome", "--fact", "age is not missing").stdout
-    assert "age" in shown
-    assert "age >= 30 or missing" not in shown
+def test_what_the_table_shows_is_a_fact_unless_nothing_is_to_be_taken_for_granted(files: Path) -> None:
+    command = ("simplify", files / "loans.csv", "--target", "outcome", "--max-depth", "3")
+    taken, plain, stated = (invoke(*command, *more).stdout for more in ((), ("--no-facts",), ("--fact", "age <= 99")))
+    asked = [line for line in plain.splitlines() if "age" in line and "or missing" in line]
+    assert asked  # else this would test nothing
+    assert "Taken for granted, as the table shows it: age is a whole number" in taken
+    assert "age is not missing" in taken
+    assert "Taken for granted" not in plain
+    assert not re.search(r"age [<>=]+ [\d.]+ or missing", taken)
+    assert "age <= 99" in stated
+
+
+def test_options_that_would_do_nothing_are_refused(files: Path) -> None:
+    for arguments, words in (
+        (("report", files / "rules.json", "-o", files / "no.html", "--method", "exact"), "rules that are made already"),
+        (("simplify", "--table", "weather", "--holdout", "0.5"), "are about rows of DATA"),
+        (("simplify", "--drop", "age"), "are about rows of DATA"),
+        (
+            *(
+                (
+                    "simplify",
+                    files / "loans.csv",
+                    "--target",
+                    "outcome",
+                    "--model",
+                    files / "model.skops",
+                    "--max-depth",
+                    "1",
+                ),
+            ),
+            "are for a tree that is fitted here",
+        ),
+    ):
+        result = invoke(*arguments)
+        assert isinstance(result.exception, secateur.ParameterError)
+        assert words in str(result.exception)
+
+
+def test_nobody_says_that_a_model_has_not_seen_the_rows_held_out(files: Path) -> None:
+    command = ("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.3")
+    assert "the tree has not seen them" in invoke(*command).stdout
+    brought = invoke(*command, "--model", files / "model.skops").stdout
+    assert "has not seen" not in brought
+    assert "whether the model saw them is not known" in brought
+
+
+def test_verify_tells_what_is_false_from_what_needs_rows(files: Path) -> None:
+    result = invoke("verify", files / "rules.json")
+    assert isinstance(result.exception, secateur.ParameterError)
+    assert "name the table that the rules were made from with --data FILE --target COLUMN" in str(result.exception)
+    assert "✓ one rule for each leaf" in result.stdout
+    assert invoke("verify", files / "exact.json").exit_code == 0
+
+
+def test_explain_says_that_a_row_is_outside_of_the_promise(files: Path) -> None:
+    row = {"age": 30.5, "income": 1000, "purpose": "car", "member": "no", "children": 1}
+    told = invoke("explain", files / "exact.json", "--row", json.dumps(row)).stdout
+    assert "No promise is about this row, which does not keep to what is known: age is a whole number." in told
+    assert "No promise" not in invoke("explain", files / "exact.json", "--row", json.dumps({**row, "age": 30})).stdout
+
+
+def test_explain_many_rows_names_the_rules_that_decide(files: Path) -> None:
+    rules = load(files / "exact.json")
+    told = json.loads(invoke("explain", files / "exact.json", files / "later.csv", "--json").stdout)
+    rows = read_table(files / "later.csv").frame[list(rules.tree.feature_names or ())]
+    assert [one["rule"] for one in told] == (rules.apply(rows) + 1).tolist()
+    assert [one["prediction"] for one in told] == rules.predict(rows).tolist()
+    reasons = json.loads(invoke("explain", files / "exact.json", files / "later.csv", "--json", "--why").stdout)
+    assert [one["rule"] for one in reasons] == [one["rule"] for one in told]
+    assert reasons[0]["reasons"]
+
+
+def test_the_lists_of_formats_agree() -> None:
+    assert [kind.value for kind in Export] == list(FORMATS)
+    assert [kind.value for kind in Format] == list(files_formats)
+    assert set(DIALECTS) >= set(SQL_DIALECTS)
 
 
 def test_a_missing_target_and_dropped_columns(files: Path) -> None:

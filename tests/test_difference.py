@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from loans import make_loans
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -97,6 +99,61 @@ def test_categories_are_compared_by_their_labels(seed: int) -> None:
     grid = list(product(range(15, 82), labels, ["yes", "no", "maybe", np.nan]))
     rows = pd.DataFrame(grid, columns=["age", "purpose", "member"])
     check_against_the_grid(*sets, rows.astype({"purpose": object, "member": object}))
+
+
+def train_binned(seed: int, n_bins: int, encode: str = "onehot-dense") -> RuleSet:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.uniform(0, 10, (200, 2)), columns=["a", "b"])
+    y = ((X["a"] > 5) ^ (X["b"] > 6)) ^ (rng.random(200) < 0.1)
+    bins = KBinsDiscretizer(n_bins, encode=encode, strategy="uniform", subsample=None)
+    model = make_pipeline(bins, DecisionTreeClassifier(max_leaf_nodes=12, random_state=seed)).fit(X, y)
+    return secateur.simplify(model, X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("encode", ["onehot-dense", "ordinal"])
+def test_cells_of_a_number_are_compared_as_intervals(seed: int, encode: str) -> None:
+    old, new = train_binned(seed, 4), train_binned(seed + 50, 8, encode)
+    axes = []
+    for feature in range(2):
+        ends = [float(t) for s in (old, new) for t in s.tree.threshold[s.tree.feature == feature] if np.isfinite(t)]
+        ends += [cut for s in (old, new) if s.tree.columns for cut in s.tree.columns.cuts[feature] or ()]
+        axes.append([*sorted(set(ends)), 11.0])
+    check_against_the_grid(old, new, pd.DataFrame(product(*axes), columns=["a", "b"]))
+
+
+def test_a_cell_that_is_added_to_a_rule_widens_it() -> None:
+    sets = []
+    for limit in (5, 6):
+        X = pd.DataFrame({"a": np.linspace(0, 10, 101)})
+        bins = KBinsDiscretizer(10, encode="onehot-dense", strategy="uniform", subsample=None)
+        model = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(X, X["a"] < limit)
+        sets.append(secateur.simplify(model, X, X["a"] < limit, class_names=["high", "low"]))
+    widened = [change for change in compare_rules(*sets).changes if change.kind == "widened"]
+    assert [change.old.class_name for change in widened if change.old] == ["low"]
+    assert compare_rules(sets[0], sets[0]).is_same
+
+
+def test_of_several_partners_the_one_that_agrees_in_most_columns_is_taken() -> None:
+    old = TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
+    root = old.split("a", 5)
+    inner = old.split("b", 5, parent=root, side="left")
+    old.leaf([0, 9], parent=inner, side="left")
+    old.leaf([9, 0], parent=inner, side="right")
+    old.leaf([9, 0], parent=root, side="right")
+    new = TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
+    root = new.split("a", 4)
+    inner = new.split("b", 3, parent=root, side="left")
+    new.leaf([0, 9], parent=inner, side="left")  # it comes first, and agrees in no column
+    new.leaf([9, 0], parent=inner, side="right")
+    beyond = new.split("a", 5, parent=root, side="right")
+    inner = new.split("b", 5, parent=beyond, side="left")
+    new.leaf([0, 9], parent=inner, side="left")
+    new.leaf([9, 0], parent=inner, side="right")
+    new.leaf([9, 0], parent=beyond, side="right")
+    found = compare_rules(*(secateur.simplify(one.build(), method="none") for one in (old, new)))
+    pairs = [(str(change.old), str(change.new)) for change in found.changes if change.kind == "narrowed"]
+    assert ("a <= 5 and b <= 5 => yes", "4 < a <= 5 and b <= 5 => yes") in pairs
 
 
 def one_split(name: str, threshold: float, classes: tuple[str, str] = ("no", "yes")) -> RuleSet:

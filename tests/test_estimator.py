@@ -231,6 +231,21 @@ def test_parameters_of_the_default_tree_make_it_a_given_one() -> None:
         RuleClassifier().set_params(estimator__no_such=1)
 
 
+def test_the_default_tree_is_asked_for_by_none_too() -> None:
+    model = RuleClassifier(DecisionTreeClassifier(max_depth=9))
+    model.set_params(estimator=None, estimator__min_samples_leaf=7, tolerance=0.2)
+    assert (model.estimator.max_depth, model.estimator.min_samples_leaf, model.tolerance) == (5, 7, 0.2)
+
+
+@pytest.mark.parametrize("wrong", [{"estimator__no_such": 1}, {"estimator__max_depth": 3, "no_such": 1}])
+@pytest.mark.parametrize("given", [{}, {"estimator": None}])
+def test_a_parameter_that_is_refused_makes_no_tree(given: dict[str, Any], wrong: dict[str, Any]) -> None:
+    model = RuleClassifier()
+    with pytest.raises(ValueError, match="Invalid parameter 'no_such'"):
+        model.set_params(**given, **wrong)
+    assert model.estimator is None
+
+
 def test_cross_validation_takes_text_columns_through_a_pipeline() -> None:
     X, y = make_loans()
     scores = cross_val_score(RuleClassifier(make_text_pipeline()), X, y, cv=4, error_score="raise")
@@ -425,6 +440,15 @@ def test_names_of_activations_are_unique_and_read_as_rules() -> None:
         assert isinstance(out, frame)
         assert list(out.columns) == names.tolist()
         assert np.array_equal(out.to_numpy(), model.transform(X))
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_text_without_an_encoder_is_one_sentence(library: Any) -> None:
+    frame = library.DataFrame({"age": [1, 2, 3, 4], "ward": ["A", "B", "A", "B"]})
+    with pytest.raises(
+        secateur.InputError, match="Column 'ward' holds text, but the tree takes numbers: put an encoder"
+    ):
+        RuleClassifier().fit(frame, [0, 1, 0, 1])
 
 
 def test_names_of_columns_that_differ_are_refused() -> None:

@@ -4,6 +4,9 @@ import io
 import json
 import pickle
 import zipfile
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,19 @@ import pytest
 import skops.io
 from loans import make_loans
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
+from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+from sklearn.tree._tree import Tree
 
 import secateur
 from secateur import FormatError, InputError, SecateurError, UnsupportedModelError
@@ -107,6 +119,91 @@ def test_a_forged_tree_is_refused_before_it_is_used(field: str, value: int, tmp_
         load_model(path)
 
 
+def forge(attribute: str, value: Any) -> DecisionTreeClassifier:
+    """A tree whose model says something else than it does."""
+    model = deepcopy(MODEL)
+    setattr(model, attribute, value)
+    return model
+
+
+def forge_state(**changed: Any) -> DecisionTreeClassifier:
+    """A model whose tree has another state."""
+    tree = Tree(4, MODEL.tree_.n_classes, 1)
+    tree.__setstate__({**MODEL.tree_.__getstate__(), **changed})
+    return forge("tree_", tree)
+
+
+def forge_forest(name: str) -> Any:
+    """A forest whose second tree wants more columns than the forest has."""
+    wide = np.hstack([np.full((len(X), 50), 1.0), X])
+    if name == "forest":
+        forest: Any = RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, Y)
+        forest.estimators_[1] = DecisionTreeClassifier(max_depth=2).fit(wide, Y.astype(float))
+        return forest
+    forest = GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=0).fit(X, Y == 1)
+    forest.estimators_[1, 0] = DecisionTreeRegressor(max_depth=2).fit(wide, Y.astype(float))
+    return forest
+
+
+WIDE = DecisionTreeClassifier(max_depth=2).fit(np.hstack([np.full((len(X), 50), 1.0), X]), Y)
+FORGED = {
+    "fewer columns than its tree": (lambda: forge("n_features_in_", 2), "does not fit its model"),
+    "no number of columns": (lambda: forge("n_features_in_", None), "does not fit its model"),
+    "a tree of more columns": (lambda: forge("tree_", WIDE.tree_), "does not fit its model"),
+    "more outputs": (lambda: forge("n_outputs_", 2), "does not fit its model"),
+    "fewer classes": (lambda: forge("classes_", np.array([0, 1])), "does not fit its model"),
+    "classes that are no list": (lambda: forge("classes_", 3), "does not fit its model"),
+    "a tree that nobody owns": (lambda: [MODEL.tree_], "does not fit its model"),
+    "a tree of two models": (lambda: [forge("tree_", WIDE.tree_), WIDE, forge("max_depth", 9)], "does not fit"),
+    "a method of a forged model": (
+        lambda: FunctionTransformer(forge("n_features_in_", 2).predict),
+        "does not fit its model",
+    ),
+    "a partial of a forged model": (
+        lambda: FunctionTransformer(partial(np.add, forge("n_features_in_", 2))),
+        "does not fit its model",
+    ),
+    "paths longer than its depth": (lambda: forge_state(max_depth=2), "points outside itself"),
+    "no node": (lambda: forge_state(node_count=0), "points outside itself"),
+    "fewer nodes": (lambda: forge_state(node_count=2), "points outside itself"),
+    "a forest": (lambda: forge_forest("forest"), "does not fit its model"),
+    "a boosted forest": (lambda: forge_forest("boosted"), "does not fit its model"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_model_whose_tree_does_not_fit_it_is_refused(case: str, tmp_path: Path) -> None:
+    """scikit-learn looks at the model's number of columns, and then follows the tree."""
+    make, sentence = FORGED[case]
+    path = write(tmp_path / "m.skops", dump_model(make()))
+    with pytest.raises(FormatError, match=f"{sentence}.*damaged or forged"):
+        load_model(path, trust=skops.io.get_untrusted_types(file=path))
+
+
+HONEST = [
+    *(DecisionTreeRegressor(max_depth=3), ExtraTreeClassifier(max_depth=3)),
+    *(RandomForestClassifier(3, max_depth=3), ExtraTreesClassifier(3, max_depth=3)),
+    *(GradientBoostingClassifier(n_estimators=2), AdaBoostClassifier(n_estimators=2)),
+    *(BaggingClassifier(DecisionTreeClassifier(), 3, max_features=0.5), IsolationForest(n_estimators=3)),
+]
+OF_TWO_OUTPUTS = [
+    *(DecisionTreeClassifier(max_depth=3), DecisionTreeRegressor(max_depth=3), RandomForestClassifier(3, max_depth=3)),
+    ClassifierChain(DecisionTreeClassifier()),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "labels"),
+    [*((model, Y) for model in HONEST), *((model, np.c_[Y == 1, Y == 2]) for model in OF_TWO_OUTPUTS)],
+    ids=[type(model).__name__ for model in (*HONEST, *OF_TWO_OUTPUTS)],
+)
+def test_honest_models_are_not_taken_for_forged(model: Any, labels: Any, tmp_path: Path) -> None:
+    fitted = model.fit(X, labels)
+    path = write(tmp_path / "m.skops", dump_model(fitted))
+    loaded = load_model(path, trust=skops.io.get_untrusted_types(file=path))
+    assert (loaded.predict(X) == fitted.predict(X)).all()
+
+
 REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty"),
     "text": (b"age,ward\n1,2\n", "is no model: expected a .skops file, or a tree or rules as JSON"),
@@ -175,6 +272,27 @@ def test_trees_of_other_trainings_differ() -> None:
     ]
 
 
+def test_trees_that_differ_in_one_thing_only_differ() -> None:
+    """Blanks, rounding and names: nothing else of the two trees differs."""
+    holes = X.copy()
+    holes[::3, :] = np.nan
+    tree = secateur.from_model(DecisionTreeClassifier(max_depth=3, random_state=0).fit(holes, Y), holes)
+    names = ("a", "b", "c", "d")
+    named = replace(tree, feature_names=names, threshold=tree.upper)  # thresholds that need no rounding
+    turned = tree.missing_left.copy()
+    turned[0] = not turned[0]
+    for changed, sentence in (
+        ({"missing_left": turned}, "The model's tree is not the one of the rules: it sends blanks elsewhere."),
+        ({"dtype": "float64"}, "The model's tree is not the one of the rules: it rounds numbers in another way."),
+        (
+            {"feature_names": names[::-1]},
+            "The model's columns have other names, or another order, than those of the rules.",
+        ),
+    ):
+        assert find_tree_differences(named, replace(named, **changed)) == [sentence]
+    assert find_tree_differences(named, replace(named, feature_names=None)) == []
+
+
 # Rows as a model takes them.
 
 
@@ -207,8 +325,6 @@ def test_a_model_without_names_takes_the_columns_in_their_order() -> None:
 
 
 def test_truth_values_and_digits_get_the_type_that_the_tree_expects() -> None:
-    from dataclasses import replace
-
     tree = secateur.from_model(MODEL)
     tree = replace(tree, categories=(None, (False, True), ("1", "2"), None))
     frame = pd.DataFrame(
@@ -225,6 +341,16 @@ def test_truth_values_and_digits_get_the_type_that_the_tree_expects() -> None:
     assert typed["c"].tolist() == ["1", "2", "3"]
     assert typed["d"].tolist()[:2] == ["x", "y"]
     assert typed.isna().equals(frame.isna())
+
+
+def test_picked_columns_have_the_types_of_the_tree_with_names_and_without() -> None:
+    tree = replace(secateur.from_model(MODEL), categories=(None, ("1", "2"), None, None), feature_names=None)
+    frame = pd.DataFrame({"a": [0.5, 1.5], "self": [1, 2], "c": [1.0, 2.0], "d": [1.0, 2.0]})
+    for picking in (tree, replace(tree, feature_names=tuple(frame.columns))):
+        picked = pick_columns(as_file(frame), picking)
+        assert picked["self"].tolist() == ["1", "2"]
+        assert picked["a"].tolist() == [0.5, 1.5]
+    assert frame["self"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

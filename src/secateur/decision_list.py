@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from secateur.rules import RuleSet
     from secateur.tree import Label, Tree
 
-__all__ = ["Column", "ColumnTest", "DecisionList", "ListedRule", "double_limit", "make_decision_list"]
+__all__ = [
+    "Column",
+    "ColumnTest",
+    "DecisionList",
+    "ListedRule",
+    "double_limit",
+    "find_cuts",
+    "join_cells",
+    "make_column",
+    "make_decision_list",
+]
 
 
 @dataclass(frozen=True)
@@ -183,7 +193,7 @@ def make_decision_list(rules: RuleSet) -> DecisionList:
                 text=rule.text,
             )
         )
-    return DecisionList(tuple(_make_column(tree, feature) for feature in features), tuple(listed))
+    return DecisionList(tuple(make_column(tree, feature) for feature in features), tuple(listed))
 
 
 def double_limit(limit: float, dtype: str) -> float:
@@ -220,12 +230,14 @@ def double_limit(limit: float, dtype: str) -> float:
         return middle if float(np.float32(middle)) == limit else math.nextafter(middle, -math.inf)
 
 
-def _cuts(tree: Tree, feature: int) -> tuple[float, ...] | None:
+def find_cuts(tree: Tree, feature: int) -> tuple[float, ...] | None:
+    """The limits of a number that the tree asks by cell; None for every other column."""
     return None if tree.columns is None else tree.columns.cuts[feature]
 
 
-def _make_column(tree: Tree, feature: int) -> Column:
-    columns, cuts = tree.columns, _cuts(tree, feature)
+def make_column(tree: Tree, feature: int) -> Column:
+    """What rows hold in a feature's column, in the terms of the person who holds them."""
+    columns, cuts = tree.columns, find_cuts(tree, feature)
     ends = columns.ranges[feature] if columns is not None and columns.ranges else None
     return Column(
         feature=feature,
@@ -240,7 +252,7 @@ def _make_column(tree: Tree, feature: int) -> Column:
 
 
 def _is_closed(tree: Tree, feature: int) -> bool:
-    return tree.columns is not None and tree.columns.closed[feature] and _cuts(tree, feature) is None
+    return tree.columns is not None and tree.columns.closed[feature] and find_cuts(tree, feature) is None
 
 
 def _codes(tree: Tree, feature: int) -> range:
@@ -271,16 +283,16 @@ def _make_test(tree: Tree, column: int, feature: int, region: Region) -> ColumnT
         intervals = ((region.low, region.high),) if region.low < region.high else ()
         return ColumnTest(column, intervals, (), False, missing)
     codes = sorted(region.codes.intersection(_codes(tree, feature)))
-    cuts = _cuts(tree, feature)
+    cuts = find_cuts(tree, feature)
     if cuts is not None:
-        return ColumnTest(column, _join_cells(cuts, codes), (), False, missing)
+        return ColumnTest(column, join_cells(cuts, codes), (), False, missing)
     levels = tree.categories[feature] or ()
     named = tuple(levels[code] for code in codes if code < len(levels))
     return ColumnTest(column, (), named, len(levels) in codes, missing)
 
 
-def _join_cells(cuts: tuple[float, ...], codes: list[int]) -> tuple[tuple[float, float], ...]:
-    """The intervals of a set of cells, neighbours joined."""
+def join_cells(cuts: tuple[float, ...], codes: list[int]) -> tuple[tuple[float, float], ...]:
+    """The intervals of some cells, given by increasing codes; neighbours are joined."""
     ends = (-math.inf, *cuts, math.inf)
     joined: list[tuple[float, float]] = []
     for code in codes:

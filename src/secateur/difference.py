@@ -15,8 +15,9 @@ Rules of the two sets are paired, each with one of the other set at most, by the
 Of several partners the one that agrees in most columns is taken, then the one that comes first. What is left over was
 ``removed`` or ``added``.
 
-Bounds are compared as they are, whole numbers as whole numbers. A category that one of the two sets does not list is
-among its "any other". Whether a blank is allowed counts only where both sets take blanks.
+Bounds are compared as they are, whole numbers as whole numbers, and cells of a number as the intervals they are. A
+category that one of the two sets does not list is among its "any other". Whether a blank is allowed counts only where
+both sets take blanks.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from secateur.decision_list import find_cuts, join_cells
 from secateur.export.text import read_evidence
 from secateur.grid import last_on_grid
 
@@ -173,10 +175,9 @@ def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
 
 
 class _Region(NamedTuple):
-    """What one rule allows one column: an interval, or labels and whether any other; and blanks."""
+    """What one rule allows one column: intervals that lie apart, or labels and whether any other; and blanks."""
 
-    low: float
-    high: float
+    intervals: tuple[tuple[float, float], ...]
     labels: frozenset[Label] | None
     others: bool
     missing: bool
@@ -251,7 +252,7 @@ def _relate_column(column: str, old: _Side, new: _Side) -> tuple[NDArray[np.bool
         any_old, any_new = np.meshgrid(~_tests(old, column), ~_tests(new, column), indexing="ij")
         return any_new, any_old, any_old | any_new
     if levels[0] is None and levels[1] is None:
-        inside, around, meets = _relate_intervals(*(_intervals(side, column) for side in (old, new)))
+        inside, around, meets = _relate_numbers(column, old, new)
     else:
         union = list(dict.fromkeys([*(levels[0] or ()), *(levels[1] or ())]))
         inside, around, meets = _relate_sets(*(_sets(side, column, union) for side in (old, new)))
@@ -259,6 +260,15 @@ def _relate_column(column: str, old: _Side, new: _Side) -> tuple[NDArray[np.bool
         one, other = _missing(old, column)[:, None], _missing(new, column)[None, :]
         inside, around, meets = inside & (~one | other), around & (one | ~other), meets | (one & other)
     return inside, around, meets
+
+
+def _relate_numbers(column: str, old: _Side, new: _Side) -> tuple[NDArray[np.bool_], ...]:
+    regions = [region for side in (old, new) for region in side.asked.get(column, {}).values()]
+    if all(len(region.intervals) <= 1 for region in regions):
+        return _relate_intervals(*(_intervals(side, column) for side in (old, new)))
+    # Between two neighbouring ends, every region holds all numbers or none.
+    ends = np.unique([-math.inf, math.inf, *(end for r in regions for interval in r.intervals for end in interval)])
+    return _relate_sets(*(_pieces(side, column, ends) for side in (old, new)))
 
 
 def _relate_intervals(
@@ -281,8 +291,18 @@ def _relate_sets(
 def _intervals(side: _Side, column: str) -> NDArray[np.float64]:
     ends = np.tile([-math.inf, math.inf], (side.n_rules, 1))
     for rule, region in side.asked.get(column, {}).items():
-        ends[rule] = region.low, region.high
+        ends[rule] = region.intervals[0] if region.intervals else (math.inf, -math.inf)
     return ends
+
+
+def _pieces(side: _Side, column: str, ends: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Which of the pieces between the ends each rule allows."""
+    allowed = np.ones((side.n_rules, len(ends) - 1), dtype=np.float32)
+    for rule, region in side.asked.get(column, {}).items():
+        allowed[rule] = 0
+        for low, high in region.intervals:
+            allowed[rule, (low <= ends[:-1]) & (ends[1:] <= high)] = 1
+    return allowed
 
 
 def _sets(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
@@ -303,19 +323,29 @@ def _missing(side: _Side, column: str) -> NDArray[np.bool_]:
 
 
 def _read_region(tree: Tree, condition: Condition) -> _Region:
+    if condition.categories is not None:
+        cuts = find_cuts(tree, condition.feature)
+        if cuts is None:
+            return _Region((), frozenset(condition.categories), condition.unlisted, condition.missing)
+        levels = tree.categories[condition.feature] or ()
+        codes = [code for code, label in enumerate(levels) if label in condition.categories]
+        codes += [len(levels)] if condition.unlisted else []
+        return _Region(join_cells(cuts, codes), None, False, condition.missing)
     low, high = condition.low, condition.high
-    n_decimals = None if condition.categories is not None else tree.facts.grid_of.get(condition.feature)
+    n_decimals = tree.facts.grid_of.get(condition.feature)
     if n_decimals is not None:
         low, high = (
             end if math.isinf(end) else float(last_on_grid(end, n_decimals, tree.dtype)) for end in (low, high)
         )
-    labels = None if condition.categories is None else frozenset(condition.categories)
-    return _Region(low, high, labels, condition.unlisted, condition.missing)
+    return _Region(((low, high),) if low < high else (), None, False, condition.missing)
 
 
 def _list_columns(tree: Tree) -> dict[str, tuple[Label, ...] | None]:
     """What conditions may be about, with the labels of what is no number."""
-    columns = {tree.feature_name(feature): tree.categories[feature] for feature in range(tree.n_features)}
+    columns = {
+        tree.feature_name(feature): tree.categories[feature] if find_cuts(tree, feature) is None else None
+        for feature in range(tree.n_features)
+    }
     return {**columns, **{group.name: group.labels for group in tree.facts.groups}}
 
 

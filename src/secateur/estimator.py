@@ -278,8 +278,12 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         RuleClassifier
             The same estimator.
         """
-        if "estimator" not in params and any(name.startswith("estimator__") for name in params):
-            self.estimator = self._tree_to_fit()  # None has no parameters to set
+        of_tree = {name: value for name, value in params.items() if name.startswith("estimator__")}
+        if of_tree and params.get("estimator", self.estimator) is None:
+            # None has no parameters to set. A wrong one is refused before anything has changed.
+            tree = _make_default_tree().set_params(**{name.partition("__")[2]: of_tree[name] for name in of_tree})
+            others = {name: value for name, value in params.items() if name not in (*of_tree, "estimator")}
+            params = {**others, "estimator": tree}
         super().set_params(**params)
         return self
 
@@ -292,10 +296,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     def _tree_to_fit(self) -> Any:
         """The estimator, or the one that stands in for None."""
-        if self.estimator is not None:
-            return self.estimator
-        tree = DecisionTreeClassifier(max_depth=DEFAULT_DEPTH)
-        return tree.set_fit_request(sample_weight=True) if get_config()["enable_metadata_routing"] else tree
+        return _make_default_tree() if self.estimator is None else self.estimator
 
     def _check_training_rows(self, fitted: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """The rows as the estimator is to get them, and the labels as one column."""
@@ -304,6 +305,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
             labels = column_or_1d(y, warn=True)
             check_classification_targets(labels)
             return X, labels
+        _refuse_text(X)
         numbers, labels = validate_data(self, X, y, ensure_all_finite=_finite_rule(fitted))
         check_classification_targets(labels)
         # A frame has names, and types that tell whole numbers.
@@ -355,6 +357,11 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         super().__setstate__(state | read)
 
 
+def _make_default_tree() -> Any:
+    tree = DecisionTreeClassifier(max_depth=DEFAULT_DEPTH)
+    return tree.set_fit_request(sample_weight=True) if get_config()["enable_metadata_routing"] else tree
+
+
 def _thaw(model: Any) -> Any:
     """The model inside a frozen one."""
     while isinstance(model, FrozenEstimator):
@@ -387,6 +394,20 @@ def _reads_numbers(model: Any) -> bool:
     """Whether a model is a tree of scikit-learn or of ours, which takes a matrix of numbers and nothing else."""
     homes = ("sklearn.tree", "secateur.local_search")
     return any(ancestor.__module__.startswith(homes) for ancestor in type(_thaw(model)).__mro__)
+
+
+def _refuse_text(X: Any) -> None:
+    """Say what to do with a frame that has columns of text, which a tree cannot take."""
+    if frame_columns(X) is None:
+        return
+    import narwhals as nw
+
+    for name, kind in nw.from_native(X).schema.items():
+        if kind in (nw.String, nw.Categorical, nw.Enum):
+            raise InputError(
+                f"Column {name!r} holds text, but the tree takes numbers: put an encoder before it, such as "
+                "RuleClassifier(make_pipeline(OneHotEncoder(), DecisionTreeClassifier()))."
+            )
 
 
 def _takes_missing(model: Any) -> bool:

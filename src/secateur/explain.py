@@ -9,6 +9,7 @@ import numpy as np
 
 from secateur.column_terms import category_code
 from secateur.errors import InputError
+from secateur.fact_rows import find_broken_facts
 from secateur.reading import read_link
 from secateur.routing import apply_tree
 from secateur.rows import check_rows, frame_columns
@@ -44,6 +45,8 @@ class Explanation:
         number that is asked by cell, the cell.
     text : str
         The explanation in words, also its ``str()``.
+    broken_facts : tuple of str
+        What is known of the columns and does not hold for this row: no promise is about it.
     """
 
     prediction: Label
@@ -52,6 +55,7 @@ class Explanation:
     covering: tuple[Rule, ...]
     values: Mapping[str, Label | None]
     text: str = field(repr=False)
+    broken_facts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values, for JSON.
@@ -75,6 +79,7 @@ class Explanation:
                 for link, reason in rule.reasons.items()
             ],
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
+            "broken_facts": list(self.broken_facts),
             "explanation": self.text,
         }
 
@@ -94,13 +99,15 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
     covering = (winner, *(index for index in covering if index != winner))
     tested = dict.fromkeys(tree.feature[notes.parent[notes.links[notes.entries(winner)]]].tolist())
     own_class = int(tree.leaf_class[leaf])
+    broken = find_broken_facts(tree, rows)
     explanation = Explanation(
         prediction=rules[winner].prediction,
         tree_prediction=tree.classes[own_class].item(),
         rule=rules[winner],
         covering=tuple(rules[index] for index in covering),
         values={tree.feature_name(feature): _as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
-        text=_tell(rules, [rules[index] for index in covering], tree.class_names[own_class]),
+        text=_tell(rules, [rules[index] for index in covering], tree.class_names[own_class], broken),
+        broken_facts=tuple(broken),
     )
     return explanation
 
@@ -186,7 +193,7 @@ def _as_number(rules: RuleSet, feature: int, value: Any) -> float:
         raise InputError(f"Expected a number for {name!r}, found {value!r}.") from None
 
 
-def _tell(rules: RuleSet, covering: list[Rule], tree_class: str) -> str:
+def _tell(rules: RuleSet, covering: list[Rule], tree_class: str, broken: list[str]) -> str:
     winner = covering[0]
     lines = [f"Predicted {winner.class_name} by rule {winner.index + 1} (leaf {winner.leaf_id}): {winner.text}"]
     for link, reason in winner.reasons.items():
@@ -201,4 +208,6 @@ def _tell(rules: RuleSet, covering: list[Rule], tree_class: str) -> str:
             "source order decides."
         )
     lines.append(f"The tree itself predicts {tree_class}.")
+    if broken:
+        lines.append(f"No promise is about this row, which does not keep to what is known: {'; '.join(broken)}.")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
-__all__ = ["check_facts"]
+__all__ = ["check_facts", "find_broken_facts"]
 
 
 def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: str = "X") -> None:
@@ -43,6 +44,31 @@ def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: st
         for known in facts.implications:
             broken = block.holds(known.premise) & ~block.holds(known.conclusion)
             block.refuse(broken, f"contradicts the fact {str(known)!r}", known.premise, known.conclusion)
+
+
+def find_broken_facts(tree: Tree, rows: Rows) -> list[str]:
+    """The facts of the tree that some of a few rows do not keep to, in words."""
+    facts = tree.facts
+    features = np.array(sorted(facts.features(tree.n_features)), dtype=np.int64)
+    if not len(features):
+        return []
+    read = rows.select(0, rows.n_rows, features)
+    block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, 0, "X")
+    broken = [
+        str(known)
+        for known in facts.implications
+        if (block.holds(known.premise) & ~block.holds(known.conclusion)).any()
+    ]
+    broken += [str(claim) for claim in facts.claims if not block.holds(claim).all()]
+    for check, words in (
+        *((partial(block.check_group, group), str(group)) for group in facts.groups),
+        *((partial(block.check_grid, f), facts.describe_grid(f, tree.feature_name(f))) for f in facts.grid_of),
+    ):
+        try:
+            check()
+        except InputError:
+            broken.append(words)
+    return broken
 
 
 class _Block:

@@ -6,7 +6,9 @@ What a file is, is told by its first bytes. Nothing that a file holds is used be
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,9 @@ from secateur.tree_json import FORMAT as TREE_FORMAT
 from secateur.tree_json import tree_from_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from secateur.rules import RuleSet
 
@@ -28,6 +32,8 @@ __all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
 
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; ours are looked at first.
 CHECKED_TYPES = ("sklearn.tree._tree.Tree",)
+# These look at the columns of rows themselves, and their trees no more.
+FOREST_MODULES = ("sklearn.ensemble._forest", "sklearn.ensemble._gb")
 HEAD = 4096
 BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may stand before JSON: a mark of UTF-8, and blanks
 # First bytes of pickles, plain or as joblib packs them.
@@ -68,7 +74,7 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
     if content[:4] == b"PK\x03\x04":
         return _load_skops(path, content, trust)
     if content.lstrip(BLANKS)[:1] in (b"{", b"["):
-        return _load_json(path)
+        return _load_json(path, content)
     if content.startswith(PICKLES):
         return _load_pickle(path, trust_pickle=trust_pickle)
     raise FormatError(f"{path} is no model: expected a .skops file, or a tree or rules as JSON.")
@@ -76,7 +82,7 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
 
 def load_rules(path: Path) -> RuleSet:
     """Read a rule set that was written as JSON."""
-    text, _, found = _read_json(path)
+    text, _, found = _parse_json(path, _read_bytes(path))
     if found != RULES_FORMAT:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
@@ -115,9 +121,8 @@ def _read_bytes(path: Path) -> bytes:
     return content
 
 
-def _read_json(path: Path) -> tuple[str, Any, object]:
+def _parse_json(path: Path, data: bytes) -> tuple[str, Any, object]:
     """The text of a JSON file, what it holds, and which format it says it has."""
-    data = _read_bytes(path)
     try:
         text = data.decode("utf-8-sig")
         content = json.loads(text)
@@ -128,8 +133,8 @@ def _read_json(path: Path) -> tuple[str, Any, object]:
     return text, content, content.get("format") if isinstance(content, dict) else None
 
 
-def _load_json(path: Path) -> Any:
-    text, content, found = _read_json(path)
+def _load_json(path: Path, data: bytes) -> Any:
+    text, content, found = _parse_json(path, data)
     if found == TREE_FORMAT:
         return tree_from_dict(content)
     if found == RULES_FORMAT:
@@ -153,8 +158,12 @@ def _load_skops(path: Path, content: bytes, trust: Sequence[str]) -> Any:
         model = skops.io.loads(content, trusted=[*CHECKED_TYPES, *trust])
     except Exception as error:
         raise FormatError(f"{path} cannot be loaded by skops: {_tell(error)}.") from error
-    for tree in _find_trees(model):
-        _check_bounds(path, tree)
+    for owner, thing in _walk(model):
+        if _is_tree(thing):
+            _check_bounds(path, thing)
+            _check_owner(path, owner, thing)
+        elif type(thing).__module__ in FOREST_MODULES:
+            _check_forest(path, thing)
     return model
 
 
@@ -178,36 +187,97 @@ def _tell(error: Exception) -> str:
     return (lines[0] if lines else type(error).__name__).rstrip(". ")
 
 
-def _find_trees(model: Any) -> Iterator[Any]:
-    """Every tree of scikit-learn inside a model, wherever it is."""
-    waiting, seen = [model], set()
+def _walk(model: Any) -> Iterator[tuple[Any, Any]]:
+    """Whatever is inside a model, with the object that has it; a tree with each object that has it."""
+    waiting: list[tuple[Any, Any]] = [(None, model)]
+    seen = set()
     while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen:
-            continue
-        seen.add(id(thing))
-        if type(thing).__module__ == "sklearn.tree._tree":
-            yield thing
-        elif isinstance(thing, dict):
-            waiting += thing.values()
-        elif isinstance(thing, (list, tuple, set)) or (isinstance(thing, np.ndarray) and thing.dtype == object):
-            waiting += list(thing.ravel() if isinstance(thing, np.ndarray) else thing)
-        elif hasattr(thing, "__dict__") and not isinstance(thing, type):
-            waiting += vars(thing).values()
+        owner, thing = waiting.pop()
+        if _is_tree(thing):
+            yield owner, thing
+        elif id(thing) not in seen:
+            seen.add(id(thing))
+            yield owner, thing
+            waiting += [(thing, part) for part in _list_parts(thing)]
+
+
+def _is_tree(thing: Any) -> bool:
+    return type(thing).__module__ == "sklearn.tree._tree"
+
+
+def _list_parts(thing: Any) -> Iterable[Any]:
+    """What an object holds."""
+    if isinstance(thing, dict):
+        return thing.values()
+    if isinstance(thing, (list, tuple, set)):
+        return thing
+    if isinstance(thing, np.ndarray):
+        return thing.ravel().tolist() if thing.dtype == object else ()
+    if isinstance(thing, partial):
+        return (thing.func, *thing.args, *thing.keywords.values())
+    if isinstance(thing, MethodType):
+        return (thing.__self__,)
+    return vars(thing).values() if hasattr(thing, "__dict__") and not isinstance(thing, type) else ()
 
 
 def _check_bounds(path: Path, tree: Any) -> None:
     """Refuse a tree that points outside its arrays: scikit-learn would follow it."""
+    if not _is_sound(tree):
+        raise FormatError(f"{path} holds a tree that points outside itself: the file is damaged or forged.")
+
+
+def _is_sound(tree: Any) -> bool:
     n_nodes = tree.node_count
+    if n_nodes < 1 or tree.n_outputs < 1 or tree.n_classes.min() < 1:
+        return False
     left, right, feature = tree.children_left, tree.children_right, tree.feature
     inner = left != -1
     ids = np.arange(n_nodes)
-    sound = (
-        len(left) == len(right) == len(feature) == n_nodes > 0
+    return (
+        len(left) == len(right) == len(feature) == n_nodes
         and np.array_equal(inner, right != -1)
         and bool((left[inner] > ids[inner]).all() and (right[inner] > ids[inner]).all())
         and bool((left[inner] < n_nodes).all() and (right[inner] < n_nodes).all())
         and bool(((feature[inner] >= 0) & (feature[inner] < tree.n_features)).all())
+        and _is_within_depth(left, right, tree.max_depth)
     )
-    if not sound:
-        raise FormatError(f"{path} holds a tree that points outside itself: the file is damaged or forged.")
+
+
+def _is_within_depth(left: NDArray[np.int64], right: NDArray[np.int64], max_depth: int) -> bool:
+    """Whether no path is longer than a tree says: scikit-learn makes room for paths of that length only."""
+    level = np.zeros(1, dtype=np.int64)
+    for _ in range(max_depth + 1):
+        level = level[left[level] != -1]
+        if len(level) == 0:
+            return True
+        level = np.unique(np.concatenate([left[level], right[level]]))
+    return False
+
+
+def _check_owner(path: Path, owner: Any, tree: Any) -> None:
+    """Refuse a tree of other columns or classes than its model: the model only looks at its own numbers."""
+    fits = _has(owner, "n_features_in_", tree.n_features) and _has(owner, "n_outputs_", tree.n_outputs)
+    if fits and "classes_" in vars(owner):
+        listed = [owner.classes_] if tree.n_outputs == 1 else owner.classes_
+        sizes = [len(labels) for labels in listed if isinstance(labels, np.ndarray) and labels.ndim == 1]
+        fits = sizes == tree.n_classes.tolist()
+    if not fits:
+        raise _refuse_misfit(path)
+
+
+def _check_forest(path: Path, forest: Any) -> None:
+    """Refuse trees of other columns than their forest: it hands them rows that they do not look at."""
+    estimators = vars(forest).get("estimators_", ())
+    for owner in estimators.ravel() if isinstance(estimators, np.ndarray) else estimators:
+        if not _has(forest, "n_features_in_", vars(owner).get("n_features_in_")):
+            raise _refuse_misfit(path)
+
+
+def _refuse_misfit(path: Path) -> FormatError:
+    return FormatError(f"{path} holds a tree that does not fit its model: the file is damaged or forged.")
+
+
+def _has(owner: Any, name: str, count: Any) -> bool:
+    """Whether an attribute of an object itself, not of its class, is this number."""
+    value = getattr(owner, "__dict__", {}).get(name)
+    return isinstance(value, (int, np.integer)) and isinstance(count, (int, np.integer)) and bool(value == count)

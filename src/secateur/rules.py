@@ -357,7 +357,13 @@ class RuleSet(Sequence[Rule]):
 
         return rules_to_frame(self, library)
 
-    def to_sql(self, dialect: str = "duckdb", *, table: str | Sequence[str] = "rows") -> str:
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        *,
+        table: str | Sequence[str] = "rows",
+        names: Sequence[str] = ("rule", "prediction", "reliability"),
+    ) -> str:
         """Write the rules as one flat SQL statement that adds prediction, rule and reliability to a table.
 
         Parameters
@@ -365,6 +371,8 @@ class RuleSet(Sequence[Rule]):
         dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
         table : str or sequence of str, default="rows"
             The table that the statement reads; dots part its schema from its name, and so does a sequence.
+        names : sequence of three str, default=("rule", "prediction", "reliability")
+            What the added columns are called.
 
         Returns
         -------
@@ -372,7 +380,7 @@ class RuleSet(Sequence[Rule]):
         """
         from secateur.export.sql import rules_to_sql
 
-        return rules_to_sql(self, dialect, table)
+        return rules_to_sql(self, dialect, table, names)
 
     def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
         """Write the rules as a Python function that needs nothing of secateur.

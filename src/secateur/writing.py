@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,33 +52,98 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def write_files(contents: Mapping[Path, str | bytes]) -> None:
-    """Write several files as :func:`write_whole` writes one: all of them, or none."""
-    staged: list[tuple[str, Path]] = []
+    """Write several files as :func:`write_whole` writes one: all of them, or none where an error stops it.
+
+    Devices and pipes come last, because what they were sent cannot be taken back.
+    """
+    data = {path: _encode(path, content) for path, content in contents.items()}
+    devices = [path for path in data if _is_device(path)]
+    staged: dict[Path, Path] = {}
+    backups: dict[Path, Path | None] = {}
     place: Path | None = None
     try:
-        for path, content in contents.items():
-            data = content.encode() if isinstance(content, str) else content
-            place = path
-            if _is_device(path):
-                path.write_bytes(data)
-                continue
-            target = Path(os.path.realpath(path))
-            if target.is_dir():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".secateur.")
-            staged.append((temporary, target))
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, 0o666 & ~_read_umask())  # a temporary file is for its owner alone
-        for temporary, target in staged:
-            place = target
-            os.replace(temporary, target)
-    except OSError as error:
-        raise InputError(f"Cannot write {place}: {error.strerror}. Name another --output.") from error
+        for place in data:
+            if place not in devices:
+                target = Path(os.path.realpath(place))
+                if target in staged:
+                    raise InputError(f"Two outputs would go to {place}: name a file for each.")
+                staged[target] = _stage(target, data[place])
+        for place in staged:
+            backups[place] = _back_up(place) if len(data) > 1 else None
+        for place, temporary in staged.items():
+            os.replace(temporary, place)
+        for place in devices:
+            place.write_bytes(data[place])
+    except BaseException as error:
+        if len(data) > 1:
+            _take_back(staged, backups)
+        if isinstance(error, OSError):
+            raise InputError(f"Cannot write {place}: {error.strerror or error}. Name another place.") from error
+        raise
     finally:
-        for temporary, _ in staged:
-            Path(temporary).unlink(missing_ok=True)
+        for leftover in (*staged.values(), *backups.values()):
+            if leftover is not None:
+                leftover.unlink(missing_ok=True)
+
+
+def _encode(path: Path, content: str | bytes) -> bytes:
+    try:
+        return content.encode() if isinstance(content, str) else content
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise InputError(
+            f"Cannot write {path}: its text holds {half!r}, half of a character, which UTF-8 cannot hold. Rename the "
+            "column, category or file that it comes from."
+        ) from error
+
+
+def _stage(target: Path, data: bytes) -> Path:
+    """Write a file beside its place, with the permissions of the file that is there."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # A temporary file is for its owner alone.
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_read_umask()
+    temporary = _name_beside(target)
+    try:
+        temporary.write_bytes(data)
+        temporary.chmod(mode)
+    except BaseException:
+        temporary.unlink()
+        raise
+    return temporary
+
+
+def _back_up(target: Path) -> Path | None:
+    """A second name, or a copy, of a file that is about to be replaced; None if there is none."""
+    if not target.exists():
+        return None
+    backup = _name_beside(target)
+    backup.unlink()
+    try:
+        os.link(target, backup)
+    except OSError:  # where files cannot have two names
+        try:
+            shutil.copy2(target, backup)
+        except BaseException:
+            backup.unlink(missing_ok=True)
+            raise
+    return backup
+
+
+def _take_back(staged: Mapping[Path, Path], backups: Mapping[Path, Path | None]) -> None:
+    """Put back what was replaced, as far as that can be done."""
+    for target, backup in backups.items():
+        if not staged[target].exists():  # it is in its place
+            with suppress(OSError):
+                target.unlink() if backup is None else os.replace(backup, target)
+
+
+def _name_beside(target: Path) -> Path:
+    """An empty file in the same directory."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".secateur.")
+    os.close(handle)
+    return Path(name)
 
 
 def _is_device(path: Path) -> bool:

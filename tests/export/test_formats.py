@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import strategies
+from exported_rules import ward_rules
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -180,3 +181,21 @@ def test_json_by_hand_is_json_by_the_standard_library(data: st.DataObject, metho
         assume(False)
     assert rules.to_json() == slow_json(rules)
     assert secateur.RuleSet.from_json(rules.to_json()) == rules
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"feature_names": ("age", "w\ud800")},
+        {"categories": (None, ("A", "B\udc80", "C"))},
+        {"classes": np.array(["back", "h\udfff"])},
+    ],
+)
+@pytest.mark.parametrize("target", ["JSON", "ONNX"])
+def test_half_a_character_is_refused_in_a_sentence(target: str, changes: dict[str, Any]) -> None:
+    if target == "ONNX":
+        pytest.importorskip("onnx")
+    tree = replace(ward_rules().tree, accepts_missing=np.array([False, False]), **changes)
+    rules = secateur.simplify(tree, method="none")
+    with pytest.raises(secateur.ParameterError, match=f"half of a character, which {target} has no text for; rename"):
+        rules.to_json() if target == "JSON" else rules.to_onnx()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import math
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe,
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.export.python import rules_to_python
+from secateur.export.python import RESERVED, rules_to_python
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -168,7 +169,21 @@ def test_the_function_has_the_name_that_was_asked_for() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["", "a b", "class", "x=1;import os", 3, "float", "np"])
+@pytest.mark.parametrize("name", ["", "a b", "class", "x=1;import os", 3, "_find_codes", *RESERVED])
 def test_a_name_that_no_function_can_have_is_refused(name: Any) -> None:
     with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
         rules_to_python(ward_rules(), name=name)
+
+
+@pytest.mark.parametrize("name", ["len", "next", "iter", "object", "bool"])
+def test_a_function_cannot_take_the_name_of_what_it_uses(name: str) -> None:
+    with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
+        rules_to_python(ward_rules(), name=name, vectorized=True)
+
+
+def test_all_that_a_function_uses_is_reserved() -> None:
+    for rules in (ward_rules(), hostile_rules(), hostile_rules(numbers=False)):
+        for vectorized in (False, True):
+            nodes = ast.walk(ast.parse(rules_to_python(rules, vectorized=vectorized)))
+            used = {node.id for node in nodes if isinstance(node, ast.Name)}
+            assert used.intersection(dir(builtins)) <= set(RESERVED)

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.columns import Columns
 from secateur.report import make_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
@@ -431,6 +433,52 @@ def test_a_value_that_cannot_be_used_is_named_and_decides_nothing(open_report: O
     assert "too large for float32" in page.locator("#row-fields .wrong").first.text_content()
     page.locator("#row-usual").click()
     assert page.locator("#row-said h3").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("ends", "wanted"),
+    [
+        ((-1.0, np.inf), "that is at least -1."),
+        ((-np.inf, 2.5), "that is at most 2.5."),
+        ((0.0, 0.1234567), "between 0 and 0.1234567."),
+    ],
+)
+def test_a_number_beyond_an_end_is_told_the_ends_there_are(
+    open_report: Open, ends: tuple[float, float], wanted: str
+) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a"], dtype="float64")
+    root = builder.split("a", 0)
+    builder.leaf([1, 0], parent=root, side="left")
+    builder.leaf([0, 1], parent=root, side="right")
+    tree = replace(builder.build(), columns=Columns((None,), (False,), (ends,)))
+    page = open_report(secateur.simplify(tree, method="exact"))
+    for beyond in (ends[0] - 1, ends[1] + 1):
+        if np.isfinite(beyond):
+            page.locator("#row-fields input").fill(repr(beyond))
+            assert page.locator("#row-fields .wrong").text_content() == f"Enter a number {wanted}"
+
+
+def test_a_row_that_no_promise_is_about_is_told_so(open_report: Open) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"age": rng.integers(18, 90, 300), "dose": np.where(rng.random(300) < 0.1, np.nan, rng.random(300))}
+    )
+    y = np.where((X["age"] > 40) ^ (X["dose"] > 0.5), "a", "b")
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    facts = ["age is not missing", "age <= 120"]
+    page = open_report(secateur.simplify(model, X, y, facts=facts))
+    said = page.locator("#row-said")
+    page.locator("#field-0").fill("50")
+    assert "No promise" not in said.inner_text()
+    for entry, words in (("50.5", "age is a whole number"), ("130", "age is never 130")):
+        page.locator("#field-0").fill(entry)
+        assert f"No promise is about this row, which does not keep to what is known: {words}." in said.inner_text()
+    page.locator("#field-0-absent").check()
+    assert "age is never missing." in said.inner_text()
+    page.locator("#field-0-absent").uncheck()
+    page.locator("#field-0").fill("50")
+    page.locator("#field-1-absent").check()
+    assert "No promise" not in said.inner_text()
 
 
 def test_the_example_of_a_rule_can_be_picked(open_report: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.columns import Columns
 from secateur.report import summarize
 from secateur.tuning import BUDGETS, TOLERANCES
 
@@ -203,6 +205,45 @@ def test_columns_of_a_group_share_one_field() -> None:
     assert [(field["name"], field["kind"], field["labels"]) for field in form["fields"]] == [
         ("kind", "group", ["a", "b", "c"])
     ]
+
+
+def test_the_ladder_keeps_to_rules_made_without_knowledge_of_the_columns() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 4, 300)
+    X = pd.DataFrame({f"kind_{name}": (kind == code).astype(float) for code, name in enumerate("abcd")})
+    model = DecisionTreeClassifier(random_state=0).fit(X, kind)
+    removed = {}
+    for known in (True, False):
+        given = {"groups": {"kind": list(X)}, "domain_knowledge": known}
+        ladder = summarize(secateur.simplify(model, X, kind, method="sibling", **given))["ladder"]
+        exact = secateur.simplify(model, X, kind, method="exact", **given)
+        removed[known] = next(step["removed"] for step in ladder if step["method"] == "exact")
+        assert removed[known] == pytest.approx(exact.audit(X, kind).removed, abs=1e-12)
+    assert removed[True] > removed[False]
+
+
+def field_of(values: np.ndarray, ends: tuple[float, float] | None = None) -> dict[str, Any]:
+    """The form's field of a column that a tree splits in the middle."""
+    builder = secateur.TreeBuilder(classes=[0, 1], feature_names=["a"], dtype="float64")
+    root = builder.split("a", float(np.median(values)))
+    builder.leaf([1, 0], parent=root, side="left")
+    builder.leaf([0, 1], parent=root, side="right")
+    tree = replace(builder.build(), columns=Columns((None,), (False,), (ends,)))
+    rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2)
+    (field,) = summarize(rules, tolerances=[0.05])["form"]["fields"]
+    return field
+
+
+@pytest.mark.parametrize(("value", "ends"), [(1.23444, (1.2344, 2.0)), (1.23456, (1.0, 1.23457))])
+def test_a_usual_number_in_few_digits_is_one_that_can_be_used(value: float, ends: tuple[float, float]) -> None:
+    field = field_of(np.full(9, value), ends)
+    assert ends[0] <= field["usual"] <= ends[1]
+    assert (field["lowest"], field["highest"]) == ends
+
+
+def test_the_usual_number_of_a_long_sorted_table_is_its_median() -> None:
+    assert field_of(np.linspace(0, 100, 30_001))["usual"] == pytest.approx(50, abs=0.1)
+    assert field_of(np.array([1.0, 2.0, 30.0]))["usual"] == 2
 
 
 def test_what_is_no_rule_set_is_refused() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,45 @@ def test_a_path_with_wildcards_is_one_file(tmp_path: Path) -> None:
     assert read_table(path).frame["a"].tolist() == [7]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_a_directory_of_a_name_and_a_value_is_no_column(name: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    for directory in ("a=2024", "year=2024"):
+        path = tmp_path / directory / name
+        path.parent.mkdir()
+        if name == "t.csv":
+            frame.to_csv(path, index=False)
+        elif name == "t.jsonl":
+            frame.to_json(path, orient="records", lines=True)
+        else:
+            frame.to_parquet(path)
+        assert read_table(path).frame.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.zst", "t.json.gz", "t.json.zst"])
+def test_a_name_that_says_packed_does_not_make_it_so(name: str, tmp_path: Path) -> None:
+    content = '{"a": 1}\n{"a": 2}\n' if "json" in name else "a,b\n1,x\n2,y\n"
+    assert read_table(write(tmp_path / name, content)).frame["a"].tolist() == [1, 2]
+
+
+def test_a_file_whose_name_is_no_text_is_read(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv"))
+    try:
+        write(path, "a,b\n1,x\n")
+    except OSError:
+        pytest.skip("this file system refuses such names")
+    table = read_table(path)
+    assert table.frame["a"].tolist() == [1]
+    assert table.name == f"{tmp_path}/caf\ufffd.csv"
+
+
+def test_long_names_and_texts_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", f"{'n' * 200_000},b\n1,{'x' * 200_000}\n2,y\n")
+    frame = read_table(path).frame
+    assert list(frame.columns) == ["n" * 200_000, "b"]
+    assert frame["b"].tolist() == ["x" * 200_000, "y"]
+
+
 def test_a_column_without_a_name_gets_its_number(tmp_path: Path) -> None:
     assert list(read_table(write(tmp_path / "t.csv", ",b\n1,2\n")).frame.columns) == ["column_1", "b"]
 
@@ -194,6 +234,8 @@ def test_nothing_is_left_in_the_directory(csv: Path, tmp_path: Path, monkeypatch
     assert [entry.name for entry in tmp_path.iterdir()] == ["bad.csv"]
 
 
+LONG_GZIP = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(100_000)))
+LONG_JSON_GZIP = gzip.compress(b"".join(b'{"a": %d}\n' % i for i in range(100_000)))
 REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "t is empty: expected a table with a header line"),
     "a header only": (b"a,b\n", "t has a header but no rows"),
@@ -209,6 +251,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a workbook": (b"PK\x03\x04" + b"x" * 99, "t is a zip archive or an Excel workbook"),
     "a database": (b"SQLite format 3\0" + b"x" * 99, "t is an SQLite database"),
     "half of a gzip": (gzip.compress(bytes(range(256)) * 99)[:50], "t cannot be unpacked"),
+    "a gzip cut behind its first MiB": (LONG_GZIP[:-9], "t cannot be unpacked: .*Copy or download it again"),
+    "JSON cut in a gzip": (LONG_JSON_GZIP[:-9], "t cannot be unpacked: .*Copy or download it again"),
+    "a line that is too long": (b"a,b\n1," + b"x" * 2_100_000 + b"\n2,y\n", "a line of more than 2,000,000 bytes"),
+    "a long text in a line too short": (b"a,b,c\n1,2,3\n" + b"x" * 140_000 + b"\n", "Line 3 of t has 1 fields"),
+    "a header that does not end": (b"a," * 600_000, "The first line of t is longer than 1,048,576 bytes"),
     "half of a Parquet": (b"PAR1" + b"x" * 99, "t cannot be read: .*Check the file"),
     "half of an Arrow": (b"ARROW1" + b"x" * 99, "t cannot be read: .*Check the file"),
     "broken JSON": (b'{"a": 1}\n{"a" 2}\n', "t cannot be read: Malformed JSON"),
@@ -249,10 +296,19 @@ def test_a_file_that_is_larger_than_the_memory_is_refused_before_it_is_read(tmp_
 def test_an_unknown_encoding_and_format_are_named(csv: Path) -> None:
     with pytest.raises(InputError, match="There is no encoding 'klingon'"):
         read_table(csv, encoding="klingon")
+    for encoding in ("rot13", "hex", "base64", "zip", "undefined"):
+        with pytest.raises(InputError, match=f"There is no encoding '{encoding}'"):
+            read_table(csv, encoding=encoding)
     with pytest.raises(InputError, match="is not in utf-16"):
         read_table(csv, encoding="utf-16")
     with pytest.raises(InputError, match="There is no format 'xls'"):
         read_table(csv, format="xls")
+
+
+def test_a_gzip_that_is_cut_is_refused_in_another_encoding_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv.gz", LONG_GZIP[:-9])
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        read_table(path, encoding="latin-1")
 
 
 def test_arrow_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,75 @@ def test_rare_categories_count_as_one(tmp_path: Path) -> None:
     table = small(tmp_path, city=[f"c{i}" for i in city], y=np.where(city % 2 == 0, "even", "odd"))
     fitted = fit_table(table, "y")
     encoder = fitted.model.named_steps["columns"].named_transformers_["categories"]
-    assert encoder.transform(fitted.train.X).shape[1] == MAX_CATEGORIES
+    assert encoder.transform(fitted.train.X).shape[1] == MAX_CATEGORIES + 1
+    counted = fitted.train.X["city"].value_counts()
+    rare = set(encoder.infrequent_categories_[0])
+    assert len(set(counted.index) - rare) == MAX_CATEGORIES
+    assert counted[counted.index.isin(rare)].max() <= counted[~counted.index.isin(rare)].min()
     assert any("count as one" in remark for remark in simplify_fitted(fitted, method="exact").remarks)
+
+
+def test_columns_are_judged_by_the_rows_that_are_used(tmp_path: Path) -> None:
+    """The rows without a label are the only ones with another value, or with a value at all."""
+    n_rows = 40
+    labels = [None, None, *["x", "z"] * 19]
+    table = small(
+        tmp_path,
+        constant=[1.5, 2.5, *[3.5] * 38],
+        blank=[1.5, 2.5, *[None] * 38],
+        blank_text=["p", "q", *[None] * 38],
+        number=range(n_rows),
+        good=[1.5, 2.5] * 20,
+        y=labels,
+    )
+    used = make_training_table(table, "y")
+    assert list(used.X.columns) == ["good"]
+    assert used.notes == (
+        "Left out 2 rows without a value of 'y'.",
+        "Left out 'constant': it has the same value in every row that is used.",
+        "Left out 'blank': it is blank in every row that is used.",
+        "Left out 'blank_text': it is blank in every row that is used.",
+        "Left out 'number': it only numbers the rows.",
+    )
+    assert list(used.X.index) == list(range(38))
+
+
+def test_a_column_of_one_value_and_blanks_is_used(tmp_path: Path) -> None:
+    table = small(tmp_path, flag=["yes", None] * 20, part=[7.5, None, None, None] * 10, y=["x", "z"] * 20)
+    fitted = fit_table(table, "y")
+    assert list(fitted.train.X.columns) == ["flag", "part"]
+    assert (fitted.model.predict(fitted.train.X) == fitted.train.y).all()
+
+
+def test_rows_are_counted_as_in_the_file(tmp_path: Path) -> None:
+    """Messages name the row of the file, also where rows above it have no label."""
+    labels = [None, None, None, *["x", "z"] * 20]
+    large = small(tmp_path, a=[*range(41), 1e300, 5], y=labels)
+    with pytest.raises(InputError, match=r"holds 1e\+300 \(row 42\)"):
+        make_training_table(large, "y")
+    mixed = small(tmp_path, a=[*range(41), "much", 5], y=labels)
+    with pytest.raises(InputError, match=r"such as 'much' \(row 42\)"):
+        make_training_table(mixed, "y")
+
+
+def test_large_whole_numbers_are_labels_only_where_they_are_exact(tmp_path: Path) -> None:
+    exact = small(tmp_path, a=[1, 2] * 20, y=[2**53, 2**53 + 1] * 20)
+    assert set(make_training_table(exact, "y").y.tolist()) == {2**53, 2**53 + 1}
+    below = small(tmp_path, a=[1, 2, 3] * 20, y=pd.array([2**53 - 1, 2**53 - 2, None] * 20, dtype="Int64"))
+    assert set(make_training_table(below, "y").y.tolist()) == {2**53 - 1, 2**53 - 2}
+
+
+def test_facts_of_blanks_are_told_only_of_columns_that_may_be_blank(table: TableFile) -> None:
+    fitted = fit_table(table, "outcome", max_depth=8)
+    tree = simplify_fitted(fitted, method="exact").tree
+    assert "age is not missing" in find_facts(tree, fitted.train)[1]
+    accepts = tree.accepts_missing.copy()
+    accepts[tree.feature_names.index("age")] = False
+    missing_left = tree.missing_left & accepts[tree.feature]
+    closed = replace(tree, accepts_missing=accepts, missing_left=missing_left)
+    facts = find_facts(closed, fitted.train)[1]
+    assert "age is not missing" not in facts
+    assert "member is not missing" in facts
 
 
 def test_numbers_alone_need_no_pipeline(tmp_path: Path) -> None:
@@ -168,6 +236,15 @@ def test_depth_and_least_rows_reach_the_tree(table: TableFile) -> None:
 
 ROWS = 40
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "large numbers": (
+        {"a": [1, 2] * 20, "y": [1e20, 3e20] * 20},
+        r"looks like regression: it holds numbers up to 3e\+20",
+    ),
+    "infinity": ({"a": [1, 2] * 20, "y": [1, np.inf] * 20}, "looks like regression: it holds numbers up to inf"),
+    "whole numbers that blanks would merge": (
+        {"a": [1, 2, 3, 4] * 10, "y": pd.array([2**53, 2**53 + 1, None, 5] * 10, dtype="Int64")},
+        "looks like regression: it holds numbers up to 9",
+    ),
     "no such target": ({"a": range(ROWS), "yy": ["n", "j"] * 20}, "has no column 'y'. Did you mean 'yy'?"),
     "one class": ({"a": [1, 2] * 20, "y": ["x"] * ROWS}, "'y' is x in every row: at least two classes"),
     "fractions": ({"a": [1, 2] * 20, "y": np.linspace(0, 1, ROWS)}, "looks like regression: it holds fractions"),

@@ -8,7 +8,7 @@ import typer
 
 from secateur.cli.console import print_json, tell, working
 from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, Trusting, spread
-from secateur.cli.options import Json, Model, Quiet
+from secateur.cli.options import Holdout, Json, Model, Quiet
 
 if TYPE_CHECKING:
     from secateur.tables.simplified import FittedTable
@@ -26,15 +26,13 @@ def command(
     model: Model = None,
     knobs: Knobs,
     growing: Growing,
-    holdout: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the rows to measure on rather than fit to.")
-    ] = 0.25,
+    holdout: Holdout = 0.25,
     as_json: Json = False,
     quiet: Quiet = False,
     reading: Reading,
     trusting: Trusting,
 ) -> None:
-    """Use every method on one tree, and measure them on rows that the tree has not seen.
+    """Use every method on one tree, and measure them on rows that were held out.
 
     For example:
 

@@ -45,7 +45,11 @@ def tell(sentence: str, *, quiet: bool = False) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write a text to standard output as it is: no colours, no wrapping."""
+    """Write a text to standard output as it is, without colours or wrapping; a terminal gets no control characters."""
+    if sys.stdout.isatty():
+        from secateur.cli.harmless import show_controls
+
+        text = show_controls(text)
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     sys.stdout.flush()
 

@@ -29,7 +29,7 @@ def command(
     row: Annotated[
         str | None, typer.Option(metavar="VALUES", help="One row, as `age=34,ward=B` or as a JSON object.")
     ] = None,
-    why: Annotated[bool, typer.Option("--why", help="Give the reasons for every row of a table too.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Give the reasons for every row of a table too (slow).")] = False,
     method: Annotated[str | None, typer.Option(help="Method for the rules of a model.  [default: exact]")] = None,
     as_json: Json = False,
     reading: Reading,
@@ -55,16 +55,26 @@ def command(
     named = rules.tree.feature_names
     beside = [] if named is not None else list(table.frame.columns)[rules.tree.n_features :]
     rows = pick_columns(table, rules.tree, beside=beside)
-    explained = ((place + 1, rules.explain(rows.iloc[[place]])) for place in range(len(rows)))
+    if why:
+        explained = ((place + 1, rules.explain(rows.iloc[[place]])) for place in range(len(rows)))
+        if as_json:
+            print_json([{"row": number, **one.to_dict()} for number, one in explained])
+        else:
+            for number, one in explained:
+                _print_row(number, "", f" {one.text}")
+        return
+    told = [(rules[index], rules[index].text) for index in range(len(rules))]
+    found = enumerate(rules.apply(rows).tolist(), 1)
     if as_json:
-        print_json([{"row": number, **one.to_dict()} for number, one in explained])
-    elif why:
-        for number, one in explained:
-            _print_row(number, "", f" {one.text}")
+        print_json(
+            [
+                {"row": number, "prediction": told[index][0].prediction, "rule": index + 1, "text": told[index][1]}
+                for number, index in found
+            ]
+        )
     else:
-        for place, index in enumerate(rules.apply(rows).tolist(), 1):
-            rule = rules[index]
-            _print_row(place, f" {rule.class_name}", f" by rule {index + 1}: {rule.text}")
+        for number, index in found:
+            _print_row(number, f" {told[index][0].class_name}", f" by rule {index + 1}: {told[index][1]}")
 
 
 def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet:

@@ -21,21 +21,21 @@ def command(
     ] = None,
     output: Output = None,
     dialect: Dialect = "duckdb",
-    table: SqlTable = "rows",
+    sql_table: SqlTable = "rows",
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV or a page.
+    """Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, a page, PMML or ONNX.
 
     For example:
 
-    secateur export rules.json --format sql --dialect postgres --table loans > rules.sql
+    secateur export rules.json --format sql --dialect postgres --sql-table loans > rules.sql
     secateur export rules.json -o rules.py
     """
     from secateur.model_files import load_rules
 
-    kind = choose_export(format, output)
+    kind = choose_export(format, output, "--format")
     if kind is None:
         raise ParameterError("Say what to write with --format, such as --format sql.")
     check_paths(output, force=force)
-    deliver(make_export(load_rules(rules_file), kind, dialect, table), output, quiet=quiet)
+    deliver(make_export(load_rules(rules_file), kind, dialect, sql_table), output, quiet=quiet)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "app", "make_app", "run"]
 
-STOPPED = 130  # as shells have it for Ctrl-C
+STOPPED = 130
+PIPE_CLOSED = 141  # as shells have it for Ctrl-C
 EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
 EPILOGS = {"diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong."}
@@ -41,7 +42,7 @@ COMMANDS = {
     "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
     "explain": "Say which rule decides a row, and why.",
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
-    "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX or CSV.",
+    "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
     "report": "Write a page about rules, one HTML file.",
     "compare": "Use every method on one tree, side by side.",
     "diff": "Say what changed between the rules of two trainings.",
@@ -133,7 +134,7 @@ def run() -> None:
     except BrokenPipeError:
         # Whoever read our output went away, as `head` does. Python would complain once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(PIPE_CLOSED)
     finally:
         signal.signal(signal.SIGINT, before)
 

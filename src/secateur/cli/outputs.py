@@ -59,13 +59,14 @@ def write_files(contents: Mapping[Path, str | bytes], *, quiet: bool = False) ->
         tell(f"Wrote {path}.", quiet=quiet)
 
 
-def choose_export(export: Export | None, output: Path | None) -> Export | None:
+def choose_export(export: Export | None, output: Path | None, option: str = "--export") -> Export | None:
     """What is written: as it was asked for, or as the output's ending tells."""
-    if export is not None or output is None:
+    if export is not None or is_screen(output):
         return export
     from secateur.export.formats import FORMATS
 
-    found = next((name for name, known in FORMATS.items() if known.suffix == output.suffix.lower()), None)
+    ending = Path(str(output)).suffix.lower()
+    found = next((name for name, known in FORMATS.items() if known.suffix == ending), None)
     if found is None:
-        raise ParameterError(f"What shall {output} hold? Say it with --export, such as --export sql.")
+        raise ParameterError(f"What shall {output} hold? Say it with {option}, such as {option} sql.")
     return Export(found)

@@ -48,6 +48,10 @@ def command(
     if is_rules_file(Path(source)):
         if (data is None) != (used.target is None):
             raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
+        if method is not None or knobs != Knobs() or growing != Growing():
+            raise ParameterError(
+                f"{source} holds rules that are made already: leave out what says how to make them, such as --method."
+            )
         rules = load_rules(Path(source))
         if data is not None:
             table = reading.open(data, tree=rules.tree, seed=growing.seed, quiet=quiet)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from secateur.tables.simplified import FittedTable
     from secateur.verify import Verification
 
-__all__ = ["command", "show"]
+__all__ = ["command"]
 
 SHOWN_RULES = 50
 SHOWN_CLASSES = 5
@@ -109,6 +109,10 @@ def command(
     check_paths(output, report, save_model, force=force)
     if data is None and used.target is not None:
         raise ParameterError("--target names a column of DATA: name the file too.")
+    if data is None and (holdout or used != Rows() or reading != Reading()):
+        raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
+    if model is not None and (growing.max_depth is not None or growing.min_rows != Growing().min_rows):
+        raise ParameterError("--max-depth and --min-rows are for a tree that is fitted here: leave them out.")
     options = {**knobs.settings, **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
     if data is not None:
@@ -203,13 +207,16 @@ def _from_table(
         proof = rules.verify()
     n_rows = len(fitted.train.y)
     sizes = [f"{label} {size:,}" for label, size in fitted.class_sizes.items()]
-    classes = ", ".join(sizes[:SHOWN_CLASSES]) + (f" and {len(sizes) - SHOWN_CLASSES} more" if sizes[5:] else "")
+    classes = ", ".join(sizes[:SHOWN_CLASSES]) + (
+        f" and {len(sizes) - SHOWN_CLASSES} more" if sizes[SHOWN_CLASSES:] else ""
+    )
     what = "The model" if fitted.is_brought else f"A decision tree (depth up to {_depth(arguments)})"
     opening = f"{what} for {fitted.target!r} on {n_rows:,} rows of {fitted.name} ({classes})"
     own = "these rows are those that the rules were made from" if fitted.is_brought else "the tree was fitted on them"
     audited = f"all {n_rows:,} rows; {own}"
     if fitted.held_out is not None:
-        audited = f"{len(fitted.held_out.y):,} rows that were held out; the tree has not seen them"
+        unseen = "whether the model saw them is not known" if fitted.is_brought else "the tree has not seen them"
+        audited = f"{len(fitted.held_out.y):,} rows that were held out; {unseen}"
     measured = (None, None) if fitted.held_out is None else _labelled(fitted.held_out)
     rows, notes = (
         _labelled(fitted.train),
@@ -271,13 +278,6 @@ def _dump(model: Any) -> bytes:
     from secateur.model_files import dump_model
 
     return dump_model(model)
-
-
-def show(console: Console, table: str, method: str, max_depth: int | None, seed: int, **knobs: Any) -> bool:
-    """Print the whole story of an embedded table; return whether the independent check held."""
-    story = _from_embedded(Table(table), method, max_depth, seed, knobs)
-    _show(console, story, reasons=True)
-    return story.proof.ok
 
 
 def _show(out: Console, story: _Story, *, reasons: bool) -> None:

@@ -69,6 +69,11 @@ def command(
     elif not holds:
         for failure in (*(differing or ()), *proof.failures):
             tell(failure)
+    if proof.lacks_rows and not differing:
+        raise ParameterError(
+            f"What holds without rows was proved, but {rules.method!r} promises something about them: name the table "
+            "that the rules were made from with --data FILE --target COLUMN."
+        )
     raise typer.Exit(code=0 if holds else 1)
 
 
@@ -77,7 +82,8 @@ def _compare_model(rules: RuleSet, model: Any, rows: Any) -> list[str]:
     from secateur.model_check import find_tree_differences
     from secateur.tables.simplified import read_one_tree
 
-    return find_tree_differences(rules.tree, read_one_tree(model) if rows is None else from_model(model, rows))
+    tree = read_one_tree(model)
+    return find_tree_differences(rules.tree, tree if rows is None else from_model(model, rows))
 
 
 def _show(rules: RuleSet, proof: Any, differing: list[str] | None) -> None:
@@ -88,4 +94,5 @@ def _show(rules: RuleSet, proof: Any, differing: list[str] | None) -> None:
     out.print(Text(f"{len(rules):,} rules by {rules.method}. {rules.guarantee}"))
     if differing is not None:
         out.print(Text("\n".join(f"✗ {item}" for item in differing) or "✓ the rules are of the model's tree"))
-    out.print(Text(str(proof) if not differing else str(proof).replace("\nVerified.", "\nNOT verified.")))
+    words = str(proof).replace("pass the training rows, verify(X, y), to prove them.", "no rows were named.")
+    out.print(Text(words if not differing else words.replace("\nVerified.", "\nNOT verified.")))

@@ -16,6 +16,7 @@ import numpy as np
 from secateur import __version__
 from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.errors import FormatError, ParameterError
+from secateur.export.plain_names import check_characters
 from secateur.methods import Deletions, Why, find_method
 from secateur.rules import RuleSet, StoredContent
 from secateur.tree_json import read_header, tree_from_dict, tree_to_dict
@@ -38,7 +39,11 @@ VERSION = 1
 def rules_to_json(rules: RuleSet) -> str:
     """Write a rule set, with every reason in words."""
     head = _head(rules, __version__)
-    digest = _Digest(head)
+    try:
+        digest = _Digest(head)
+    except UnicodeEncodeError:  # looked for only then, because a large tree has many numbers
+        check_characters(_list_texts(head), "JSON")
+        raise
     written = []
     for spaced, bare in _write_rules(rules):
         written.append(spaced)
@@ -75,6 +80,18 @@ def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:
     for _, bare in _write_rules(rules):
         digest.add(bare)
     return stored.content_digest == digest.finish()
+
+
+def _list_texts(content: object) -> Iterator[str]:
+    """All texts in plain values, names of fields among them."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for pair in content.items():
+            yield from _list_texts(pair)
+    elif isinstance(content, (list, tuple)):
+        for part in content:
+            yield from _list_texts(part)
 
 
 def _head(rules: RuleSet, version: str) -> dict[str, Any]:
@@ -141,7 +158,7 @@ class _Digest:
         before = {name: value for name, value in head.items() if name < "rules"}
         after = {name: value for name, value in head.items() if name > "rules"}
         self._sha = hashlib.sha256(f'{_canonical(before)[:-1]},"rules":['.encode())
-        self._end = f"],{_canonical(after)[1:]}"
+        self._end = f"],{_canonical(after)[1:]}".encode()
         self._comma = ""
 
     def add(self, rule: str) -> None:
@@ -151,7 +168,7 @@ class _Digest:
 
     def finish(self) -> str:
         """The digest, after the last rule."""
-        self._sha.update(self._end.encode())
+        self._sha.update(self._end)
         return self._sha.hexdigest()
 
 

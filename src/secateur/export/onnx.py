@@ -22,7 +22,7 @@ import numpy as np
 
 from secateur.decision_list import make_decision_list
 from secateur.errors import ParameterError
-from secateur.export.plain_names import FreeNames
+from secateur.export.plain_names import FreeNames, check_characters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +64,8 @@ def rules_to_onnx(rules: RuleSet) -> bytes:
         raise ParameterError("These rules ask for no column, and an ONNX model needs an input; they predict one class.")
     for column in listed.columns:
         _check_column(column)
+        check_characters([column.name, *(column.labels or ())], "ONNX")
+    check_characters([*rules.tree.classes.tolist(), rules.guarantee], "ONNX")
     return _Graph(listed, len(rules)).build(rules)
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["rules_to_python"]
 
 LINE = 110
-RESERVED = ("float", "np", "_find_codes")  # which the written functions use
+# What the written functions use; a function of that name would take its place.
+RESERVED = ("bool", "float", "iter", "len", "next", "object", "np", "_find_codes")
 HEAD_WORDS = 2000
 
 PLAIN = '''\

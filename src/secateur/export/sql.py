@@ -3,9 +3,9 @@
 The statement is flat. The columns that rules ask for are typed once, one CASE finds the first rule that a row
 satisfies, and the class and the reliability are read off the number of the rule::
 
-    WITH typed AS (SELECT source.*, CAST(...) AS age_number FROM "rows" AS source),
-    decided AS (SELECT typed.* EXCLUDE (age_number), CASE WHEN ... THEN 3 WHEN ... THEN 1 END AS "rule" FROM typed)
-    SELECT decided.*, CASE WHEN "rule" IN (1, 3) THEN 'yes' ... END AS "prediction", ... FROM decided
+    WITH typed AS (SELECT CAST(...) AS age_number, source.* FROM "rows" AS source),
+    decided AS (SELECT CASE WHEN ... THEN 3 WHEN ... THEN 1 END AS "rule", typed.* EXCLUDE (age_number) FROM typed)
+    SELECT CASE WHEN "rule" IN (1, 3) THEN 'yes' ... END AS "prediction", ..., decided.* FROM decided
 
 Every node is built as a node of sqlglot's syntax tree, never pasted as text: names and labels cannot become code.
 Conditions are joined by AND and OR alone, so that SQL's third truth value, which NULL brings in, counts as no.
@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from secateur.decision_list import double_limit, make_decision_list
 from secateur.errors import ParameterError
-from secateur.export.plain_names import SHOWN_NAME, FreeNames, plain_name
+from secateur.export.plain_names import SHOWN_NAME, FreeNames, is_unicode, plain_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_nodes import Node, comment, is_beyond, is_in, is_null, make_name, make_number, own_name, when
 from secateur.reading import read_threshold
@@ -55,8 +55,8 @@ def rules_to_sql(
 ) -> str:
     """Write the rules as a SELECT over a table that has the columns of the rows.
 
-    The result has all columns of the table and three more: the number of the rule that decides, counted from 1, the
-    class that it predicts, and its reliability. A row that the tree refuses has NULL in all three. NULL, and NaN where
+    The result has three columns before those of the table: the class, the reliability of the rule that decides, and its
+    number, counted from 1. A row that the tree refuses has NULL in all three. NULL, and NaN where
     there is such a number, is a missing value.
 
     Parameters
@@ -67,7 +67,7 @@ def rules_to_sql(
     table : str or sequence of str, default="rows"
         Name of the table; dots separate catalog, schema and table. A sequence holds these parts as they are.
     names : sequence of three str, default=("rule", "prediction", "reliability")
-        What the added columns are called; underscores are added where a tested column has that name.
+        What the added columns are called; underscores are added where a column of the tree has that name.
 
     Returns
     -------
@@ -84,6 +84,11 @@ class _Statement:
         self._dialect = dialect
         self._listed = listed = make_decision_list(rules)
         self._path = _split_table(table)
+        strange = next(
+            (part for part in (*self._path, *names) if dialect.name == "bigquery" and set(part) & {"\\", "`"}), None
+        )
+        if strange is not None:
+            raise ParameterError(f"BigQuery has no name such as {strange[:SHOWN_NAME]!r}; choose another.")
         _check_columns(listed, dialect)
         _check_texts(listed, [*self._path, *names])
         taken = FreeNames([*(rules.tree.feature_names or ()), *(column.name for column in listed.columns)])
@@ -97,15 +102,16 @@ class _Statement:
 
     def write(self) -> str:
         """The statement as text."""
+        # Our columns come before those of the table, which may have the same names: a database takes the first then.
         final = exp.select(
-            self._star(self._decided),
             self._lookup(lambda rule: rule.label, self._prediction),
             self._lookup(lambda rule: rule.reliability, self._reliability),
+            self._star(self._decided),
             copy=False,
         ).from_(self._table(self._decided), copy=False)
-        decided = exp.select(self._star(self._step_name, hidden=self._exclude), self._find_rule(), copy=False)
+        decided = exp.select(self._find_rule(), self._star(self._step_name, hidden=self._exclude), copy=False)
         if self._exclude:
-            typed = exp.select(self._star(self._source), *self._typed_columns()).from_(self._source_table(), copy=False)
+            typed = exp.select(*self._typed_columns(), self._star(self._source)).from_(self._source_table(), copy=False)
             final = final.with_(own_name(self._step), as_=typed, copy=False)
             decided = decided.from_(self._table(self._step), copy=False)
         else:
@@ -174,10 +180,7 @@ class _Statement:
             return exp.Column(this=make_name(column.name), table=own_name(self._source))
 
         if _is_text(column):
-            text = exp.cast(own(), exp.DataType.build(dialect.text))
-            if dialect.name == "tsql":  # there, texts that differ in case are equal by default
-                return exp.Collate(this=text, expression=exp.to_identifier("Latin1_General_100_BIN2"))
-            return text
+            return self._compare_bytes(exp.cast(own(), exp.DataType.build(dialect.text)))
         if not _is_number(column):  # bools, and whole numbers that a double would round
             return own()
 
@@ -207,7 +210,16 @@ class _Statement:
         """A column as a condition names it."""
         if self._dialect.casts:
             return exp.Column(this=own_name(self._typed[place]), table=own_name(self._step))
-        return exp.Column(this=make_name(self._listed.columns[place].name), table=own_name(self._source))
+        column = self._listed.columns[place]
+        own = exp.Column(this=make_name(column.name), table=own_name(self._source))
+        return self._compare_bytes(own) if _is_text(column) else own
+
+    def _compare_bytes(self, text: Node) -> Node:
+        """A text whose column may say that upper and lower case are equal, without that."""
+        name = self._dialect.collation
+        if not name:
+            return text
+        return exp.Collate(this=text, expression=exp.to_identifier(name, quoted=name == "C"))
 
     def _find_rule(self) -> Node:
         """The number of the first rule that a row satisfies."""
@@ -233,16 +245,31 @@ class _Statement:
         refused: list[Node] = []
         if not column.takes_missing:
             refused.append(is_null(self._value(place)))
+        if _is_text(column) and self._dialect.type_of:
+            refused.append(self._is_of_type(column, self._dialect.other_types))
+        elif not self._dialect.casts:
+            refused.append(self._is_of_type(column, ("text", "blob")))
         if column.labels is not None:
             if not column.takes_unlisted:
                 refused.append(exp.Not(this=self._is_in(place, column.labels)))
             return refused
-        if not self._dialect.casts:
-            kind = exp.Anonymous(this="TYPEOF", expressions=[self._value(place)])
-            refused.append(exp.In(this=kind, expressions=[exp.Literal.string("text"), exp.Literal.string("blob")]))
         if self._dialect.has_infinity or column.ends != (-FLOAT64_END, FLOAT64_END):
             refused.append(is_beyond(self._value(place), *column.ends))
         return refused
+
+    def _is_of_type(self, column: Column, types: Iterable[str]) -> Node:
+        """Whether a row holds something of one of some types, rather than nothing."""
+
+        def own() -> Node:
+            return exp.Column(this=make_name(column.name), table=own_name(self._step_name))
+
+        kind: Node = exp.Anonymous(this=self._dialect.type_of, expressions=[own()])
+        if self._dialect.name == "postgres":
+            kind = exp.cast(kind, exp.DataType.Type.TEXT)
+        listed = exp.In(this=kind, expressions=[exp.Literal.string(name) for name in types])
+        if self._dialect.name == "sqlite":  # where every value has a type of its own, and NULL has one too
+            return listed
+        return exp.and_(exp.Not(this=is_null(own())), listed, copy=False)
 
     def _ask(self, test: ColumnTest) -> list[Node]:
         """What a rule asks of one column, to be joined by AND; NULL counts as no, unless it is asked for."""
@@ -337,24 +364,18 @@ def _check_texts(listed: DecisionList, others: Iterable[str]) -> None:
     labels = [label for column in listed.columns for label in column.labels or ()]
     texts = [*others, *labels, *(column.name for column in listed.columns), *(rule.label for rule in listed.rules)]
     for text in texts:
-        if isinstance(text, str) and ("\0" in text or not _is_unicode(text)):
+        if isinstance(text, str) and ("\0" in text or not is_unicode(text)):
             raise ParameterError(
                 f"The name or label {text[:SHOWN_NAME]!r} holds a character that SQL has no text for; rename it."
             )
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a character
-        return False
-    return True
 
 
 def _check_columns(listed: DecisionList, dialect: SqlDialect) -> None:
     """Refuse columns that no table of the database can have."""
     first: dict[str, str] = {}
     for column in listed.columns:
+        if dialect.name == "bigquery" and any(mark in column.name for mark in "\\`"):
+            raise ParameterError(f"BigQuery has no column named {column.name[:SHOWN_NAME]!r}; rename it.")
         if not column.name:
             raise ParameterError("A rule asks for a column without a name, which SQL cannot name; rename it.")
         known = column.name.casefold() if dialect.folds_names else column.name

@@ -48,6 +48,12 @@ class SqlDialect:
         How the database is kept from working out the rule anew wherever its number is used.
     text : str
         The type of text.
+    collation : str
+        What makes texts equal only if all their bytes are, whatever a column says; nothing where none is known.
+    type_of : str
+        The function that tells the type of a value; nothing where a column of another type is not noticed.
+    other_types : tuple of str
+        What it says of numbers and truth values, whose texts are not those that somebody else wrote for them.
     folds_names : bool
         Whether names that differ in case alone are the same name.
     """
@@ -62,13 +68,23 @@ class SqlDialect:
     attach: str = "exclude"
     fence: str = ""
     text: str = "TEXT"
+    collation: str = ""
+    type_of: str = ""
+    other_types: tuple[str, ...] = ()
     folds_names: bool = True
 
 
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        SqlDialect("duckdb", "DuckDB", single="REAL"),
+        SqlDialect(
+            "duckdb",
+            "DuckDB",
+            single="REAL",
+            collation="C",
+            type_of="TYPEOF",
+            other_types=("BOOLEAN", "FLOAT", "DOUBLE"),
+        ),
         SqlDialect(
             "postgres",
             "PostgreSQL",
@@ -76,10 +92,22 @@ DIALECTS = {
             refuses_tiny=True,
             attach="lateral",
             fence="offset",
+            collation="C",
+            type_of="PG_TYPEOF",
+            other_types=("boolean", "real", "double precision"),
             folds_names=False,
         ),
         SqlDialect("spark", "Spark", single="FLOAT", attach="lateral"),
-        SqlDialect("sqlite", "SQLite", has_nan="no", casts=False, fence="materialized"),
+        SqlDialect(
+            "sqlite",
+            "SQLite",
+            has_nan="no",
+            casts=False,
+            fence="materialized",
+            collation="BINARY",
+            type_of="TYPEOF",
+            other_types=("integer", "real", "blob"),
+        ),
         SqlDialect(
             "tsql",
             "SQL Server",
@@ -88,6 +116,7 @@ DIALECTS = {
             has_infinity=False,
             attach="lateral",
             text="NVARCHAR(MAX)",
+            collation="Latin1_General_100_BIN2",
         ),
         SqlDialect("bigquery", "BigQuery", has_nan="unequal"),
         SqlDialect("snowflake", "Snowflake", folds_names=False),

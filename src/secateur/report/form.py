@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.decision_list import find_cuts, make_column
 from secateur.regions import Region, domain_of, pick_number, pick_value, regions_of_links
 from secateur.routing import apply_tree
 from secateur.row_blocks import Rows
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["make_form"]
 
-# Enough rows to know what is usual in a column.
+# Enough rows to know what is usual in a column, taken from all of the table: it may be sorted.
 LOOKED_AT = 10_000
 
 Entry = float | int | None
@@ -52,6 +53,8 @@ class Field:
         Numbers beyond these are refused.
     n_decimals : int or None
         What is known of a number's decimals.
+    held : Region or None
+        What is known of the values; a row that holds another one gets an answer, but no promise.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Field:
     cuts: tuple[float, ...] = ()
     ends: tuple[float, float] = (-math.inf, math.inf)
     n_decimals: int | None = None
+    held: Region | None = None
 
     @property
     def choices(self) -> range:
@@ -82,6 +86,7 @@ class Field:
             "lowest": self.ends[0] if math.isfinite(self.ends[0]) else None,
             "highest": self.ends[1] if math.isfinite(self.ends[1]) else None,
             "n_decimals": self.n_decimals,
+            "known": None if self.held is None else _record_region(self.held, self.labels),
             "usual": usual,
         }
 
@@ -106,6 +111,13 @@ def make_form(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     return {"fields": [one.record(entry) for one, entry in zip(fields, usual, strict=True)], "examples": examples}
 
 
+def _record_region(held: Region, labels: tuple[Any, ...]) -> dict[str, Any]:
+    """Known values as plain values; None stands for no bound."""
+    codes = None if held.codes is None or not labels else sorted(held.codes)
+    low, high = (end if math.isfinite(end) else None for end in (held.low, held.high))
+    return {"missing": held.missing, "low": low, "high": high, "codes": codes}
+
+
 def _same(one: Entry, other: Entry) -> bool:
     return one == other and (one is None) == (other is None)
 
@@ -113,27 +125,25 @@ def _same(one: Entry, other: Entry) -> bool:
 def _find_fields(tree: Tree) -> list[Field]:
     """A field for each feature that the tree tests; the features of a group share one."""
     fields: dict[int, Field] = {}
-    columns, facts = tree.columns, tree.facts
+    facts = tree.facts
     for feature in np.unique(tree.feature[~tree.is_leaf]).tolist():
         if feature in facts.group_of:
             place = facts.group_of[feature]
             group = facts.groups[place]
             fields[tree.n_features + place] = Field(group.name, "group", group.features, group.labels, True)
             continue
-        levels = tree.categories[feature]
-        cuts = None if columns is None else columns.cuts[feature]
-        ends = None if columns is None or not columns.ranges else columns.ranges[feature]
-        is_number = levels is None or cuts is not None
+        column, cuts = make_column(tree, feature), find_cuts(tree, feature)
         fields[feature] = Field(
-            name=tree.feature_name(feature),
-            kind="cells" if cuts is not None else "number" if levels is None else "category",
+            name=column.name,
+            kind="cells" if cuts is not None else "number" if column.labels is None else "category",
             features=(feature,),
-            labels=() if is_number else levels or (),
-            takes_unlisted=not is_number and not (columns is not None and columns.closed[feature]),
-            takes_missing=bool(tree.accepts_missing[feature]),
+            labels=column.labels or (),
+            takes_unlisted=column.takes_unlisted,
+            takes_missing=column.takes_missing,
             cuts=cuts or (),
-            ends=ends or (-math.inf, math.inf),
+            ends=(column.lowest, column.highest),
             n_decimals=facts.grid_of.get(feature),
+            held=facts.region_of(feature),
         )
     return list(fields.values())
 
@@ -141,7 +151,8 @@ def _find_fields(tree: Tree) -> list[Field]:
 def _find_usual(tree: Tree, field: Field, rows: Rows | None) -> Entry:
     """What is usual in a column: the middle number in few digits, or the label of most rows."""
     if rows is not None:
-        looked_at = rows.select(0, min(rows.n_rows, LOOKED_AT), np.array(field.features))
+        spread = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, LOOKED_AT)).astype(np.int64)
+        looked_at = rows.take(spread, np.array(field.features))
         if field.kind == "group":
             sums = np.nan_to_num(looked_at).sum(axis=0)
             n_none = len(looked_at) - sums.sum()

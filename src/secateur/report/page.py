@@ -32,7 +32,7 @@ SCRIPTS = ("data.js", "words.js", "rules.js", "slider.js", "drawing.js", "row.js
 # browsers without JavaScript.
 STATIC_RULES = 200
 
-# A longer condition is shown without its middle, and whole together with its reason.
+# A longer condition is shown without its middle, and whole together with its reason. The scripts get it as LONG.
 LONG = 160
 
 # What a script block must not hold: an end tag, the start of a comment, line ends of JavaScript, halves of characters.
@@ -75,7 +75,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
 def _read_sources() -> tuple[str, str]:
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
     parts = [(TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS]
-    return style, '(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();\n"
+    return style, f'(() => {{\n"use strict";\nconst LONG = {LONG};\n' + "\n".join(parts) + "\n})();\n"
 
 
 @cache

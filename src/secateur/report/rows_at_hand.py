@@ -62,9 +62,7 @@ def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any =
     if X is None:
         if training is None:
             return RowsAtHand(None, None, False, "No rows were at hand, so nothing was measured on rows.")
-        return RowsAtHand(
-            training, training, True, f"Measured on the {_count(training)} that the rules were made from."
-        )
+        return _on_training(training)
     passed = _check(rules, TrainingRows(X, y, sample_weight))
     if training is None and rules.is_ranked and _has_same_counts(rules, passed):
         return _on_training(passed)

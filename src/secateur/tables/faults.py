@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from secateur.errors import InputError
@@ -12,13 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["find_encoding_fault", "find_fault", "open_bytes"]
+__all__ = ["UNPACKING_ERRORS", "find_encoding_fault", "find_fault", "long_fields", "open_bytes", "refuse_packed"]
+
+# What the library for gzip raises where a file is cut or damaged.
+UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
+LONGEST_FIELD = (1 << 31) - 1
 
 
 def find_fault(path: Path, name: str, n_names: int, delimiter: str, *, is_packed: bool) -> InputError | None:
     """Look for what is wrong with a CSV file that DuckDB refused: its encoding, or a line of another length."""
     try:
-        with open_bytes(path, is_packed=is_packed) as file:
+        with open_bytes(path, is_packed=is_packed) as file, long_fields():
             for line, fields in _read_records(file, delimiter):
                 if fields and len(fields) != n_names:
                     return InputError(
@@ -29,22 +35,43 @@ def find_fault(path: Path, name: str, n_names: int, delimiter: str, *, is_packed
         return find_encoding_fault(path, name, is_packed=is_packed)
     except csv.Error as error:
         return InputError(f"{name} cannot be read as CSV: {error}. Check its quotes.")
+    except UNPACKING_ERRORS as error:
+        return refuse_packed(name, error)
     return None
 
 
 def find_encoding_fault(path: Path, name: str, *, is_packed: bool) -> InputError | None:
-    """Whether a file is not in UTF-8, and what it may be in."""
-    with open_bytes(path, is_packed=is_packed) as file:
-        for line in file:
-            try:
+    """Whether a file is not in UTF-8, and what it may be in; or whether it cannot be unpacked."""
+    line = b""
+    try:
+        with open_bytes(path, is_packed=is_packed) as file:
+            for line in file:
                 line.decode()
-            except UnicodeDecodeError as error:
-                guess = _guess_encoding(line)
-                return InputError(
-                    f"{name} is not in UTF-8 (byte 0x{line[error.start]:02x}); it looks like {guess}: pass "
-                    f"--encoding {guess}."
-                )
+    except UnicodeDecodeError as error:
+        guess = _guess_encoding(line)
+        return InputError(
+            f"{name} is not in UTF-8 (byte 0x{line[error.start]:02x}); it looks like {guess}: pass --encoding {guess}."
+        )
+    except UNPACKING_ERRORS as error:
+        return refuse_packed(name, error)
     return None
+
+
+def refuse_packed(name: str, error: Exception) -> InputError:
+    """Say that a file is cut or damaged, or what else kept the system from reading it."""
+    if isinstance(error, OSError) and error.strerror:
+        return InputError(f"{name} cannot be read: {error.strerror}.")
+    return InputError(f"{name} cannot be unpacked: {str(error).rstrip('.')}. Copy or download it again.")
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Let Python's reader of CSV take fields of any length; by itself it stops at 131,072 characters."""
+    before = csv.field_size_limit(LONGEST_FIELD)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def open_bytes(path: Path, *, is_packed: bool) -> IO[bytes]:

@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
-from secateur.tables.faults import find_encoding_fault, find_fault, open_bytes
+from secateur.tables.faults import (
+    UNPACKING_ERRORS,
+    find_encoding_fault,
+    find_fault,
+    long_fields,
+    open_bytes,
+    refuse_packed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -33,6 +40,7 @@ FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
 # What a blank is written as in CSV files, beside whatever is named with --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
+BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may stand before JSON: a mark of UTF-8, and blanks
 CHUNK = 1 << 20
 # How many times its size in the file a table takes in memory, roughly; what is compressed grows more.
 GROWTH = {"csv": 4, "tsv": 4, "json": 4, "parquet": 8, "arrow": 3}
@@ -177,6 +185,8 @@ class _Reader:
     is_packed: bool
 
     def read_csv(self, head: bytes, kind: str, missing: Sequence[str], text: Collection[str]) -> TableFile:
+        if len(head) == CHUNK and b"\n" not in head and b"\r" not in head:
+            raise InputError(f"The first line of {self.name} is longer than {CHUNK:,} bytes: expected a header line.")
         lines = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)
         names, delimiter = _split_header(lines, "\t" if kind == "tsv" else None)
         self._check_header(names)
@@ -191,12 +201,11 @@ class _Reader:
             "nullstr": list(dict.fromkeys(missing)),
             "auto_type_candidates": ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"],
             "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
+            **self._as_told(),
         }
         forced = {f"c{place}": "VARCHAR" for place, column in enumerate(names) if column in text}
         if forced:
             options["types"] = forced
-        if self.is_packed:
-            options["compression"] = "gzip"
         notes = []
         if delimiter == ";" and DECIMAL_COMMA.search(lines) and not DECIMAL_POINT.search(lines):
             options["decimal_separator"] = ","
@@ -204,9 +213,8 @@ class _Reader:
         return self._fetch("read_csv", options, names, notes)
 
     def read_json(self, head: bytes) -> TableFile:
-        first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-        packed = {"compression": "gzip"} if self.is_packed else {}
-        options = {"format": "array" if first == b"[" else "auto", "sample_size": -1, **packed}
+        first = head.lstrip(BLANKS)[:1]
+        options = {"format": "array" if first == b"[" else "auto", "sample_size": -1, **self._as_told()}
         try:
             return self._fetch("read_json", options)
         except InputError as error:
@@ -231,6 +239,10 @@ class _Reader:
         with self._connect() as connection:
             connection.register("arrow_table", table)
             return self._take(connection, "arrow_table", {}, None, [])
+
+    def _as_told(self) -> dict[str, str]:
+        """What DuckDB would else tell by a file's name rather than by its bytes."""
+        return {"compression": "gzip" if self.is_packed else "none"}
 
     def _check_header(self, names: list[str]) -> None:
         if all(_is_number(name) for name in names):
@@ -261,6 +273,7 @@ class _Reader:
     def _fetch(
         self, function: str, options: dict[str, Any], names: list[str] | None = None, notes: Sequence[str] = ()
     ) -> TableFile:
+        options = {**options, "hive_partitioning": False}  # else a directory called a=1 is a column
         listed = "".join(f", {name} := ${name}" for name in options)
         with self._connect() as connection:
             return self._take(
@@ -302,6 +315,8 @@ class _Reader:
             found = find_fault(self.path, self.name, len(names), delimiter, is_packed=self.is_packed)
             if found is not None:
                 return found
+        if "max_line_size" in str(error):
+            return InputError(f"{self.name} has a line of more than 2,000,000 bytes: shorten its texts.")
         first = str(error).strip().splitlines()[0]
         reason = re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", first).replace(str(self.path), self.name).rstrip(". ")
         return InputError(f"{self.name} cannot be read: {reason}. Check the file, or name its --format.")
@@ -354,6 +369,7 @@ def _find_file(source: str | Path, room: Path) -> tuple[str, Path]:
             shutil.copyfileobj(sys.stdin.buffer, file, CHUNK)
         return "standard input", path
     path = Path(source)
+    name = os.fsencode(path).decode(errors="replace")  # a name of a file need not be text
     try:
         if path.is_dir():
             raise InputError(f"{path} is a directory: name a file in it.")
@@ -363,12 +379,12 @@ def _find_file(source: str | Path, room: Path) -> tuple[str, Path]:
             copy = room / "pipe"
             with path.open("rb") as stream, copy.open("wb") as file:
                 shutil.copyfileobj(stream, file, CHUNK)
-            return str(path), copy
+            return name, copy
         with path.open("rb"):
             pass
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    return str(path), path
+    return name, path
 
 
 def _suggest_file(source: str | Path) -> str:
@@ -384,18 +400,15 @@ def _suggest_file(source: str | Path) -> str:
 
 def _read_head(path: Path, name: str) -> tuple[bytes, bool]:
     """The first bytes of a file, unpacked, and whether they were packed."""
-    import gzip
-    import zlib
-
     with path.open("rb") as file:
         head = file.read(CHUNK)
     if head[:2] != b"\x1f\x8b":
         return head, False
     try:
-        with gzip.open(path) as unpacked:
+        with open_bytes(path, is_packed=True) as unpacked:
             return unpacked.read(CHUNK), True
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name} cannot be unpacked: {error}.") from error
+    except UNPACKING_ERRORS as error:
+        raise refuse_packed(name, error) from error
 
 
 def _tell_format(head: bytes, name: str) -> str:
@@ -411,7 +424,7 @@ def _tell_format(head: bytes, name: str) -> str:
     is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     if not is_wide and b"\0" in head:
         raise InputError(f"{name} holds bytes that are no text: expected CSV, TSV, JSON lines, Parquet or Arrow.")
-    return "json" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "csv"
+    return "json" if head.lstrip(BLANKS)[:1] in (b"{", b"[") else "csv"
 
 
 def _check_memory(needed: int, name: str) -> None:
@@ -439,7 +452,8 @@ def _as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
         return path
     try:
         codec = codecs.lookup(encoding)
-    except LookupError:
+        "a".encode(encoding)  # refuses what is no encoding of text, such as rot13 and base64
+    except (LookupError, ValueError):
         raise InputError(f"There is no encoding {encoding!r}: try utf-8, cp1252, latin-1 or utf-16.") from None
     if codec.name == "utf-8":
         return path
@@ -454,12 +468,14 @@ def _as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
             shutil.copyfileobj(reader, target, CHUNK)
     except UnicodeError as error:
         raise InputError(f"{name} is not in {encoding}: {error}. Name another --encoding.") from error
+    except UNPACKING_ERRORS as error:
+        raise refuse_packed(name, error) from error
     return copy
 
 
 def _escape_wildcards(path: Path, room: Path) -> Path:
-    """A path that DuckDB takes for one file: it reads ``*``, ``?`` and ``[`` as wildcards."""
-    if not any(mark in str(path) for mark in "*?["):
+    """A path that DuckDB takes for one file: ``*``, ``?`` and ``[`` are wildcards, and half a character is an error."""
+    if not any(mark in "*?[" or "\ud800" <= mark <= "\udfff" for mark in str(path)):
         return path
     link = room / "table"
     try:
@@ -475,7 +491,8 @@ def _split_header(text: str, delimiter: str | None = None) -> tuple[list[str], s
     text = text.lstrip("\r\n")
     best: tuple[list[str], str] = ([], candidates[0])
     for candidate in candidates:
-        names = next(csv.reader(text.splitlines(keepends=True), delimiter=candidate), [])
+        with long_fields():
+            names = next(csv.reader(text.splitlines(keepends=True), delimiter=candidate), [])
         if len(names) > len(best[0]):
             best = names, candidate
     names, chosen = best

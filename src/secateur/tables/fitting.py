@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_DEPTH", "MAX_CATEGORIES", "fit_tree", "split_table"]
 
 DEFAULT_DEPTH = 5
-# The rarest categories of a column beyond these count as one.
+# So many categories of a column are told apart, the most frequent ones; the others count as one.
 MAX_CATEGORIES = 20
 
 
@@ -56,7 +56,10 @@ def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min
     from sklearn.preprocessing import OneHotEncoder
 
     encoder = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float32
+        handle_unknown="infrequent_if_exist",
+        max_categories=MAX_CATEGORIES + 1,  # the one for the others is counted too
+        sparse_output=False,
+        dtype=np.float32,
     )
     columns = ColumnTransformer(
         [("categories", encoder, list(table.categories))], remainder="passthrough", verbose_feature_names_out=False

@@ -78,7 +78,7 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
 
 def to_types(frame: Any, tree: Tree) -> Any:
     """A frame whose columns have the types that the tree expects, where that is safe: truth values and digits."""
-    changed: dict[str, Any] = {}
+    typed = frame.copy(deep=False)
     for column, levels in zip(frame.columns, tree.categories, strict=False):
         values = frame[column]
         is_text = values.dtype.kind == "O"
@@ -86,12 +86,12 @@ def to_types(frame: Any, tree: Tree) -> Any:
         if levels is None and is_text:
             words = values.map(_as_truth, na_action="ignore")
             if values.isna().all() or words.notna().equals(values.notna()):
-                changed[column] = words.astype(np.float64)
+                typed[column] = words.astype(np.float64)
         elif levels and all(isinstance(level, bool) for level in levels) and is_text:
-            changed[column] = values.map(lambda value: _as_truth(value, value), na_action="ignore")
+            typed[column] = values.map(lambda value: _as_truth(value, value), na_action="ignore")
         elif levels and all(isinstance(level, str) for level in levels) and values.dtype.kind in "ifb":
-            changed[column] = values.astype(object).map(_as_label, na_action="ignore")
-    return frame.assign(**changed)
+            typed[column] = values.astype(object).map(_as_label, na_action="ignore")
+    return typed
 
 
 def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,8 @@ FEW_CATEGORIES = 20
 # A text column in which this share of values are numbers is meant to be numbers.
 NUMBERS_SHARE = 0.9
 MAX_DECIMALS = 3
+# From here on a float no longer tells a whole number from the next.
+LARGEST_WHOLE = 2.0**53
 DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
 LEFT_OUT = {
     "date": "dates are not used; add a number made of them, such as days or the month",
@@ -112,13 +114,13 @@ def make_training_table(
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
     kept, labels, notes = read_labels(table, target, drop_classes)
-    frame = frame[kept].reset_index(drop=True)
+    frame = frame[kept]  # with the numbers of its rows, for messages
     _check_classes(labels, target)
     categories, used = [], []
     for column in frame.columns:
         if column == target or column in dropped:
             continue
-        reason = _leave_out(column, table.frame[column], table.kinds[column])
+        reason = _leave_out(column, frame[column], table.frame[column], table.kinds[column])
         if reason is not None:
             notes.append(f"Left out {column!r}: {reason}.")
             continue
@@ -141,9 +143,8 @@ def make_training_table(
         if (n_decimals := _count_decimals(frame[column].to_numpy(dtype=np.float64))) is not None
     }
     filled = tuple(column for column in used if not frame[column].isna().any())
-    return TrainingTable(
-        frame[used], labels, target, tuple(categories), whole, tuple(notes), decimals=decimals, filled=filled
-    )
+    rows = frame[used].reset_index(drop=True)
+    return TrainingTable(rows, labels, target, tuple(categories), whole, tuple(notes), decimals=decimals, filled=filled)
 
 
 def find_column(columns: Sequence[str], name: str, where: str) -> str:
@@ -191,10 +192,10 @@ def read_labels(
         kept = kept & ~unwanted
     labels = column[kept]
     if kind == "number":
-        numbers = labels.to_numpy(dtype=np.float64)
-        if np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all():
-            return kept, labels.to_numpy(dtype=np.int64), notes
-        return kept, numbers, notes
+        numbers = labels.to_numpy()
+        if numbers.dtype.kind == "f" and ((np.floor(numbers) != numbers) | (np.abs(numbers) >= LARGEST_WHOLE)).any():
+            return kept, numbers, notes
+        return kept, numbers.astype(np.int64), notes
     return kept, labels.to_numpy(dtype=bool if kind == "boolean" else object), notes
 
 
@@ -208,8 +209,10 @@ def _check_classes(labels: NDArray[Any], target: str) -> None:
     if len(labels) < 2:
         raise InputError(f"{'One row has' if len(labels) else 'No row has'} a value of {target!r}: expected many rows.")
     if labels.dtype.kind == "f":
+        fractions = labels[np.floor(labels) != labels]
+        found = f"fractions such as {fractions[0]:g}" if len(fractions) else f"numbers up to {np.abs(labels).max():g}"
         raise InputError(
-            f"The target {target!r} looks like regression: it holds fractions such as {labels[labels % 1 != 0][0]:g}. "
+            f"The target {target!r} looks like regression: it holds {found}. "
             "Rules predict classes: make a column of classes from it, such as low and high, and name that."
         )
     values, counts = np.unique(labels, return_counts=True)
@@ -233,11 +236,13 @@ def _check_classes(labels: NDArray[Any], target: str) -> None:
         )
 
 
-def _leave_out(column: str, values: Any, kind: str) -> str | None:
-    """Why a column is not used; None if it is."""
+def _leave_out(column: str, values: Any, everything: Any, kind: str) -> str | None:
+    """Why a column is not used, judged by the rows that are; None if it is."""
     present = values.dropna()
-    if kind in LEFT_OUT or len(present) == 0:
-        return LEFT_OUT.get(kind, LEFT_OUT["empty"])
+    if kind in LEFT_OUT:
+        return LEFT_OUT[kind]
+    if len(present) == 0:
+        return "it is blank in every row that is used"
     if kind == "mixed":
         raise InputError(
             f"The column {column!r} holds values of several types, such as {present.iloc[0]!s}: make them one type, "
@@ -245,17 +250,17 @@ def _leave_out(column: str, values: Any, kind: str) -> str | None:
         )
     n_different = present.nunique()
     if n_different == 1 and len(present) == len(values):
-        return "it has the same value in every row"
+        return f"it has the same value in every row{'' if everything.nunique(dropna=False) == 1 else ' that is used'}"
     if kind == "text":
-        _check_mixed(column, present)
+        _check_mixed(column, everything.dropna())
         if n_different == len(present) and len(present) > 1:
             return "every row has a value of its own, like a name or an identifier"
         if n_different > max(FEW_CATEGORIES, DISTINCT_SHARE * len(present)):
             return f"{n_different:,} different texts in {len(present):,} rows are names rather than categories"
         if present.astype(str).str.fullmatch(DATE).mean() >= NUMBERS_SHARE:
             return LEFT_OUT["date"]
-    is_numbering = values.dtype.kind == "i" and n_different == len(values) > FEW_CATEGORIES
-    if is_numbering and int(values.max()) - int(values.min()) + 1 == len(values):
+    is_numbering = everything.dtype.kind == "i" and len(everything) > FEW_CATEGORIES and everything.is_unique
+    if is_numbering and int(everything.max()) - int(everything.min()) + 1 == len(everything):
         return "it only numbers the rows"
     return None
 
@@ -288,7 +293,8 @@ def _check_numbers(column: str, values: Any) -> None:
     numbers = values.to_numpy(dtype=np.float64)
     large = np.flatnonzero(np.abs(numbers) > np.finfo(np.float32).max)
     if len(large):
+        row = int(values.index[large[0]]) + 1
         raise InputError(
-            f"The column {column!r} holds {numbers[large[0]]:g} (row {large[0] + 1}), which is too large for a tree: "
+            f"The column {column!r} holds {numbers[large[0]]:g} (row {row}), which is too large for a tree: "
             f"repair it, or leave the column out with --drop {column!r}."
         )

@@ -32,6 +32,7 @@ UNPROMISED = ("quinlan",)
 EXACT_FIRST = ("layered", "budgeted")
 EXACT_KINDS = ("no-foreign-leaf",)
 SHOWN_FAILURES = 5
+NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
 # Boxes are made for so many rules at a time that they have about this many sides.
@@ -58,6 +59,11 @@ class Verification:
     failures: tuple[str, ...]
     checks: tuple[str, ...]
     unchecked: tuple[str, ...] = ()
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether nothing was found wrong, but a promise can only be proved with the training rows."""
+        return bool(self.failures) and all(failure.endswith(NOT_RECOUNTED) for failure in self.failures)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -191,9 +197,7 @@ class _Checker:
         """Stored counts are the rows' counts, and reliabilities lie within the promised tolerance."""
         if self.matrix is None or self.class_ids is None:
             if self.method in WITHIN_TOLERANCE:
-                self.failures.append(
-                    "The reliabilities were not recounted: pass the training rows, verify(X, y), to prove them."
-                )
+                self.failures.append(f"The reliabilities were {NOT_RECOUNTED}")
             else:
                 self.unchecked.append("supports and class counts were not recounted: no training rows were passed")
             return
@@ -233,9 +237,7 @@ class _Checker:
     def _check_budget(self) -> None:
         """Rows are covered, those whose rules agree get the tree's class, and few enough are in conflict."""
         if self.matrix is None:
-            self.failures.append(
-                "The conflicts were not recounted: pass the training rows, verify(X, y), to prove them."
-            )
+            self.failures.append(f"The conflicts were {NOT_RECOUNTED}")
             return
         by_class = np.zeros((self.tree.n_classes, len(self.matrix)), dtype=bool)
         for rule, rows in self._covered(self._training, self._all_rules):

@@ -2,7 +2,6 @@
 -- no other.
 WITH typed AS (
   SELECT
-    source.*,
     NULLIF(
       CASE
         WHEN NOT CAST(source."age" AS DOUBLE) BETWEEN -3.4028235677973362E+38 AND 3.4028235677973362E+38
@@ -11,15 +10,18 @@ WITH typed AS (
       END,
       CAST('NaN' AS DOUBLE)
     ) AS age_number,
-    CAST(source."ward" AS TEXT) AS ward_label
+    CAST(source."ward" AS TEXT) COLLATE "C" AS ward_label,
+    source.*
   FROM "patients" AS source
 ), decided AS (
   SELECT
-    typed.*
-    EXCLUDE (age_number, ward_label),
     CASE
       WHEN typed.age_number IS NULL
       OR NOT typed.age_number BETWEEN -3.4028235677973362E+38 AND 3.4028235677973362E+38
+      OR (
+        NOT typed."ward" IS NULL
+        AND TYPEOF(typed."ward") IN ('BOOLEAN', 'FLOAT', 'DOUBLE')
+      )
       THEN NULL /* refused: no rule is for such a row */
       WHEN typed.age_number > 0.80000002
       THEN 3 /* age > 0.80000002 => back */
@@ -30,11 +32,12 @@ WITH typed AS (
       THEN 2 /* age <= 0.80000002 and (ward not in {A, B} or missing) => back */
       WHEN typed.age_number <= 0.80000002 AND typed.ward_label IN ('A', 'B')
       THEN 1 /* age <= 0.80000002 and ward in {A, B} => home */
-    END AS "rule"
+    END AS "rule",
+    typed.*
+    EXCLUDE (age_number, ward_label)
   FROM typed
 )
 SELECT
-  decided.*,
   CASE
     WHEN decided."rule" IN (2, 3)
     THEN 'back'
@@ -48,5 +51,6 @@ SELECT
     THEN 0.9
     WHEN decided."rule" = 1
     THEN 0.75
-  END AS DOUBLE) AS "reliability"
+  END AS DOUBLE) AS "reliability",
+  decided.*
 FROM decided

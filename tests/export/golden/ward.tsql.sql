@@ -2,7 +2,6 @@
 -- no other.
 WITH decided AS (
   SELECT
-    source.*,
     CASE
       WHEN typed.age_number IS NULL
       OR NOT typed.age_number BETWEEN -3.4028235677973362E+38 AND 3.4028235677973362E+38
@@ -16,7 +15,8 @@ WITH decided AS (
       THEN 2 /* age <= 0.80000002 and (ward not in {A, B} or missing) => back */
       WHEN typed.age_number <= 0.80000002 AND typed.ward_label IN (N'A', N'B')
       THEN 1 /* age <= 0.80000002 and ward in {A, B} => home */
-    END AS [rule]
+    END AS [rule],
+    source.*
   FROM [patients] AS source CROSS APPLY (
     SELECT
       CASE
@@ -28,7 +28,6 @@ WITH decided AS (
   ) AS typed
 )
 SELECT
-  decided.*,
   CASE
     WHEN decided.[rule] IN (2, 3)
     THEN N'back'
@@ -42,5 +41,6 @@ SELECT
     THEN 0.9
     WHEN decided.[rule] = 1
     THEN 0.75
-  END AS FLOAT) AS [reliability]
+  END AS FLOAT) AS [reliability],
+  decided.*
 FROM decided

@@ -45,9 +45,24 @@ function complaint(field, entry) {
   const held = isNarrowFloat && field.kind === "number" ? Math.fround(entry) : entry;
   if (!Number.isFinite(held)) return `This is too large for ${tree.dtype}.`;
   if ((field.lowest !== null && entry < field.lowest) || (field.highest !== null && entry > field.highest)) {
-    return `Enter a number between ${number(field.lowest)} and ${number(field.highest)}.`;
+    if (field.highest === null) return `Enter a number that is at least ${field.lowest}.`;
+    if (field.lowest === null) return `Enter a number that is at most ${field.highest}.`;
+    return `Enter a number between ${field.lowest} and ${field.highest}.`;
   }
   return "";
+}
+
+// What is known of a column and does not hold for an entry, or "".
+function brokenFact(field, entry) {
+  const known = field.known;
+  if (entry === null) return known && !known.missing ? `${field.name} is never missing` : "";
+  if (field.kind === "category") return known?.codes && !known.codes.includes(entry) ? `${field.name} is never ${optionText(field, entry)}` : "";
+  if (field.kind !== "number") return "";
+  if (field.n_decimals !== null && Number(entry.toFixed(field.n_decimals)) !== entry) {
+    return field.n_decimals === 0 ? `${field.name} is a whole number` : `${field.name} has at most ${plural(field.n_decimals, "decimal", "decimals")}`;
+  }
+  const beyond = known && ((known.low !== null && entry <= known.low) || (known.high !== null && entry > known.high));
+  return beyond ? `${field.name} is never ${entry}` : "";
 }
 
 function setEntries(values) {
@@ -113,6 +128,7 @@ function showVerdict() {
   const others = found.firing.slice(1);
   const differ = others.filter((other) => data.rules[other].class !== data.rules[rule].class);
   const trees = data.classes[tree.leaf_class[found.leaf]];
+  const broken = data.form.fields.map((field, place) => brokenFact(field, entries[place])).filter(Boolean);
   said.replaceChildren(
     make("h3", { dir: "auto" }, shorten(className(rule), 120)),
     make("p", {}, `Rule ${rule + 1} decides${data.steps[state.step].support[rule] === null ? "" : `: ${share(reliabilityAt(state.step, rule))} of its ${plural(data.steps[state.step].support[rule], "training row", "training rows")} are in this class`}.`),
@@ -123,6 +139,7 @@ function showVerdict() {
     make("ul", {}, others.slice(0, 12).map((other) => make("li", {}, make("span", { class: "mark" }, data.rules[other].class === data.rules[rule].class ? "=" : "≠"), `Rule ${other + 1}, ${shorten(className(other), 60)}`, make("small", {}, ` ${ruleLine(other)}`)))),
     ...(others.length > 12 ? [make("p", { class: "fine" }, `and ${others.length - 12} more`)] : []),
     ...(differ.length ? [make("p", { class: "odds" }, "These rules disagree. The first by training reliability, then rows, then fewer conditions, then place in the list decides.")] : []),
+    ...(broken.length ? [make("p", { class: "odds" }, `No promise is about this row, which does not keep to what is known: ${shorten(broken.join("; "), 240)}.`)] : []),
     make("p", { class: "fine" }, `The tree itself predicts ${shorten(trees, 120)} (leaf ${found.leaf}, rule ${found.own + 1}).`),
   );
 }

@@ -1,8 +1,6 @@
 // The table of rules: sort, filter, search, and rows drawn from the slider's position.
 
 const PAGE = 100;
-// A longer condition is shown without its middle, and whole together with its reason.
-const LONG = 160;
 const table = { sort: "number", descending: false, shown: PAGE, order: [] };
 
 const SORT_KEYS = {
