@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -487,3 +488,23 @@ def test_help_loads_nothing_heavy() -> None:
     typer_loads = subprocess.check_output([sys.executable, "-c", "import sys, typer; print(*sys.modules)"], text=True)
     for heavy in ("numpy", "rich.console", "rich.markdown", "duckdb", "pandas", "sklearn", "secateur.cli.reproduce"):
         assert heavy not in loaded - set(typer_loads.split())
+
+
+def test_sql_reads_true_and_false_as_databases_do(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 90, 400), "autopay": rng.choice([True, False], 400)})
+    table["churned"] = np.where((table["age"] > 50) ^ table["autopay"], "yes", "no")
+    path = tmp_path / "churn.csv"
+    table.to_csv(path, index=False)
+    assert invoke("simplify", path, "--target", "churned", "-o", tmp_path / "rules.json").exit_code == 0
+    rules = load(tmp_path / "rules.json")
+    assert "autopay" in str(rules)
+    wanted = rules.predict(table[["age", "autopay"]]).tolist()
+    statement = rules.to_sql(table="churn")
+    with duckdb.connect() as database:
+        database.execute(f"CREATE TABLE churn AS SELECT * FROM read_csv('{path}')")
+        assert [row[0] for row in database.execute(statement).fetchall()] == wanted
+    with sqlite3.connect(":memory:") as lite:
+        table.to_sql("churn", lite, index=False)
+        assert [row[0] for row in lite.execute(rules.to_sql("sqlite", table="churn")).fetchall()] == wanted
+    lite.close()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
 
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; ours are looked at first.
-CHECKED_TYPES = ("sklearn.tree._tree.Tree",)
+CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # a dtype is a description; nothing runs when it is made
 # These look at the columns of rows themselves, and their trees no more.
 FOREST_MODULES = ("sklearn.ensemble._forest", "sklearn.ensemble._gb")
 HEAD = 4096

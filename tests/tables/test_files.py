@@ -38,6 +38,16 @@ def csv(loans: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_true_and_false_alone_are_truth_values(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,b,c,d\nTrue,true,True,1\nFalse,,no,0\n")
+    table = read_table(path)
+    assert table.kinds == {"a": "boolean", "b": "boolean", "c": "text", "d": "number"}
+    assert table.frame["a"].dtype == bool
+    assert table.frame["b"].tolist()[0] is True
+    assert table.frame["b"].isna().tolist() == [False, True]
+    assert read_table(path, text=["a"]).kinds["a"] == "text"
+
+
 def test_a_csv_is_read_as_pandas_reads_it_but_for_dates(csv: Path) -> None:
     table = read_table(csv)
     expected = pd.read_csv(csv, parse_dates=["applied"])

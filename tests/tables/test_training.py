@@ -184,7 +184,9 @@ def test_numbers_alone_need_no_pipeline(tmp_path: Path) -> None:
     assert fitted.class_sizes == {"no": 18, "yes": 18}
 
 
-@pytest.mark.parametrize(("labels", "kind"), [(["0", "1"], "i"), (["true", "false"], "O"), (["a", "b"], "O")])
+@pytest.mark.parametrize(
+    ("labels", "kind"), [(["0", "1"], "i"), (["true", "false"], "b"), (["yes", "no"], "O"), (["a", "b"], "O")]
+)
 def test_labels_are_numbers_or_texts_as_they_are_written(labels: list[str], kind: str, tmp_path: Path) -> None:
     table = small(tmp_path, a=range(20), b=[1, 2] * 10, y=labels * 10)
     assert make_training_table(table, "y").y.dtype.kind == kind

@@ -1,7 +1,7 @@
 """Tables from files: CSV, TSV, JSON, Parquet and Arrow, read by DuckDB into a pandas frame.
 
-What a file is, is told by its first bytes rather than by its name. The text of a CSV stays as it is written: ``yes``
-and ``true`` are text, and only what all of a column's values are, a number or a date, is read as one.
+What a file is, is told by its first bytes rather than by its name. The text of a CSV stays as it is written: ``yes`` is
+text, and only what all of a column's values are, a number, a date, or ``true`` and ``false``, is read as one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,7 @@ OTHER_FORMATS = {
     b"\x80\x04\x95": "a pickle",
     b"\x80\x05\x95": "a pickle",
 }
+TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 KINDS = {
     "BOOLEAN": "boolean",
     "VARCHAR": "text",
@@ -210,7 +211,7 @@ class _Reader:
         if delimiter == ";" and DECIMAL_COMMA.search(lines) and not DECIMAL_POINT.search(lines):
             options["decimal_separator"] = ","
             notes.append("Numbers are read with a decimal comma.")
-        return self._fetch("read_csv", options, names, notes)
+        return _read_truths(self._fetch("read_csv", options, names, notes), text)
 
     def read_json(self, head: bytes) -> TableFile:
         first = head.lstrip(BLANKS)[:1]
@@ -347,6 +348,20 @@ def _make_table(name: str, frame: Any, types: dict[str, str], notes: list[str]) 
         kinds[column] = kind
         columns[column] = values
     return TableFile(name, pd.DataFrame(columns), kinds, tuple(whole), tuple(notes))
+
+
+def _read_truths(table: TableFile, text: Collection[str]) -> TableFile:
+    """A table in which texts that all say true or false are truth values, as other readers of the file take them."""
+    frame, kinds = table.frame.copy(deep=False), dict(table.kinds)
+    for column, kind in table.kinds.items():
+        present = frame[column].dropna()
+        if kind != "text" or column in text or not set(present.unique()) <= TRUTHS.keys():
+            continue
+        frame[column] = (
+            frame[column].map(TRUTHS) if len(present) < len(frame) else frame[column].map(TRUTHS).astype(bool)
+        )
+        kinds[column] = "boolean"
+    return replace(table, frame=frame, kinds=kinds)
 
 
 def _tell_kind(type_: str) -> str:

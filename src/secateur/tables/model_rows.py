@@ -170,7 +170,7 @@ def to_label_types(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]
     """Labels of a file as a model knows them: texts for numbers or truth values, and numbers for texts, where meant."""
     named = {_as_label(label): label for label in classes}
     written = [_as_label(label) for label in labels.tolist()]
-    if all(isinstance(label, bool) for label in classes):
+    if all(isinstance(label, bool) for label in classes) or labels.dtype == bool:
         named = {str(label).lower(): label for label in classes}
         written = [text.lower() for text in written]
     kinds = {type(label) for label in classes}

@@ -162,7 +162,11 @@ def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:
     """
     asked = {tree.feature_name(feature): feature for feature in tree.feature[~tree.is_leaf].tolist()}
     named = {name: _quote(name) for name in asked if "`" not in name and name.isprintable()}
-    facts = [f"{named[name]} has {n} decimal{'s' * (n > 1)}" for name, n in train.decimals.items() if name in named]
+    facts = [
+        f"{named[name]} has {n} decimal{'s' * (n > 1)}" if n else f"{named[name]} is a whole number"
+        for name, n in train.decimals.items()
+        if name in named
+    ]
     facts += [
         f"{named[name]} is not missing" for name in train.filled if name in named and tree.accepts_missing[asked[name]]
     ]

@@ -282,11 +282,11 @@ def _check_mixed(column: str, present: Any) -> None:
 
 
 def _count_decimals(numbers: NDArray[np.float64]) -> int | None:
-    """The most decimals of a column's numbers, if they are few; whole numbers of a type for fractions have none."""
+    """The most decimals of a column's numbers, if they are few; 0 for whole numbers that were written as fractions."""
     present = numbers[~np.isnan(numbers)]
     if len(np.unique(present[: 10 * FEW_CATEGORIES])) < FEW_CATEGORIES:
         return None  # a handful of values says little
-    return next((n for n in range(1, MAX_DECIMALS + 1) if (np.round(present, n) == present).all()), None)
+    return next((n for n in range(MAX_DECIMALS + 1) if (np.round(present, n) == present).all()), None)
 
 
 def _check_numbers(column: str, values: Any) -> None:
