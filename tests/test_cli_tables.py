@@ -508,3 +508,27 @@ def test_sql_reads_true_and_false_as_databases_do(tmp_path: Path) -> None:
         table.to_sql("churn", lite, index=False)
         assert [row[0] for row in lite.execute(rules.to_sql("sqlite", table="churn")).fetchall()] == wanted
     lite.close()
+
+
+def test_text_that_no_split_asks_for_stays_as_the_model_got_it(tmp_path: Path) -> None:
+    lines = [
+        {"age": 20 + i, "member": "true" if i % 3 else "false", "outcome": "good" if i > 25 else "bad"}
+        for i in range(60)
+    ]
+    path = tmp_path / "d.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    made = invoke(
+        "simplify", path, "--target", "outcome", "-o", tmp_path / "d.json", "--save-model", tmp_path / "d.skops"
+    )
+    assert made.exit_code == 0
+    checked = invoke(
+        "verify", tmp_path / "d.json", "--model", tmp_path / "d.skops", "--data", path, "--target", "outcome"
+    )
+    assert checked.exit_code == 0, checked.output
+
+
+def test_what_the_system_refuses_is_one_sentence(tmp_path: Path) -> None:
+    done = subprocess.run([SCRIPT, "verify", "x" * 300], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr

@@ -17,6 +17,7 @@ from probing_rows import Probe, answer_row, closed_probe, fitted_probe, make_pro
 import secateur
 from secateur.decision_list import make_decision_list
 from secateur.export.onnx import rules_to_onnx
+from secateur.tree import make_tree
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -123,3 +124,23 @@ def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setattr("secateur.export.onnx.find_spec", lambda name: None)
     with pytest.raises(secateur.ParameterError, match=r"pip install secateur\[onnx\]"):
         rules_to_onnx(hostile_rules())
+
+
+def test_a_tree_that_refuses_nothing_is_a_model_too() -> None:
+    tree = make_tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, -1, -1],
+        threshold=[np.nan] * 3,
+        left_categories={0: [0]},
+        categories=[(0.1, 0.5)],
+        leaf_class=[-1, 0, 1],
+        counts=[[6, 6], [5, 1], [1, 5]],
+        classes=["in", "out"],
+        n_features=1,
+        accepts_missing=[True],
+        feature_names=("a",),
+    )
+    session = onnxruntime.InferenceSession(secateur.simplify(tree, method="exact").to_onnx())
+    found = session.run(None, {"a": np.array([[0.1], [0.5], [np.nan], [7.0]])})
+    assert found[0].tolist() == ["in", "out", "out", "out"]

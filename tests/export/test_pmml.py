@@ -126,3 +126,9 @@ def test_labels_of_several_types_are_refused() -> None:
     rules = secateur.simplify(replace(ward_rules().tree, categories=(None, ("A", 2, "C"))), method="none")
     with pytest.raises(secateur.ParameterError, match="'ward' are of several types"):
         rules_to_pmml(rules)
+
+
+def test_categories_that_are_fractions_are_refused() -> None:
+    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, (0.1, 0.5, 3.0))), method="none")
+    with pytest.raises(secateur.ParameterError, match="'ward' are fractions, which readers of PMML do not find again"):
+        rules.to_pmml()

@@ -187,3 +187,9 @@ def test_all_that_a_function_uses_is_reserved() -> None:
             nodes = ast.walk(ast.parse(rules_to_python(rules, vectorized=vectorized)))
             used = {node.id for node in nodes if isinstance(node, ast.Name)}
             assert used.intersection(dir(builtins)) <= set(RESERVED)
+
+
+@pytest.mark.parametrize("name", ["__debug__", "\ufb02oat", "\uff4e\uff50", "1st", "class"])
+def test_names_that_python_reads_otherwise_are_refused(name: str) -> None:
+    with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
+        ward_rules().to_python(name=name)

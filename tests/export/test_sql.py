@@ -520,6 +520,30 @@ def test_text_among_the_truth_values_of_sqlite_is_refused() -> None:
     lite.close()
 
 
+@pytest.mark.parametrize("threshold", [0.0034011, 0.948608171, 938.72683988, 0.1, 1e-9, 123456.789])
+def test_sqlite_reads_every_limit_right(threshold: float) -> None:
+    builder = secateur.TreeBuilder(classes=["below", "above"], feature_names=["x"], dtype="float64")
+    root = builder.split("x", threshold)
+    builder.leaf([5, 1], parent=root, side="left")
+    builder.leaf([1, 5], parent=root, side="right")
+    rules = secateur.simplify(builder.build(), method="exact")
+    numbers = [math.nextafter(threshold, -math.inf), threshold, math.nextafter(threshold, math.inf)]
+    lite = sqlite3.connect(":memory:")
+    lite.execute("CREATE TABLE rows (x DOUBLE)")
+    lite.executemany("INSERT INTO rows VALUES (?)", [(number,) for number in numbers])
+    assert [row[0] for row in lite.execute(rules.to_sql("sqlite"))] == ["below", "below", "above"]
+    lite.close()
+
+
+def test_a_column_called_true_means_nothing_to_sqlite() -> None:
+    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, (False, True))), method="none")
+    lite = sqlite3.connect(":memory:")
+    lite.execute('CREATE TABLE rows (age DOUBLE, ward, "true" TEXT, "false" TEXT)')
+    lite.executemany("INSERT INTO rows VALUES (0.1, ?, 'x', 'y')", [(0,), (1,), (None,)])
+    assert [row[0] for row in lite.execute(rules.to_sql("sqlite"))] == ["home", "home", "back"]
+    lite.close()
+
+
 def test_bigquery_gets_no_name_that_could_end_its_quotes() -> None:
     for name in ("back\\slash", "ti`ck"):
         rules = secateur.simplify(replace(ward_rules().tree, feature_names=(name, "ward")), method="none")

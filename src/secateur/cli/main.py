@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "app", "make_app", "run"]
 
 STOPPED = 130
-PIPE_CLOSED = 141  # as shells have it for Ctrl-C
+PIPE_CLOSED = 141
+SHOWN_PATH = 80
+_stops: list[bool] = []  # whether Ctrl-C was pressed  # as shells have it for Ctrl-C
 EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
 EPILOGS = {"diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong."}
@@ -125,16 +127,19 @@ def run() -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             make_app(_guess_command(sys.argv[1:]))()
-    except SecateurError as error:
-        _complain(str(error))
-        sys.exit(2)
     except (_Stopped, KeyboardInterrupt):
-        sys.stderr.write("\nStopped.\n")
-        sys.exit(STOPPED)
+        _end_stopped()
     except BrokenPipeError:
         # Whoever read our output went away, as `head` does. Python would complain once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
+    except (SecateurError, OSError, RuntimeError) as error:
+        if _stops:  # a library made another error of it
+            _end_stopped()
+        if not isinstance(error, (SecateurError, OSError)):
+            raise
+        _complain(str(error) if isinstance(error, SecateurError) else _tell_system(error))
+        sys.exit(2)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -148,7 +153,19 @@ def _guess_command(arguments: list[str]) -> str | None:
 
 
 def _stop(*_: Any) -> NoReturn:
+    _stops.append(True)
     raise _Stopped
+
+
+def _end_stopped() -> NoReturn:
+    sys.stderr.write("\nStopped.\n")
+    sys.exit(STOPPED)
+
+
+def _tell_system(error: OSError) -> str:
+    """What the system says of a file, in a sentence."""
+    name = f"{str(error.filename)[:SHOWN_PATH]}: " if error.filename else ""
+    return f"{name}{error.strerror or error}. Name another file."
 
 
 def _complain(sentence: str) -> None:

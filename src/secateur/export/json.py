@@ -127,6 +127,8 @@ def rules_from_json(text: str) -> RuleSet:
             np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
             for name in ("class_counts", "source_class_counts")
         )
+        if np.isinf(counts).any() or np.isinf(source_counts).any():
+            raise ValueError("a class count is not finite")
         if not counts.shape == source_counts.shape == (notes.n_rules, tree.n_classes):
             raise ValueError(f"expected {tree.n_classes} class counts for each rule")
         deletions = _read_deletions(notes, listed)

@@ -148,6 +148,9 @@ class _Graph:
         # A sum of so many ones is exact.
         needed = self._constant(all_of.sum(axis=0) - np.float32(0.5))
         satisfied = self._add("Greater", self._add("MatMul", passed, self._constant(all_of)), needed)
+        if not refused:  # no row is, but the answer for one that were has its place
+            none = self._add("MatMul", holds, self._constant(np.zeros((starts[-1], 1), dtype=np.float32)))
+            refused = [self._add("Greater", none, self._constant(np.float32(0.5)))]
         first = refused[0]
         for other in refused[1:]:
             first = self._add("Or", first, other)

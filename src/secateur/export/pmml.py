@@ -65,6 +65,11 @@ def _add_dictionary(root: Element, rules: RuleSet, listed: DecisionList, target:
     """What each column can hold."""
     dictionary = ElementTree.SubElement(root, "DataDictionary", numberOfFields=str(len(listed.columns) + 1))
     for column in listed.columns:
+        if any(isinstance(label, float) and not label.is_integer() for label in column.labels or ()):
+            raise ParameterError(
+                f"The categories of {column.name!r} are fractions, which readers of PMML do not find again: export "
+                "another format, or fit the tree on texts."
+            )
         if column.labels is not None:
             _add_labels(dictionary, column.name, column.labels, listed=not column.takes_unlisted)
             continue

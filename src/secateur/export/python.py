@@ -28,7 +28,7 @@ __all__ = ["rules_to_python"]
 
 LINE = 110
 # What the written functions use; a function of that name would take its place.
-RESERVED = ("bool", "float", "iter", "len", "next", "object", "np", "_find_codes")
+RESERVED = ("bool", "float", "iter", "len", "next", "object", "np", "_find_codes", "__debug__")
 HEAD_WORDS = 2000
 
 PLAIN = '''\
@@ -61,7 +61,7 @@ def {name}(columns):
     The columns are a mapping of names to arrays, or a data frame; None and NaN stand for a missing value. A row that
     the tree refuses gives None, 0 and NaN.
     """
-    n_rows = len(columns[next(iter(columns))])
+    n_rows = len(columns[{first}])
     undecided = np.ones(n_rows, dtype=bool)
     rule = np.zeros(n_rows, dtype=np.int64)
 {body}
@@ -108,7 +108,8 @@ def rules_to_python(rules: RuleSet, *, vectorized: bool = False, name: str = "pr
     >>> predict({f"x{place}": value for place, value in enumerate(rows.X[0])})[0] == rows.y[0]
     True
     """
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
+    is_plain = isinstance(name, str) and name.isascii() and name.isidentifier()  # other letters may mean the same name
+    if not is_plain or keyword.iskeyword(name) or name in RESERVED:
         raise ParameterError(f"Expected a name that a Python function can have, found {name!r}.")
     listed = make_decision_list(rules)
     words = f"{len(rules)} rules, method {rules.method}. {rules.guarantee}"
@@ -123,6 +124,7 @@ def rules_to_python(rules: RuleSet, *, vectorized: bool = False, name: str = "pr
     source = VECTORIZED.format(
         head=head,
         name=name,
+        first=repr(listed.columns[0].name) if listed.columns else "next(iter(columns))",
         body=_indent(_write_vectorized(listed, names)),
         labels=_write_list(by_number[n].label if n in by_number else None for n in numbers),
         reliabilities=_write_list(by_number[n].reliability if n in by_number else None for n in numbers),

@@ -24,7 +24,18 @@ from secateur.decision_list import double_limit, make_decision_list
 from secateur.errors import ParameterError
 from secateur.export.plain_names import SHOWN_NAME, FreeNames, is_unicode, plain_name
 from secateur.export.sql_dialects import find_dialect
-from secateur.export.sql_nodes import Node, comment, is_beyond, is_in, is_null, make_name, make_number, own_name, when
+from secateur.export.sql_nodes import (
+    Node,
+    comment,
+    is_beyond,
+    is_in,
+    is_null,
+    make_name,
+    make_number,
+    own_name,
+    when,
+    write_for_sqlite,
+)
 from secateur.reading import read_threshold
 
 if TYPE_CHECKING:
@@ -42,7 +53,6 @@ FLOAT32_END = double_limit(float(np.finfo(np.float32).max), "float32")
 FLOAT64_END = float(np.finfo(np.float64).max)
 FLOAT32_TINY = 2.0**-150  # the largest that float32 rounds to zero
 EXACT_INTEGER = 2**53
-SHORT_NUMBER = 15  # characters; SQLite reads such a number right
 HEAD_WORDS = 2000
 LINE = 110
 
@@ -306,13 +316,15 @@ class _Statement:
         return make_number(read_threshold(limit, column.dtype))
 
     def _double(self, number: float) -> Node:
-        """A double; SQLite reads one of 17 digits right, and now and then not a shorter one."""
-        return make_number(f"{number:.17g}" if not self._dialect.casts and len(repr(number)) > SHORT_NUMBER else number)
+        """A double, written so that SQLite, which misreads a few short numbers, reads it right."""
+        return make_number(number if self._dialect.casts else write_for_sqlite(number))
 
     def _label(self, label: Label) -> Node:
         if isinstance(label, bool):
             if self._dialect.name == "tsql":
                 return exp.cast(exp.Literal.number(int(label)), exp.DataType.Type.BIT)
+            if self._dialect.name == "sqlite":  # which would take a column called true for the word
+                return exp.Literal.number(int(label))
             return exp.Boolean(this=label)
         if isinstance(label, str):
             return exp.National(this=label) if self._dialect.name == "tsql" else exp.Literal.string(label)

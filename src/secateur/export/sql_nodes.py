@@ -5,7 +5,10 @@ Only :mod:`secateur.export.sql` imports this, and only when SQL is asked for: sq
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from sqlglot import exp
@@ -22,11 +25,13 @@ __all__ = [
     "make_number",
     "own_name",
     "when",
+    "write_for_sqlite",
 ]
 
 Node: TypeAlias = Any  # the base class of sqlglot's nodes was renamed between its versions
 # Up to so many digits, a decimal becomes the nearest double however a database divides.
 SAFE_DIGITS = 15
+MOST_DIGITS = 24
 
 
 def make_name(text: str) -> exp.Identifier:
@@ -45,6 +50,15 @@ def make_number(number: float | str) -> Node:
     digits = sum(character.isdigit() for character in text)
     is_double = "E" in text or digits <= SAFE_DIGITS or "." not in text
     return exp.Literal.number(text if is_double else f"{text}E0")
+
+
+@lru_cache(maxsize=65536)
+def write_for_sqlite(number: float) -> str:
+    """A double in as few digits as SQLite needs to read it back exactly; older ones misread some, short ones too."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        written = [repr(number), *(f"{number:.{digits}g}" for digits in range(17, MOST_DIGITS + 1))]
+        read = (text for text in written if database.execute(f"SELECT {make_number(text)}").fetchone()[0] == number)
+        return next(read, written[1])
 
 
 def when(condition: Node, answer: Node, words: str = "") -> exp.If:

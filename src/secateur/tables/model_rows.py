@@ -79,11 +79,14 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
 def to_types(frame: Any, tree: Tree) -> Any:
     """A frame whose columns have the types that the tree expects, where that is safe: truth values and digits."""
     typed = frame.copy(deep=False)
-    for column, levels in zip(frame.columns, tree.categories, strict=False):
+    tested = set(tree.feature[~tree.is_leaf].tolist())
+    for feature, (column, levels) in enumerate(zip(frame.columns, tree.categories, strict=False)):
         values = frame[column]
         is_text = values.dtype.kind == "O"
         values = values.astype(object) if is_text else values
-        if levels is None and is_text:
+        if (
+            levels is None and is_text and feature in tested
+        ):  # a column that nobody asks for stays what it was fitted as
             words = values.map(_as_truth, na_action="ignore")
             if values.isna().all() or words.notna().equals(values.notna()):
                 typed[column] = words.astype(np.float64)
