@@ -79,14 +79,13 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
 def to_types(frame: Any, tree: Tree) -> Any:
     """A frame whose columns have the types that the tree expects, where that is safe: truth values and digits."""
     typed = frame.copy(deep=False)
-    tested = set(tree.feature[~tree.is_leaf].tolist())
+    # Behind a pipeline, a column that no split asks for stays what the pipeline was fitted on.
+    numbers = set(tree.feature[~tree.is_leaf].tolist()) if tree.columns is not None else set(range(tree.n_features))
     for feature, (column, levels) in enumerate(zip(frame.columns, tree.categories, strict=False)):
         values = frame[column]
         is_text = values.dtype.kind == "O"
         values = values.astype(object) if is_text else values
-        if (
-            levels is None and is_text and feature in tested
-        ):  # a column that nobody asks for stays what it was fitted as
+        if levels is None and is_text and feature in numbers:
             words = values.map(_as_truth, na_action="ignore")
             if values.isna().all() or words.notna().equals(values.notna()):
                 typed[column] = words.astype(np.float64)
