@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         UnsupportedModelError,
     )
     from secateur.estimator import RuleClassifier
+    from secateur.evidence import Evidence
+    from secateur.evidence_collection import collect_evidence
     from secateur.explain import Explanation
     from secateur.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.groups import find_groups
@@ -44,6 +46,7 @@ __all__ = [
     "Condition",
     "Diagnosis",
     "DiagnosisRow",
+    "Evidence",
     "Explanation",
     "ForestAudit",
     "ForestRules",
@@ -69,6 +72,7 @@ __all__ = [
     "UnsupportedModelError",
     "Verification",
     "check_tree",
+    "collect_evidence",
     "datasets",
     "diagnose",
     "find_groups",
@@ -85,6 +89,7 @@ _HOME = {
     "Condition": "reading",
     "Diagnosis": "diagnosis",
     "DiagnosisRow": "diagnosis",
+    "Evidence": "evidence",
     "Explanation": "explain",
     "ForestAudit": "forest",
     "ForestRules": "forest",
@@ -109,6 +114,7 @@ _HOME = {
     "UnsupportedModelError": "errors",
     "Verification": "verify",
     "check_tree": "tree_check",
+    "collect_evidence": "evidence_collection",
     "diagnose": "diagnosis",
     "find_groups": "groups",
     "from_model": "adapters",

@@ -24,7 +24,7 @@ from secateur.tally import find_reliability
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.evidence import Evidence
+    from secateur.row_evidence import Tallies
     from secateur.tree import Label
 
 __all__ = ["Diagnosis", "DiagnosisRow", "diagnose"]
@@ -213,7 +213,7 @@ def diagnose(
     return Diagnosis(rows)
 
 
-def _effects(problem: Problem, evidence: Evidence) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _effects(problem: Problem, evidence: Tallies) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """D of deleting each entry alone, and whether all rows that the rule then covers have its class."""
     notes = problem.notes
     every = np.ones(len(notes.links), dtype=bool)

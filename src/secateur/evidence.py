@@ -1,57 +1,164 @@
-"""Training rows as evidence: how many rows, and of which class, any rule covers."""
+"""Evidence that adds up: what rule methods need of training rows, small and the same however the rows were cut.
+
+For each rule the rows are counted by class and by *which of its conditions they violate*. Whatever a method asks (what
+does the rule gain without this condition, and without those two?) is then a sum of counts. Counts of pieces add up, so
+rows may come in chunks, from many files or from many machines.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import hashlib
+import io
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.compiled import run_count
+from secateur.annotation import annotate
+from secateur.errors import FormatError, InputError, ParameterError
 from secateur.literals import Conditions
-from secateur.routing import count_classes
-from secateur.row_index import index_rows
-from secateur.tally import LabelledRows, Tally, split_rules, tally_patterns
+from secateur.row_evidence import Tallies
+from secateur.tally import Tally, count_patterns, list_patterns
+from secateur.tree_json import tree_from_json, tree_to_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.row_blocks import Rows
+    from secateur.tally import LabelledRows
     from secateur.tree import Tree
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "check_size", "gather"]
 
-# From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
-WALKED_LEAVES = 1_000
+FORMAT = "secateur-evidence"
+VERSION = 1
+# Numbers of eight bytes that a summary may hold.
+MOST_NUMBERS = 1 << 24
 
 
-@dataclass
-class Evidence:
-    """Labelled, possibly weighted rows, and the counts of rules that somebody has asked for already.
+@dataclass(frozen=True, eq=False)
+class Evidence(Tallies):
+    """Counts of training rows, by rule, class and violated conditions.
+
+    Made by :func:`secateur.collect_evidence`, one for each chunk of rows, and merged. ``simplify(model, evidence=…)``
+    gives the rules that ``simplify(model, X, y)`` gives with all rows at once.
 
     Parameters
     ----------
     tree : Tree
-    rows : Rows
-    class_ids : ndarray of int64, shape (n_rows,)
-    weights : ndarray of float64, shape (n_rows,), or None
+    n_rows : int
+        Number of rows that were counted.
+    is_weighted : bool
+        Whether the counts are sums of weights.
+    method : str or None
+        The method that it was collected for; None for all that a summary can serve.
+    ignored, opened : ndarray of bool, shape (n_entries,)
+        Conditions that nobody looked at, and conditions that rows are told apart by. Others are firm: a row that
+        violates one is not counted for the rule.
+    leaf_counts : ndarray of float64, shape (n_rules, n_classes)
+        Rows that satisfy all conditions of a rule's path.
+    cells : ndarray of float64, shape (n_cells, n_classes)
+        Rule after rule, a cell for each set of open conditions, a bit each from the root on.
     """
 
     tree: Tree
-    rows: Rows
-    class_ids: NDArray[np.int64]
-    weights: NDArray[np.float64] | None
-    _counted: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]] | None = field(
-        default=None, init=False, repr=False
-    )
+    n_rows: int
+    is_weighted: bool
+    method: str | None
+    ignored: NDArray[np.bool_]
+    opened: NDArray[np.bool_]
+    leaf_counts: NDArray[np.float64]
+    cells: NDArray[np.float64]
 
-    _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+    def merge(self, *others: Evidence) -> Evidence:
+        """Add up the evidence of other chunks.
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.rows.n_rows
+        Parameters
+        ----------
+        *others : Evidence
+
+        Returns
+        -------
+        Evidence
+        """
+        for other in others:
+            if not isinstance(other, Evidence):
+                raise InputError(f"Expected evidence to merge with, found {type(other).__name__}.")
+            if other.digest != self.digest or other.method != self.method:
+                raise InputError(
+                    "The two summaries are of different trees, methods or facts: collect both with the same tree, "
+                    "such as one from secateur.from_model."
+                )
+        every = (self, *others)
+        return replace(
+            self,
+            n_rows=sum(one.n_rows for one in every),
+            is_weighted=any(one.is_weighted for one in every),
+            leaf_counts=np.sum([one.leaf_counts for one in every], axis=0),
+            cells=np.sum([one.cells for one in every], axis=0),
+        )
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return self.merge(other)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells whether two summaries are about the same conditions."""
+        found = hashlib.sha256(tree_to_json(self.tree).encode())
+        found.update(np.packbits(self.ignored).tobytes() + np.packbits(self.opened).tobytes())
+        return found.hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Write the evidence, as an npz file that :meth:`from_bytes` reads.
+
+        Returns
+        -------
+        bytes
+        """
+        head = {
+            "format": FORMAT,
+            "version": VERSION,
+            "n_rows": self.n_rows,
+            "is_weighted": self.is_weighted,
+            "method": self.method,
+            "tree": tree_to_json(self.tree),
+        }
+        text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+        arrays = {name: getattr(self, name) for name in ("ignored", "opened", "leaf_counts", "cells")}
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, head=text, **arrays)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Evidence:
+        """Read evidence that :meth:`to_bytes` wrote.
+
+        Parameters
+        ----------
+        content : bytes
+
+        Returns
+        -------
+        Evidence
+        """
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            head = json.loads(arrays.pop("head").tobytes())
+            if head["format"] != FORMAT:
+                raise FormatError(f"Expected a file of evidence, found {head['format']!r}.")
+            if head["version"] > VERSION:
+                raise FormatError(f"The evidence was written by a newer secateur (version {head['version']}): upgrade.")
+            tree = tree_from_json(head["tree"])
+            read = cls(tree, int(head["n_rows"]), bool(head["is_weighted"]), head["method"], **arrays)
+        except FormatError:
+            raise
+        except Exception as error:
+            raise FormatError(f"This is no file of evidence, or it is damaged: {error}.") from error
+        _check_shapes(read)
+        return read
 
     def tally(
         self,
@@ -60,58 +167,108 @@ class Evidence:
         opened: NDArray[np.bool_] | None = None,
         among: NDArray[np.bool_] | None = None,
     ) -> Tally:
-        """Count the rows of rules by the open conditions that they violate; see :mod:`secateur.tally`."""
-        conditions = Conditions(
+        """Count the rows of rules by the open conditions that they violate, from the counts at hand."""
+        wanted = Conditions(
             deleted,
             np.zeros_like(deleted) if opened is None else opened,
             np.ones(notes.n_rules, dtype=bool) if among is None else among,
         )
-        listed = LabelledRows(self.rows, self.class_ids, self.weights)
-        tally = tally_patterns(self.tree, notes, conditions, listed, self._leaf_counts)
-        self._leaf_counts = tally.leaf_counts
-        return tally
+        loose = (wanted.deleted | wanted.opened) & wanted.among[notes.rule]
+        unknown = (loose & ~self.opened & ~self.ignored) | (self.ignored & ~deleted & wanted.among[notes.rule])
+        if unknown.any():
+            raise ParameterError(
+                f"The evidence was collected for the method {self.method!r} and does not tell what this one asks: "
+                "collect it for this method, or for none in particular."
+            )
+        rules, offsets = list_patterns(notes, wanted)
+        cells = self._project(notes, wanted, rules, offsets)
+        return Tally(notes, wanted.opened, False, self.leaf_counts, rules, offsets, cells)
 
-    def tally_left(self, notes: Annotation, deleted: NDArray[np.bool_], left: NDArray[np.int64]) -> Tally:
-        """Count the rows of the rules of some entries, which are open."""
-        opened, among = np.zeros_like(deleted), np.zeros(notes.n_rules, dtype=bool)
-        opened[left], among[notes.rule[left]] = True, True
-        return self.tally(notes, deleted, opened, among)
+    def _project(
+        self, notes: Annotation, wanted: Conditions, rules: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Add up the cells of rows that violate no firm condition, by the open ones that they violate."""
+        every = np.ones(notes.n_rules, dtype=bool)
+        own_rules, own_offsets = list_patterns(notes, Conditions(self.ignored, self.opened, every))
+        owner = np.repeat(own_rules, np.diff(own_offsets))
+        pattern = np.arange(len(owner)) - np.repeat(own_offsets[:-1], np.diff(own_offsets))
+        first = np.full(notes.n_rules, -1, dtype=np.int64)
+        first[rules] = offsets[:-1]
+        entries = np.flatnonzero(self.opened)
+        place = _rank_in_rule(notes, entries)
+        new_place = np.zeros(len(notes.links), dtype=np.int64)
+        new_place[np.flatnonzero(wanted.opened)] = _rank_in_rule(notes, np.flatnonzero(wanted.opened))
+        target = first[owner]
+        counted = target >= 0
+        for bit in range(int(place.max(initial=-1)) + 1):
+            entry = np.full(notes.n_rules, -1, dtype=np.int64)  # the open condition of each rule that has this bit
+            entry[notes.rule[entries[place == bit]]] = entries[place == bit]
+            asked = entry[owner]
+            violated = (asked >= 0) & ((pattern >> bit) & 1 == 1)
+            is_open = violated & wanted.opened[asked]
+            target[is_open] += np.int64(1) << new_place[asked[is_open]]
+            counted &= ~violated | is_open | wanted.deleted[asked]
+        cells = np.zeros((offsets[-1], self.cells.shape[1]))
+        np.add.at(cells, target[counted], self.cells[counted])
+        return cells
 
-    def split_rules(self, notes: Annotation, opened: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-        """Groups of rules that one tally can count, as masks of the rules."""
-        return split_rules(notes, opened, self.tree.n_classes)
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers it holds."""
+        return self.cells.size + self.leaf_counts.size
 
-    def count(
-        self, notes: Annotation, deleted: NDArray[np.bool_], *, is_exact: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(Weighted) rows of each class that each rule covers, and each leaf's own rule; shape (n_rules, n_classes).
+    def __repr__(self) -> str:
+        what = "every method that a summary can serve" if self.method is None else repr(self.method)
+        return f"<Evidence: {self.n_rows:,} rows for {self.leaf_counts.shape[0]} rules, for {what}>"
 
-        Rules that meet no leaf of another class are narrow: where there are many, the tree itself finds their rows.
-        Others are wide, and a walk with one of them would visit most of the tree: they are counted by masks.
-        """
-        if self._counted is not None and np.array_equal(self._counted[0], deleted):
-            return self._counted[1:]
-        if is_exact and notes.n_rules >= WALKED_LEAVES:
-            return self.count_by_walks(notes, deleted)
-        tally = self.tally(notes, deleted)
-        return tally.counts, tally.leaf_counts
 
-    def count_by_walks(
-        self, notes: Annotation, deleted: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same as :meth:`count`, always by walking the tree with each rule's box."""
-        index = index_rows(self.tree, notes, self.rows)
-        leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[notes.leaf_ids]
-        widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
-        walked = run_count(self.tree, notes, deleted, index, self.class_ids, self.weights)
-        return np.where(widened[:, None], walked, leaf_counts), leaf_counts
+def _rank_in_rule(notes: Annotation, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of some entries come before each of them in its rule."""
+    rule = notes.rule[entries]
+    return np.arange(len(entries)) - np.searchsorted(rule, rule)
 
-    def remember(
-        self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
-    ) -> None:
-        """Keep the counts that a method came by, so that nobody counts its rules again.
 
-        Weights that were added in another order may differ in the last bit: these are counted again, row by row.
-        """
-        if self.weights is None:
-            self._counted = deleted.copy(), counts, leaf_counts
+def check_size(notes: Annotation, opened: NDArray[np.bool_], n_classes: int, method: str | None) -> None:
+    """Refuse a summary that would be too large, and say how large."""
+    n_open = np.bincount(notes.rule[opened], minlength=notes.n_rules)
+    n_numbers = float(np.exp2(n_open.astype(np.float64)).sum() * n_classes)
+    if n_numbers > MOST_NUMBERS:
+        hint = (
+            "collect it for one method, such as method='mismatch', or pass rows to simplify."
+            if method is None
+            else "pass rows to simplify."
+        )
+        raise ParameterError(
+            f"The evidence of this tree would hold {n_numbers:.3g} numbers, more than the {MOST_NUMBERS:,} that are "
+            f"allowed: its longest rule has {n_open.max()} conditions to tell rows apart by. Instead, {hint}"
+        )
+
+
+def gather(
+    tree: Tree,
+    notes: Annotation,
+    ignored: NDArray[np.bool_],
+    opened: NDArray[np.bool_],
+    listed: LabelledRows,
+    method: str | None,
+) -> Evidence:
+    """Count a chunk of rows."""
+    conditions = Conditions(ignored, opened, np.ones(notes.n_rules, dtype=bool))
+    leaf_counts, cells = count_patterns(tree, notes, conditions, listed)
+    return Evidence(tree, listed.rows.n_rows, listed.weights is not None, method, ignored, opened, leaf_counts, cells)
+
+
+def _check_shapes(read: Evidence) -> None:
+    notes = annotate(read.tree, 0.0)
+    size = (len(notes.links),)
+    masks = (read.ignored, read.opened)
+    right = all(mask.shape == size and mask.dtype == bool for mask in masks)
+    if right:
+        n_open = np.bincount(notes.rule[read.opened], minlength=notes.n_rules)
+        widened = np.bincount(notes.rule[read.ignored], minlength=notes.n_rules) > 0
+        n_cells = int((np.int64(1) << n_open[widened | (n_open > 0)]).sum())
+        numbers: Any = (read.leaf_counts, read.cells)
+        shapes = ((notes.n_rules, read.tree.n_classes), (n_cells, read.tree.n_classes))
+        right = all(a.shape == s and a.dtype == np.float64 for a, s in zip(numbers, shapes, strict=True))
+    if not right:
+        raise FormatError("The arrays of the evidence do not fit its tree: the file was cut or edited.")

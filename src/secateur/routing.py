@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
-__all__ = ["apply_tree", "count_classes"]
+__all__ = ["apply_tree", "count_classes", "sum_up"]
 
 # Up to this many rows, numpy is done before numba would be imported.
 SMALL_ROUTE = 1 << 16
@@ -69,7 +69,11 @@ def count_classes(
     """(Weighted) rows of each class that pass each node, from the leaves reached; shape (n_nodes, n_classes)."""
     cells = reached * tree.n_classes + class_ids
     counts = np.bincount(cells, weights=weights, minlength=tree.n_nodes * tree.n_classes).astype(np.float64)
-    counts = counts.reshape(tree.n_nodes, tree.n_classes)
+    return sum_up(tree, counts.reshape(tree.n_nodes, tree.n_classes))
+
+
+def sum_up(tree: Tree, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Counts of the leaves added up to the root, in place."""
     for inner in reversed(tree.inner_levels):
         counts[inner] = counts[tree.children_left[inner]] + counts[tree.children_right[inner]]
     return counts

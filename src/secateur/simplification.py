@@ -18,8 +18,10 @@ from secateur.facts import NO_FACTS
 from secateur.forest import simplify_forest
 from secateur.knowledge import state_facts, whole_by_dtype
 from secateur.methods import METHODS, Problem, find_method
-from secateur.routing import apply_tree, count_classes
+from secateur.model_check import find_tree_differences
+from secateur.routing import apply_tree, count_classes, sum_up
 from secateur.row_blocks import Rows
+from secateur.row_evidence import RowEvidence
 from secateur.rows import check_labels, check_rows, check_weights, frame_columns, mark_finite
 from secateur.rules import RuleSet, TrainingRows
 from secateur.tree_check import check_tree
@@ -49,6 +51,7 @@ def simplify(
     monotone: Any = None,
     rf_tol: float = DEFAULT_RF_TOL,
     sample_weight: Any = None,
+    evidence: Evidence | None = None,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     accepts_missing: bool | None = None,
@@ -94,6 +97,9 @@ def simplify(
         A class share that changes by no more than this along a link counts as unchanged.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the training rows.
+    evidence : Evidence, default=None
+        Counts of the training rows rather than the rows themselves, from :func:`collect_evidence`; names, missing
+        values and facts are then those that it was collected with.
     feature_names, class_names : sequence of str, default=None
         How columns and classes read, where the model does not say.
     accepts_missing : bool, default=None
@@ -168,18 +174,24 @@ def simplify(
     if chosen.name != "mismatch-certified" and (domain is not None or monotone is not None):
         unread = "domain" if domain is not None else "monotone"
         raise ParameterError(f"The method {chosen.name!r} does not read {unread}; only 'mismatch-certified' does.")
-    problem = open_problem(
-        model,
-        X,
-        y,
-        sample_weight=sample_weight,
-        feature_names=feature_names,
-        class_names=class_names,
-        accepts_missing=accepts_missing,
-        rf_tol=settings["rf_tol"],
-        knowledge={"groups": groups, "integers": integers, "facts": facts},
-        domain_knowledge=domain_knowledge,
-    )
+    if evidence is not None:
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names, "groups": groups}
+        given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
+        problem = _open_evidence(model, evidence, given, settings["rf_tol"], domain_knowledge=domain_knowledge)
+        _check_summary(chosen.name, evidence, certified=domain is not None or monotone is not None)
+    else:
+        problem = open_problem(
+            model,
+            X,
+            y,
+            sample_weight=sample_weight,
+            feature_names=feature_names,
+            class_names=class_names,
+            accepts_missing=accepts_missing,
+            rf_tol=settings["rf_tol"],
+            knowledge={"groups": groups, "integers": integers, "facts": facts},
+            domain_knowledge=domain_knowledge,
+        )
     if chosen.needs_rows and problem.evidence is None:
         free = ", ".join(name for name, listed in METHODS.items() if listed.is_exact)
         raise InputError(
@@ -205,6 +217,7 @@ def simplify(
         source_class_counts=source_counts,
         is_ranked=problem.evidence is not None,
         is_weighted=sample_weight is not None
+        or (evidence is not None and evidence.is_weighted)
         or not np.array_equal(source_counts, np.rint(source_counts), equal_nan=True),
         training=None if X is None else TrainingRows(X, y, sample_weight),
         domain=None if domain is None else TrainingRows(domain[0], domain[1], None),
@@ -254,11 +267,49 @@ def open_problem(
         if tree.counts is None:
             tree = replace(tree, counts=count_classes(tree, apply_tree(tree, rows), class_ids, weights))
             check_tree(tree)  # also makes the new array read-only
-        evidence = Evidence(tree, rows, class_ids, weights)
+        evidence = RowEvidence(tree, rows, class_ids, weights)
     else:
         tree = state_facts(tree, None, **knowledge or {})
     walked = None if domain_knowledge else _forget_columns(tree)
     return Problem(tree, annotate(tree, tolerated), evidence, None, {}, walked)
+
+
+def _open_evidence(
+    model: Any, evidence: Evidence, given: Mapping[str, Any], rf_tol: float, *, domain_knowledge: bool
+) -> Problem:
+    """The problem that counts tell of, once it is clear that they are of the model."""
+    if not isinstance(evidence, Evidence):
+        raise InputError(f"Expected evidence from collect_evidence, found {type(evidence).__name__}.")
+    beside = next((name for name, value in given.items() if value is not None), None)
+    if beside is not None:
+        raise InputError(f"{beside} was passed beside evidence, which has it already: leave it out.")
+    tree = evidence.tree
+    differences = [] if model is tree else find_tree_differences(tree, from_model(model))
+    if differences:
+        raise InputError(f"The evidence is of another tree. {differences[0]}")
+    if tree.counts is None:
+        counts = np.zeros((tree.n_nodes, tree.n_classes))
+        counts[annotate(tree, rf_tol).leaf_ids] = evidence.leaf_counts
+        tree = replace(tree, counts=sum_up(tree, counts))
+        check_tree(tree)
+        evidence = replace(evidence, tree=tree)
+    walked = None if domain_knowledge else _forget_columns(tree)
+    return Problem(tree, annotate(tree, rf_tol), evidence, None, {}, walked)
+
+
+def _check_summary(method: str, evidence: Evidence, *, certified: bool) -> None:
+    """Refuse the methods that look at rows one by one, and say what their summary would hold."""
+    rows = f"{evidence.n_rows:,} rows"
+    if method == "budgeted":
+        raise InputError(
+            f"The method 'budgeted' shuffles the rows themselves, so its summary would be as large as the {rows}: "
+            "pass X and y, or use 'layered'."
+        )
+    if method == "mismatch-certified" and not certified and evidence.tree.monotone is None:
+        raise InputError(
+            f"The method 'mismatch-certified' names single rows, so its summary would be as large as the {rows}: pass "
+            "a domain or monotone signs, or X and y."
+        )
 
 
 def _forget_columns(tree: Tree) -> Tree | None:
@@ -314,13 +365,13 @@ def _certify(problem: Problem, domain: Any, monotone: Any) -> tuple[Problem, dic
                 "The method 'mismatch-certified' needs something to certify by: training rows, a domain, "
                 "or monotone signs."
             )
-        listed = replace(problem.evidence, weights=None)  # every listed row counts
+        listed = replace(problem.listed_rows, weights=None)  # every listed row counts
     else:
         if not isinstance(domain, (tuple, list)) or len(domain) != 2:
             raise ParameterError("Expected domain as a pair (rows, labels) that lists every case.")
         rows = check_rows(tree, domain[0], name="domain")
         check_facts(tree, rows, name="domain")
-        listed = Evidence(tree, rows, check_labels(tree, domain[1], rows.n_rows, name="domain labels"), None)
+        listed = RowEvidence(tree, rows, check_labels(tree, domain[1], rows.n_rows, name="domain labels"), None)
     _check_consistent(tree, listed)
     certificate = {
         "domain": "training rows" if domain is None else "listed cases",
@@ -360,7 +411,7 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
     return [sign for sign in signs if sign is not None]
 
 
-def _check_consistent(tree: Tree, listed: Evidence) -> None:
+def _check_consistent(tree: Tree, listed: RowEvidence) -> None:
     """A finite domain gives equal rows equal labels."""
     if tree.columns is not None:
         return  # rows behind a pipeline are read as far as the tree asks, so different rows may look equal

@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from secateur.row_blocks import Rows
     from secateur.tree import Tree
 
-__all__ = ["LabelledRows", "Tally", "find_reliability", "split_rules", "tally_patterns"]
+__all__ = [
+    "LabelledRows",
+    "Tally",
+    "count_patterns",
+    "find_reliability",
+    "list_patterns",
+    "split_rules",
+    "tally_patterns",
+]
 
 # Up to this many rows times rules, numpy is done before numba would be imported. It looks at all rows at once, so there
 # must not be too many of them.
@@ -197,25 +205,50 @@ def tally_patterns(
     leaf_counts: NDArray[np.float64] | None = None,
 ) -> Tally:
     """Count the rows of every rule by the open conditions that they violate; of the leaves, if that is not known."""
-    n_rows = listed.rows.n_rows
     layout = _lay_out(notes, conditions, tree.n_classes)
-    is_small = n_rows <= SMALL_TALLY_ROWS and n_rows * notes.n_rules <= SMALL_TALLY
-    is_small = is_small and not is_compiled("secateur.tile_kernels")
-    count = _count_by_numpy if is_small else _count_by_tiles
+    count = _choose_counter(notes, listed)
     found, cells = count(tree, notes, conditions, layout, listed, with_leaves=leaf_counts is None)
     known = found if leaf_counts is None else leaf_counts
     return Tally(notes, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
 
 
-def _lay_out(notes: Annotation, conditions: Conditions, n_classes: int) -> Layout:
-    """Patterns if there is room for all of them, else pairs."""
+def count_patterns(
+    tree: Tree, notes: Annotation, conditions: Conditions, listed: LabelledRows
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are."""
+    rules, offsets = list_patterns(notes, conditions)
+    layout = Layout(rules, offsets, False)
+    leaf_counts, cells = _choose_counter(notes, listed)(tree, notes, conditions, layout, listed, with_leaves=True)
+    return leaf_counts, cells.astype(np.float64)
+
+
+def list_patterns(notes: Annotation, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rules that have something deleted or open, and the first cell of each, with a cell for every pattern."""
+    rules, n_open = _list_rules(notes, conditions)
+    return rules, np.concatenate([[0], np.cumsum(np.int64(1) << n_open)])
+
+
+def _list_rules(notes: Annotation, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rules that have something deleted or open, and how many open conditions each has."""
     n_open = np.bincount(notes.rule[conditions.opened], minlength=notes.n_rules)
     is_widened = np.bincount(notes.rule[conditions.deleted], minlength=notes.n_rules) > 0
     rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
-    size = n_open[rules]
+    return rules, n_open[rules]
+
+
+def _lay_out(notes: Annotation, conditions: Conditions, n_classes: int) -> Layout:
+    """Patterns if there is room for all of them, else pairs."""
+    rules, size = _list_rules(notes, conditions)
     is_paired = bool(np.exp2(size.astype(np.float64)).sum() * n_classes > MOST_NUMBERS)
     sizes = _count_pairs(size) if is_paired else np.int64(1) << size
     return Layout(rules, np.concatenate([[0], np.cumsum(sizes)]), is_paired)
+
+
+def _choose_counter(notes: Annotation, listed: LabelledRows) -> Any:
+    """Numpy where it is done before numba would be imported, else compiled code."""
+    n_rows = listed.rows.n_rows
+    is_small = n_rows <= SMALL_TALLY_ROWS and n_rows * notes.n_rules <= SMALL_TALLY
+    return _count_by_numpy if is_small and not is_compiled("secateur.tile_kernels") else _count_by_tiles
 
 
 def _count_by_numpy(

@@ -23,7 +23,7 @@ __all__ = ["METHOD"]
 
 def delete(problem: Problem) -> Deletions:
     """Run the exact layer, then spend the budget."""
-    tree, notes, rows = problem.tree, problem.notes, problem.rows
+    tree, notes, rows = problem.tree, problem.notes, problem.listed_rows
     result = exact.delete(problem)
     if not len(notes.links):
         return result

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.feasible import find_feasible
+from secateur.row_evidence import RowEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.evidence import Evidence
+    from secateur.row_evidence import Tallies
     from secateur.tree import Tree
 
 __all__ = ["EXACT_GUARANTEE", "Deletions", "Method", "Problem", "Why"]
@@ -87,9 +88,9 @@ class Problem:
     ----------
     tree : Tree
     notes : Annotation
-    evidence : Evidence or None
-        The training rows; None when none were passed.
-    domain : Evidence or None
+    evidence : Tallies or None
+        The training rows, or a summary of them; None when none were passed.
+    domain : RowEvidence or None
         The listed cases of a finite domain (``mismatch-certified``).
     parameters : mapping of str to object
         The method's own parameters, checked.
@@ -100,8 +101,8 @@ class Problem:
 
     tree: Tree
     notes: Annotation
-    evidence: Evidence | None
-    domain: Evidence | None
+    evidence: Tallies | None
+    domain: RowEvidence | None
     parameters: Mapping[str, Any]
     walked: Tree | None = None
 
@@ -110,10 +111,17 @@ class Problem:
         return find_feasible(self.tree, linked=linked).tree if self.walked is None else self.walked
 
     @property
-    def rows(self) -> Evidence:
+    def rows(self) -> Tallies:
         """The training rows of a method that cannot do without; the front door made sure of them."""
         if self.evidence is None:
             raise RuntimeError("a row-based method was called without rows")
+        return self.evidence
+
+    @property
+    def listed_rows(self) -> RowEvidence:
+        """The training rows, one by one; the front door made sure that they are no summary."""
+        if not isinstance(self.evidence, RowEvidence):
+            raise RuntimeError("a method that looks at single rows was called without them")
         return self.evidence
 
 

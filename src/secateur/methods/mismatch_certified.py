@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.evidence import Evidence
+    from secateur.row_evidence import RowEvidence
 
 __all__ = ["METHOD", "find_refuting_link"]
 
@@ -49,7 +49,7 @@ def delete(problem: Problem) -> Deletions:
     return result
 
 
-def _certify_by_domain(notes: Annotation, domain: Evidence, result: Deletions) -> None:
+def _certify_by_domain(notes: Annotation, domain: RowEvidence, result: Deletions) -> None:
     tried = notes.mismatched
     tally = domain.tally(notes, tried)
     covered, own = tally.counts.sum(axis=1), tally.counts[np.arange(notes.n_rules), notes.leaf_class]
@@ -64,7 +64,7 @@ def _certify_by_domain(notes: Annotation, domain: Evidence, result: Deletions) -
     result.node[against] = _first_foreign_rows(notes, domain, np.unique(notes.rule[against]))[notes.rule[against]]
 
 
-def _first_foreign_rows(notes: Annotation, domain: Evidence, rules: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_foreign_rows(notes: Annotation, domain: RowEvidence, rules: NDArray[np.int64]) -> NDArray[np.int64]:
     """The first listed row of another class that each of some rules covers without its mismatched conditions."""
     first = np.full(notes.n_rules, -1, dtype=np.int64)
     for span, masks in mask_blocks(domain.tree, domain.rows):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.evidence import Evidence
+    from secateur.row_evidence import Tallies
 
 
 __all__ = ["METHOD"]
@@ -42,7 +42,7 @@ def delete(problem: Problem) -> Deletions:
 
 
 def _shorten(
-    result: Deletions, notes: Annotation, evidence: Evidence, among: NDArray[np.bool_], alpha: float
+    result: Deletions, notes: Annotation, evidence: Tallies, among: NDArray[np.bool_], alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shorten a group of rules; return the counts of the rules that come out of it, and of leaves."""
     tally = evidence.tally(notes, result.deleted, among[notes.rule], among)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.evidence import Evidence
+    from secateur.row_evidence import Tallies
 
 __all__ = ["keep_by_orientation", "select_by_reliability"]
 
@@ -37,7 +37,7 @@ def keep_by_orientation(result: Deletions, notes: Annotation, among: NDArray[np.
 def select_by_reliability(
     result: Deletions,
     notes: Annotation,
-    evidence: Evidence,
+    evidence: Tallies,
     candidates: NDArray[np.bool_],
     tolerance: float,
 ) -> None:
@@ -52,7 +52,7 @@ def select_by_reliability(
 def _select(
     result: Deletions,
     notes: Annotation,
-    evidence: Evidence,
+    evidence: Tallies,
     candidates: NDArray[np.bool_],
     among: NDArray[np.bool_],
     tolerance: float,

@@ -1,0 +1,144 @@
+"""Training rows as evidence: how many rows, and of which class, any rule covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.compiled import run_count
+from secateur.literals import Conditions
+from secateur.routing import count_classes
+from secateur.row_index import index_rows
+from secateur.tally import LabelledRows, Tally, split_rules, tally_patterns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.annotation import Annotation
+    from secateur.row_blocks import Rows
+    from secateur.tree import Tree
+
+__all__ = ["RowEvidence", "Tallies"]
+
+# From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
+WALKED_LEAVES = 1_000
+
+
+class Tallies:
+    """What methods ask of training rows: how many of them, and of which class, any rule covers."""
+
+    tree: Tree
+
+    def tally(
+        self,
+        notes: Annotation,
+        deleted: NDArray[np.bool_],
+        opened: NDArray[np.bool_] | None = None,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Tally:
+        """Count the rows of rules by the open conditions that they violate; see :mod:`secateur.tally`."""
+        raise NotImplementedError
+
+    def tally_left(self, notes: Annotation, deleted: NDArray[np.bool_], left: NDArray[np.int64]) -> Tally:
+        """Count the rows of the rules of some entries, which are open."""
+        opened, among = np.zeros_like(deleted), np.zeros(notes.n_rules, dtype=bool)
+        opened[left], among[notes.rule[left]] = True, True
+        return self.tally(notes, deleted, opened, among)
+
+    def split_rules(self, notes: Annotation, opened: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+        """Groups of rules that one tally can count, as masks of the rules."""
+        return split_rules(notes, opened, self.tree.n_classes)
+
+    def count(
+        self, notes: Annotation, deleted: NDArray[np.bool_], *, is_exact: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(Weighted) rows of each class that each rule covers, and each leaf's own rule; shape (n_rules, n_classes)."""
+        tally = self.tally(notes, deleted)
+        return tally.counts, tally.leaf_counts
+
+    def remember(
+        self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
+    ) -> None:
+        """Take notice of counts that a method came by; somebody may ask for them again."""
+
+
+@dataclass
+class RowEvidence(Tallies):
+    """Labelled, possibly weighted rows, and the counts of rules that somebody has asked for already.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : Rows
+    class_ids : ndarray of int64, shape (n_rows,)
+    weights : ndarray of float64, shape (n_rows,), or None
+    """
+
+    tree: Tree
+    rows: Rows
+    class_ids: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+    _counted: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]] | None = field(
+        default=None, init=False, repr=False
+    )
+
+    _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    def tally(
+        self,
+        notes: Annotation,
+        deleted: NDArray[np.bool_],
+        opened: NDArray[np.bool_] | None = None,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Tally:
+        """Count the rows of rules by the open conditions that they violate; see :mod:`secateur.tally`."""
+        conditions = Conditions(
+            deleted,
+            np.zeros_like(deleted) if opened is None else opened,
+            np.ones(notes.n_rules, dtype=bool) if among is None else among,
+        )
+        listed = LabelledRows(self.rows, self.class_ids, self.weights)
+        tally = tally_patterns(self.tree, notes, conditions, listed, self._leaf_counts)
+        self._leaf_counts = tally.leaf_counts
+        return tally
+
+    def count(
+        self, notes: Annotation, deleted: NDArray[np.bool_], *, is_exact: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(Weighted) rows of each class that each rule covers, and each leaf's own rule; shape (n_rules, n_classes).
+
+        Rules that meet no leaf of another class are narrow: where there are many, the tree itself finds their rows.
+        Others are wide, and a walk with one of them would visit most of the tree: they are counted by masks.
+        """
+        if self._counted is not None and np.array_equal(self._counted[0], deleted):
+            return self._counted[1:]
+        if is_exact and notes.n_rules >= WALKED_LEAVES:
+            return self.count_by_walks(notes, deleted)
+        return super().count(notes, deleted, is_exact=is_exact)
+
+    def count_by_walks(
+        self, notes: Annotation, deleted: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same as :meth:`count`, always by walking the tree with each rule's box."""
+        index = index_rows(self.tree, notes, self.rows)
+        leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[notes.leaf_ids]
+        widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
+        walked = run_count(self.tree, notes, deleted, index, self.class_ids, self.weights)
+        return np.where(widened[:, None], walked, leaf_counts), leaf_counts
+
+    def remember(
+        self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
+    ) -> None:
+        """Keep the counts that a method came by, so that nobody counts its rules again.
+
+        Weights that were added in another order may differ in the last bit: these are counted again, row by row.
+        """
+        if self.weights is None:
+            self._counted = deleted.copy(), counts, leaf_counts
