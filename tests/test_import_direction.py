@@ -15,6 +15,7 @@ import pytest
 # "secateur" is the package itself: what stands below it may use the public names.
 LAYERS = [
     ["errors", "columns", "facts", "grid"],
+    ["parameters"],
     ["tree_check"],
     ["regions"],
     ["tree", "facts_json"],
@@ -44,7 +45,7 @@ LAYERS = [
     ["decision_list"],
     ["audit", "explain", "verify", "export"],
     ["adapters"],
-    ["merged_rules"],
+    ["problems", "merged_rules"],
     ["forest"],
     ["simplification"],
     ["diagnosis", "tuning", "estimator", "evidence_collection"],

@@ -17,8 +17,9 @@ from secateur.compiled import run_witnesses
 from secateur.export.frame import make_frame
 from secateur.methods.contract import Problem
 from secateur.methods.mismatch_certified import find_refuting_link
+from secateur.parameters import check_share
+from secateur.problems import open_problem
 from secateur.reading import read_link
-from secateur.simplification import check_share, open_problem
 from secateur.tally import find_reliability
 
 if TYPE_CHECKING:

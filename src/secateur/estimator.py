@@ -21,8 +21,9 @@ from secateur.annotation import DEFAULT_RF_TOL
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.methods import find_method
+from secateur.parameters import check_amount, check_share
 from secateur.rows import check_weights, frame_columns, holds_missing
-from secateur.simplification import check_amount, check_share, simplify
+from secateur.simplification import simplify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,8 @@ from secateur.annotation import annotate
 from secateur.errors import InputError, ParameterError
 from secateur.evidence import check_size, gather
 from secateur.methods import METHODS, find_method
+from secateur.problems import open_problem
 from secateur.row_evidence import RowEvidence
-from secateur.simplification import open_problem
 from secateur.tally import LabelledRows
 
 if TYPE_CHECKING:

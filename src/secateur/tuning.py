@@ -19,8 +19,9 @@ from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.frame import make_frame
 from secateur.methods import find_method
+from secateur.parameters import check_share, is_number
 from secateur.rows import check_weights, frame_columns, holds_missing
-from secateur.simplification import check_share, is_number, simplify
+from secateur.simplification import simplify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

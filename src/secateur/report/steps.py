@@ -10,8 +10,8 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.methods import METHODS, Why
+from secateur.parameters import check_share
 from secateur.report.ladder import measure, run_again
-from secateur.simplification import check_share
 from secateur.tuning import BUDGETS, TOLERANCES
 
 if TYPE_CHECKING:

@@ -1,0 +1,31 @@
+"""Parameters that a person sets, checked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from secateur.errors import ParameterError
+
+__all__ = ["check_amount", "check_share", "is_number"]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain number; a bool is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def check_share(name: str, value: Any) -> float:
+    """A parameter that must be a number between 0 and 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ParameterError(f"Expected {name} as a number from 0 to 1, found {value!r}.")
+    return float(value)
+
+
+def check_amount(name: str, value: Any) -> float:
+    """A parameter that must be a finite number, not negative."""
+    if not is_number(value) or not 0 <= value < math.inf:
+        raise ParameterError(f"Expected {name} as a number that is not negative, found {value!r}.")
+    return float(value)
