@@ -103,7 +103,7 @@ clean:  ## Delete the virtual environments, caches and build results
 	@.venv-oldest/bin/python -c 'import tomllib; \
 	project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	extras = project["optional-dependencies"]; \
-	bounds = project["dependencies"] + extras["arrow"] + extras["polars"]; \
+	bounds = project["dependencies"] + extras["polars"]; \
 	print("\n".join(bounds).replace(">=", "=="))' > .venv-oldest/constraints.txt
 	@.venv-oldest/bin/python -m pip install -qq --constraint .venv-oldest/constraints.txt --editable '.[test]'
 	@touch $@

@@ -25,8 +25,8 @@ from secateur.cli.main import COMMANDS, app, make_app
 from secateur.cli.options import Export, Format
 from secateur.export.formats import FORMATS
 from secateur.export.sql_dialects import DIALECTS as SQL_DIALECTS
+from secateur.files.found_file import FORMATS as files_formats
 from secateur.model_check import find_tree_differences
-from secateur.tables.files import FORMATS as files_formats
 from secateur.tables.files import read_table
 
 SCRIPT = Path(sys.executable).with_name("secateur")

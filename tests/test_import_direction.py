@@ -15,7 +15,7 @@ import pytest
 # "secateur" is the package itself: what stands below it may use the public names.
 LAYERS = [
     ["errors", "columns", "facts", "grid"],
-    ["parameters"],
+    ["parameters", "files"],
     ["tree_check"],
     ["regions"],
     ["tree", "facts_json"],
@@ -73,6 +73,7 @@ ONLY = {
 INSIDE = {
     "methods": {"contract", "selection", "fisher"},
     "export": {"*"},
+    "files": {"*"},
     "report": {"*"},
     "tables": {"*"},
     "verify": {"*"},

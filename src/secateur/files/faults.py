@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["UNPACKING_ERRORS", "find_encoding_fault", "find_fault", "long_fields", "open_bytes", "refuse_packed"]
+__all__ = [
+    "UNPACKING_ERRORS",
+    "find_encoding_fault",
+    "find_fault",
+    "has_long_line",
+    "long_fields",
+    "open_bytes",
+    "refuse_packed",
+]
 
 # What the library for gzip raises where a file is cut or damaged.
 UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
@@ -55,6 +63,15 @@ def find_encoding_fault(path: Path, name: str, *, is_packed: bool) -> InputError
     except UNPACKING_ERRORS as error:
         return refuse_packed(name, error)
     return None
+
+
+def has_long_line(path: Path, n_bytes: int, *, is_packed: bool) -> bool:
+    """Whether a line of a file is longer than so many bytes."""
+    try:
+        with open_bytes(path, is_packed=is_packed) as file:
+            return any(len(line) > n_bytes for line in file)
+    except UNPACKING_ERRORS:
+        return False
 
 
 def refuse_packed(name: str, error: Exception) -> InputError:
