@@ -5,21 +5,23 @@ Shares are in percent and changes in percentage points. A precision or recall th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.coverage import find_overlap
+from secateur.errors import InputError
 from secateur.routing import apply_tree
-from secateur.rows import check_labels, check_rows, check_weights
+from secateur.rows import NO_WEIGHT, check_labels, check_rows, check_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.row_blocks import Rows
     from secateur.rules import RuleSet
 
-__all__ = ["Audit", "audit_rules"]
+__all__ = ["Audit", "AuditCounts", "audit_rules", "count_audit", "finish_audit"]
 
 
 @dataclass(frozen=True)
@@ -103,20 +105,69 @@ class Audit:
         )
 
 
+@dataclass(frozen=True)
+class AuditCounts:
+    """What an audit needs of rows; counts of parts add up.
+
+    Attributes
+    ----------
+    n_rows : int
+    by_tree, by_rules : ndarray of float64, shape (n_classes, n_classes)
+        (Weighted) rows by their class and by what is predicted.
+    total, tree_hits, hits, agreed, in_conflict, covered : float
+        (Weighted) rows in all; rows that the tree, and the rules, predict rightly; rows that both predict alike, that
+        rules of different classes cover, and that some rule covers.
+    """
+
+    n_rows: int
+    by_tree: NDArray[np.float64]
+    by_rules: NDArray[np.float64]
+    total: float
+    tree_hits: float
+    hits: float
+    agreed: float
+    in_conflict: float
+    covered: float
+
+    def __add__(self, other: AuditCounts) -> AuditCounts:
+        return AuditCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
 def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
     """Audit a rule set on labelled rows."""
     tree = rules.tree
     rows = check_rows(tree, X)
-    truth = check_labels(tree, y, rows.n_rows)
-    weights = check_weights(sample_weight, rows.n_rows)
+    class_ids = check_labels(tree, y, rows.n_rows)
+    return finish_audit(rules, count_audit(rules, rows, class_ids, check_weights(sample_weight, rows.n_rows)))
+
+
+def count_audit(
+    rules: RuleSet, rows: Rows, truth: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> AuditCounts:
+    """Count some rows for an audit."""
+    tree = rules.tree
     share = np.full(rows.n_rows, 1.0) if weights is None else weights
     by_tree = tree.leaf_class[apply_tree(tree, rows)]
     by_rules = rules.notes.leaf_class[rules.apply(rows)]
     conflict, covered = find_overlap(tree, rules.notes, rules.deleted, rows)
-    old_precision, old_recall = _precision_recall(truth, by_tree, share, tree.n_classes)
-    new_precision, new_recall = _precision_recall(truth, by_rules, share, tree.n_classes)
+    marks = by_tree == truth, by_rules == truth, by_rules == by_tree, conflict, covered
+    return AuditCounts(
+        rows.n_rows,
+        _cross(truth, by_tree, share, tree.n_classes),
+        _cross(truth, by_rules, share, tree.n_classes),
+        float(share.sum()),
+        *(float(share[mark].sum()) for mark in marks),
+    )
+
+
+def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
+    """The metrics of a rule set, from counts of all rows."""
+    if not counts.total:
+        raise InputError(NO_WEIGHT)
+    old_precision, old_recall = _precision_recall(counts.by_tree)
+    new_precision, new_recall = _precision_recall(counts.by_rules)
     d_precision, d_recall = np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
-    accuracy, tree_accuracy = _percent(by_rules == truth, share), _percent(by_tree == truth, share)
+    accuracy, tree_accuracy = 100.0 * (counts.hits / counts.total), 100.0 * (counts.tree_hits / counts.total)
     lengths = np.diff(rules.notes.offsets)
     gone = lengths - rules.n_conditions
     touched = gone > 0
@@ -124,16 +175,16 @@ def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
         n_rules=len(rules),
         n_conditions=int(lengths.sum()),
         n_deleted=int(gone.sum()),
-        n_rows=rows.n_rows,
+        n_rows=counts.n_rows,
         rule_irc=100.0 * float(touched.mean()),
         irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else 0.0,
         removed=100.0 * float(gone.sum() / lengths.sum()) if lengths.sum() else 0.0,
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
-        conflict=_percent(conflict, share),
-        coverage=_percent(covered, share),
-        agreement=_percent(by_rules == by_tree, share),
+        conflict=100.0 * (counts.in_conflict / counts.total),
+        coverage=100.0 * (counts.covered / counts.total),
+        agreement=100.0 * (counts.agreed / counts.total),
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
         macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),
@@ -141,21 +192,20 @@ def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
     )
 
 
-def _precision_recall(
+def _cross(
     truth: NDArray[np.int64], predicted: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Precision and recall of each class in percent."""
+) -> NDArray[np.float64]:
     table = np.bincount(truth * n_classes + predicted, weights=weights, minlength=n_classes**2)
-    table = table.reshape(n_classes, n_classes)
+    return table.astype(np.float64).reshape(n_classes, n_classes)
+
+
+def _precision_recall(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Precision and recall of each class in percent, from rows by class and prediction."""
     hits = np.diag(table)
-    precision, recall = np.zeros(n_classes), np.zeros(n_classes)
+    precision, recall = np.zeros(len(table)), np.zeros(len(table))
     np.divide(100.0 * hits, table.sum(axis=0), out=precision, where=table.sum(axis=0) > 0)
     np.divide(100.0 * hits, table.sum(axis=1), out=recall, where=table.sum(axis=1) > 0)
     return precision, recall
-
-
-def _percent(flags: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    return 100.0 * float(weights[flags].sum() / weights.sum())
 
 
 def _assimilated(rules: RuleSet) -> float:

@@ -20,22 +20,25 @@ from secateur.annotation import annotate
 from secateur.errors import FormatError, InputError, ParameterError
 from secateur.literals import Conditions
 from secateur.row_evidence import Tallies
-from secateur.tally import Tally, count_patterns, list_patterns
+from secateur.tally import Tally, list_patterns
 from secateur.tree_json import tree_from_json, tree_to_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.tally import LabelledRows
     from secateur.tree import Tree
 
-__all__ = ["Evidence", "check_size", "gather"]
+__all__ = ["Evidence", "TooLargeError", "check_size"]
 
 FORMAT = "secateur-evidence"
 VERSION = 1
 # Numbers of eight bytes that a summary may hold.
 MOST_NUMBERS = 1 << 24
+
+
+class TooLargeError(ParameterError):
+    """A summary would hold too many numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,24 +241,10 @@ def check_size(notes: Annotation, opened: NDArray[np.bool_], n_classes: int, met
             if method is None
             else "pass rows to simplify."
         )
-        raise ParameterError(
+        raise TooLargeError(
             f"The evidence of this tree would hold {n_numbers:.3g} numbers, more than the {MOST_NUMBERS:,} that are "
             f"allowed: its longest rule has {n_open.max()} conditions to tell rows apart by. Instead, {hint}"
         )
-
-
-def gather(
-    tree: Tree,
-    notes: Annotation,
-    ignored: NDArray[np.bool_],
-    opened: NDArray[np.bool_],
-    listed: LabelledRows,
-    method: str | None,
-) -> Evidence:
-    """Count a chunk of rows."""
-    conditions = Conditions(ignored, opened, np.ones(notes.n_rules, dtype=bool))
-    leaf_counts, cells = count_patterns(tree, notes, conditions, listed)
-    return Evidence(tree, listed.rows.n_rows, listed.weights is not None, method, ignored, opened, leaf_counts, cells)
 
 
 def _check_shapes(read: Evidence) -> None:

@@ -5,29 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from secateur.adapters import from_model
 from secateur.annotation import annotate
-from secateur.errors import InputError, ParameterError
-from secateur.evidence import check_size, gather
-from secateur.methods import METHODS, find_method
+from secateur.errors import InputError
+from secateur.evidence_plan import plan_evidence
+from secateur.methods import find_method
+from secateur.parameters import check_amount
 from secateur.problems import open_problem
 from secateur.row_evidence import RowEvidence
+from secateur.streams.counting import count_table
+from secateur.streams.frames import split_frame
+from secateur.streams.opening import is_frame, is_stream, open_source
+from secateur.streams.reading import Naming
 from secateur.tally import LabelledRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from secateur.evidence import Evidence
-    from secateur.methods import Problem
+    from secateur.evidence_plan import plan_evidence
 
 __all__ = ["collect_evidence"]
-
-# What tells rows apart for a method that tries conditions by their reliability.
-BY_ROWS_ALONE = ("budgeted", "mismatch-certified")
 
 
 def collect_evidence(
@@ -53,9 +51,11 @@ def collect_evidence(
     ----------
     model : fitted tree, pipeline or Tree
         The same for every chunk. A :class:`Tree` from :func:`from_model` is read once rather than with every chunk.
-    X : array-like or data frame of shape (n_rows, n_features)
-    y : array-like of shape (n_rows,)
-    sample_weight : array-like of shape (n_rows,), default=None
+    X : array-like or data frame of shape (n_rows, n_features), or a table
+        A chunk of rows; a table as in :func:`simplify` is counted whole, a batch at a time.
+    y : array-like of shape (n_rows,), or str
+        Their labels; of a table the column that holds them.
+    sample_weight : array-like of shape (n_rows,), or str, default=None
     method : str, default=None
         By default the evidence serves every method that a summary can serve. For trees with long rules that may be too
         large; the evidence for one method is smaller.
@@ -82,6 +82,16 @@ def collect_evidence(
     >>> secateur.simplify(model, evidence=evidence) == secateur.simplify(model, X, y)
     True
     """
+    chosen = None if method is None else find_method(method).name
+    knowledge = {"groups": groups, "integers": integers, "facts": facts}
+    if is_stream(X):
+        naming = Naming(feature_names, class_names, accepts_missing, knowledge)
+        with open_source(X) as source:
+            return count_table(
+                model, source, y, sample_weight, naming, method=chosen, rf_tol=check_amount("rf_tol", rf_tol)
+            )
+    if isinstance(y, str) and is_frame(X):
+        X, y, sample_weight = split_frame(model, X, y, sample_weight)
     problem = open_problem(
         model,
         X,
@@ -91,38 +101,14 @@ def collect_evidence(
         class_names=class_names,
         accepts_missing=accepts_missing,
         rf_tol=rf_tol,
-        knowledge={"groups": groups, "integers": integers, "facts": facts},
+        knowledge=knowledge,
+        is_part=True,
     )
     rows = problem.evidence
     if not isinstance(rows, RowEvidence):
         raise InputError("Expected X and y: the rows to count and their labels.")
-    chosen = None if method is None else find_method(method).name
-    if chosen in BY_ROWS_ALONE:
-        raise ParameterError(
-            f"The method {chosen!r} looks at rows one by one, so its summary would be as large as the rows: pass them "
-            "to simplify."
-        )
     if from_model(model).counts is None:  # a chunk alone does not know them
         tree = replace(problem.tree, counts=None)
         problem = replace(problem, tree=tree, notes=annotate(tree, rf_tol))
-        if chosen is not None and METHODS[chosen].needs_rows:
-            raise ParameterError(
-                f"The tree has no class counts, so what {chosen!r} asks is not known yet: name no method."
-            )
-    ignored, opened = _find_conditions(problem, chosen)
-    check_size(problem.notes, opened, problem.tree.n_classes, chosen)
-    listed = LabelledRows(rows.rows, rows.class_ids, rows.weights)
-    return gather(problem.tree, problem.notes, ignored, opened, listed, chosen)
-
-
-def _find_conditions(problem: Problem, method: str | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Conditions that a method deletes whatever the rows say, and those that it may delete by them."""
-    notes = problem.notes
-    none, every = np.zeros(len(notes.links), dtype=bool), np.ones(len(notes.links), dtype=bool)
-    if method is None or method == "quinlan":
-        return none, every
-    suspects = notes.mismatched & ~notes.inside_h
-    if method == "mismatch":
-        return none, suspects
-    gone = METHODS["exact" if method == "layered" else method].delete(problem).deleted
-    return gone, suspects & ~gone if method == "layered" else none
+    plan = plan_evidence(problem, chosen)
+    return plan.count(LabelledRows(rows.rows, rows.class_ids, rows.weights))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["check_facts", "find_broken_facts"]
 
 
-def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: str = "X") -> None:
+def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: str = "X", first_row: int = 0) -> None:
     """Raise :class:`~secateur.errors.InputError` for the first row that contradicts a fact of the tree.
 
     Columns whose type says already that they hold whole numbers need not be looked at for that.
@@ -34,7 +34,7 @@ def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: st
     features = np.array(sorted(facts.features(tree.n_features)), dtype=np.int64)
     for first, last in rows.spans():
         read = rows.select(first, last, features)
-        block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, first, name)
+        block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, first_row + first, name)
         for group in facts.groups:
             block.check_group(group)
         for feature in gridded:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ForestAudit", "ForestRules", "ForestVerification", "Progress", "simplify_forest"]
 
-Progress = Callable[[int, int], object]
+Progress = Callable[[int, int | None], object]
 """Called with the number of trees that are done, and of all trees, after each one."""
 
 SHOWN_FAILURES = 5

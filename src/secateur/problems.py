@@ -20,15 +20,16 @@ from secateur.parameters import check_amount
 from secateur.routing import apply_tree, count_classes, sum_up
 from secateur.row_blocks import Rows
 from secateur.row_evidence import RowEvidence
-from secateur.rows import check_labels, check_rows, check_weights, frame_columns, mark_finite
+from secateur.rows import NO_WEIGHT, check_labels, check_rows, check_weights, frame_columns, mark_finite
 from secateur.tree_check import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from secateur.row_evidence import Tallies
     from secateur.tree import Tree
 
-__all__ = ["open_evidence", "open_problem"]
+__all__ = ["open_evidence", "open_problem", "pose_problem"]
 
 
 def open_problem(
@@ -43,6 +44,7 @@ def open_problem(
     rf_tol: float,
     knowledge: Mapping[str, Any] | None = None,
     domain_knowledge: bool = True,
+    is_part: bool = False,
 ) -> Problem:
     """Read the model, check the rows against it and against what is known of them, and annotate the tree."""
     tolerated = check_amount("rf_tol", rf_tol)
@@ -64,7 +66,7 @@ def open_problem(
     if X is not None:
         rows = check_rows(tree, X)
         class_ids = check_labels(tree, y, rows.n_rows)
-        weights = check_weights(sample_weight, rows.n_rows)
+        weights = check_weights(sample_weight, rows.n_rows, is_part=is_part)
         if tree.feature_names is None and (columns := frame_columns(X)) is not None:
             tree = replace(tree, feature_names=tuple(columns))
         tree = state_facts(tree, X, **knowledge or {})
@@ -77,8 +79,7 @@ def open_problem(
         evidence = RowEvidence(tree, rows, class_ids, weights)
     else:
         tree = state_facts(tree, None, **knowledge or {})
-    walked = None if domain_knowledge else _forget_columns(tree)
-    return Problem(tree, annotate(tree, tolerated), evidence, None, {}, walked)
+    return pose_problem(tree, evidence, tolerated, domain_knowledge=domain_knowledge)
 
 
 def open_evidence(
@@ -94,12 +95,19 @@ def open_evidence(
     differences = [] if model is tree else find_tree_differences(tree, from_model(model))
     if differences:
         raise InputError(f"The evidence is of another tree. {differences[0]}")
+    if evidence.is_weighted and not evidence.leaf_counts.any():
+        raise InputError(NO_WEIGHT)
     if tree.counts is None:
         counts = np.zeros((tree.n_nodes, tree.n_classes))
         counts[annotate(tree, rf_tol).leaf_ids] = evidence.leaf_counts
         tree = replace(tree, counts=sum_up(tree, counts))
         check_tree(tree)
         evidence = replace(evidence, tree=tree)
+    return pose_problem(tree, evidence, rf_tol, domain_knowledge=domain_knowledge)
+
+
+def pose_problem(tree: Tree, evidence: Tallies | None, rf_tol: float, *, domain_knowledge: bool) -> Problem:
+    """The problem of a tree that was read, with or without rows."""
     walked = None if domain_knowledge else _forget_columns(tree)
     return Problem(tree, annotate(tree, rf_tol), evidence, None, {}, walked)
 

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from secateur.tree import Tree
 
 __all__ = [
+    "NO_WEIGHT",
+    "MissingRefusedError",
+    "asked_features",
+    "check_finite",
     "check_labels",
     "check_names",
     "check_rows",
@@ -40,6 +44,7 @@ __all__ = [
 
 # Up to so many classes, labels are compared with each of them sooner than searched among them.
 FEW_CLASSES = 16
+NO_WEIGHT = "sample_weight is zero for every row; at least one row must count."
 # A task for a thread that only reads.
 SUMMED_ROWS = 1 << 16
 
@@ -76,11 +81,11 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
     if rows.n_rows == 0:
         raise InputError(f"{name} has no rows; at least one is needed.")
     if rows.source is None or not isinstance(X, FiniteMatrix):
-        _check_finite(tree, rows, name)
+        check_finite(tree, rows, name)
     return rows
 
 
-def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray[np.int64]:
+def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int = 0) -> NDArray[np.int64]:
     """Return the class index of each label, or name a label that the tree does not have.
 
     Parameters
@@ -91,6 +96,8 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray
     n_rows : int
     name : str, default="y"
         What the labels are called in messages.
+    first : int, default=0
+        Number of the first row, for messages.
 
     Returns
     -------
@@ -113,19 +120,27 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y") -> NDArray
         raise InputError(
             f"{name} holds the label "
             f"{labels[strange[:1]].tolist()[0]!r} "
-            f"(row {strange[0]}), which the model never saw; its classes are {shorten(tree.classes.tolist())}. "
+            f"(row {first + strange[0]}), which the model never saw; its classes are {shorten(tree.classes.tolist())}. "
             f"Pass {name} in the model's own labels."
         )
     return codes
 
 
-def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+def check_weights(
+    weights: Any, n_rows: int, *, is_part: bool = False, name: str = "sample_weight", first: int = 0
+) -> NDArray[np.float64] | None:
     """Return the row weights as floats; None stays None.
 
     Parameters
     ----------
     weights : array-like of shape (n_rows,), or None
     n_rows : int
+    is_part : bool, default=False
+        Whether there are more rows elsewhere, so that none of these need count.
+    name : str, default="sample_weight"
+        What the weights are called in messages.
+    first : int, default=0
+        Number of the first row, for messages.
 
     Returns
     -------
@@ -136,21 +151,20 @@ def check_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"Expected sample_weight as numbers, one per row: {error}.") from error
+        raise InputError(f"Expected {name} as numbers, one per row: {error}.") from error
     if values.shape != (n_rows,):
-        raise InputError(
-            f"Expected one weight for each of the {n_rows} rows, found sample_weight of shape {values.shape}."
-        )
+        raise InputError(f"Expected one weight for each of the {n_rows} rows, found {name} of shape {values.shape}.")
     if not np.isfinite(values).all():
-        raise InputError(f"sample_weight must be finite, but row {np.flatnonzero(~np.isfinite(values))[0]} is not.")
+        row = first + np.flatnonzero(~np.isfinite(values))[0]
+        raise InputError(f"{name} must be finite, but row {row} is not.")
     if (values < 0).any():
         row = np.flatnonzero(values < 0)[0]
-        raise InputError(f"sample_weight must not be negative, but row {row} has {values[row]:g}.")
-    if not values.any():
-        raise InputError("sample_weight is zero for every row; at least one row must count.")
+        raise InputError(f"{name} must not be negative, but row {first + row} has {values[row]:g}.")
+    if not is_part and not values.any():
+        raise InputError(NO_WEIGHT)
     with np.errstate(over="ignore"):
         if not np.isfinite(values.sum()):
-            raise InputError("The sum of sample_weight is too large for a float; divide all weights by a constant.")
+            raise InputError(f"The sum of {name} is too large for a float; divide all weights by a constant.")
     return values
 
 
@@ -193,6 +207,10 @@ def holds_missing(X: Any) -> bool:
     if values.dtype.kind != "f" or values.ndim == 0 or isinstance(X, FiniteMatrix):
         return False
     return not _is_finite(values) and bool(np.isnan(values).any())
+
+
+class MissingRefusedError(InputError):
+    """Rows hold a missing value where the tree, as it was read, takes none."""
 
 
 class FiniteMatrix(np.ndarray[Any, np.dtype[np.floating[Any]]]):
@@ -279,7 +297,7 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
         frame = nw.from_native(X, eager_only=True)
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
-    asked = _asked_features(tree)
+    asked = asked_features(tree)
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         part = frame if (first, last) == (0, len(frame)) else frame[first:last]
@@ -339,7 +357,7 @@ def _as_matrix(X: Any, what: str) -> NDArray[Any]:
 
 def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what: str) -> Rows:
     """An array of what a pipeline takes: numbers, texts or both."""
-    asked = _asked_features(tree)
+    asked = asked_features(tree)
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         matrix = np.zeros((last - first, len(features)), dtype=tree.dtype, order="F")
@@ -352,7 +370,7 @@ def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what:
     return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
 
 
-def _asked_features(tree: Tree) -> set[int]:
+def asked_features(tree: Tree) -> set[int]:
     """The features that somebody will look at: splits, other trees of a forest, facts."""
     return {*_tested_features(tree), *tree.facts.features(tree.n_features)}
 
@@ -367,8 +385,22 @@ def _check_width(tree: Tree, width: int, what: str) -> None:
         raise InputError(f"{what} has {width} columns, but the tree was fitted on {tree.n_features}.")
 
 
-def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
+def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: NDArray[np.int64] | None = None) -> None:
+    """Refuse rows with an infinite value, or with a missing one where the tree takes none.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : Rows
+    what : str
+        What the rows are called in messages.
+    first : int, default=0
+        Number of the first of them, for messages.
+    among : ndarray of int64, default=None
+        The features that were read, if not all.
+    """
     features = _checked_features(tree)
+    features = features if among is None else np.intersect1d(features, among)
     everywhere = len(features) == tree.n_features
 
     def is_finite(span: tuple[int, int]) -> bool:
@@ -379,7 +411,7 @@ def _check_finite(tree: Tree, rows: Rows, what: str) -> None:
 
     for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
         if not finite:
-            _check_block(tree, rows, span, what)
+            _check_block(tree, rows, features, span, what, first)
 
 
 def _checked_features(tree: Tree) -> NDArray[np.int64]:
@@ -387,9 +419,10 @@ def _checked_features(tree: Tree) -> NDArray[np.int64]:
     return np.arange(tree.n_features) if tree.columns is None else np.array(sorted(_tested_features(tree)), np.int64)
 
 
-def _check_block(tree: Tree, rows: Rows, span: tuple[int, int], what: str) -> None:
+def _check_block(
+    tree: Tree, rows: Rows, features: NDArray[np.int64], span: tuple[int, int], what: str, first: int
+) -> None:
     """Name the first value of a block that is infinite, or missing where the tree takes no missing value."""
-    features = _checked_features(tree)
     block = rows.select(*span, features)
     for place, feature in enumerate(features.tolist()):
         column = block[:, place]
@@ -397,18 +430,19 @@ def _check_block(tree: Tree, rows: Rows, span: tuple[int, int], what: str) -> No
         if len(infinite):
             raise InputError(
                 f"{what} holds an infinite value, or one too large for {tree.dtype}, "
-                f"in column {tree.feature_name(feature)!r} (row {span[0] + infinite[0]})."
+                f"in column {tree.feature_name(feature)!r} (row {first + span[0] + infinite[0]})."
             )
         missing = np.flatnonzero(np.isnan(column))
         if len(missing) and not tree.accepts_missing[feature]:
             if tree.columns is not None:
-                raise InputError(
+                raise MissingRefusedError(
                     f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
-                    f"{span[0] + missing[0]}), which the pipeline and its tree were not fitted to take. Fill it in."
+                    f"{first + span[0] + missing[0]}), which the pipeline and its tree were not fitted to take. "
+                    "Fill it in."
                 )
-            raise InputError(
+            raise MissingRefusedError(
                 f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
-                f"{span[0] + missing[0]}), but the tree was "
+                f"{first + span[0] + missing[0]}), but the tree was "
                 "fitted without missing values. Fill it in, or pass accepts_missing=True if it was fitted with them."
             )
 

@@ -21,7 +21,7 @@ from secateur.rule import Rule
 from secateur.witnesses import Witnesses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -193,16 +193,30 @@ class RuleSet(Sequence[Rule]):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
 
         Returns
         -------
         ndarray of labels, shape (n_rows,)
         """
-        rows = check_rows(self.tree, X)
+        class_ids: NDArray[np.int64] = self._on_rows(X, self.decide)
+        return self.tree.classes[class_ids]
+
+    def decide(self, rows: Rows) -> NDArray[np.int64]:
+        """Index of the class of each of some rows in the tree's own terms; :meth:`predict` takes any rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
         if METHODS[self.method].is_exact:
-            return self.tree.classes[self.tree.leaf_class[apply_tree(self.tree, rows)]]
-        return self.tree.classes[self.notes.leaf_class[self._winners(rows)]]
+            return self.tree.leaf_class[apply_tree(self.tree, rows)]
+        return self.notes.leaf_class[self._winners(rows)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class shares of the winning rule's training rows, for each row.
@@ -211,13 +225,14 @@ class RuleSet(Sequence[Rule]):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
 
         Returns
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
-        winners = self._winners(check_rows(self.tree, X))
+        winners = self.apply(X)
         counts = self.class_counts if self.is_ranked else self.source_class_counts
         shares = np.eye(self.tree.n_classes)[self.notes.leaf_class]  # where no row was counted, only the class is known
         total = counts.sum(axis=1, keepdims=True)
@@ -231,13 +246,37 @@ class RuleSet(Sequence[Rule]):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
 
         Returns
         -------
         ndarray of int64, shape (n_rows,)
         """
-        return self._winners(check_rows(self.tree, X))
+        winners: NDArray[np.int64] = self._on_rows(X, self._winners)
+        return winners
+
+    def write_predictions(self, table: Any, to: Any) -> int:
+        """Write a table with the class of each row, the number of its rule from 1 on, and the rule's reliability.
+
+        The columns ``prediction``, ``rule`` and ``reliability`` stand behind those of the table. What cannot be written
+        whole is not written at all.
+
+        Parameters
+        ----------
+        table : path, relation, dataset, reader, frame or lazy frame
+            A table as in :func:`simplify`.
+        to : path, or tuple of (DuckDB connection, str)
+            A new Parquet file; or a connection and the name of a new table.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        from secateur.streams.scoring import write_predictions
+
+        return write_predictions(self, table, to)
 
     def covers(self, X: Any) -> NDArray[np.bool_]:
         """Which rules cover which rows.
@@ -257,18 +296,28 @@ class RuleSet(Sequence[Rule]):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows to audit on, best rows that the tree was not fitted on.
-        y : array-like of shape (n_rows,)
-            Their labels.
-        sample_weight : array-like of shape (n_rows,), default=None
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            Rows to audit on, best rows that the tree was not fitted on. A table as in :func:`simplify` is read a batch
+            at a time.
+        y : array-like of shape (n_rows,), or str
+            Their labels; of a table the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
 
         Returns
         -------
         Audit
         """
         from secateur.audit import audit_rules
+        from secateur.streams.opening import is_frame, is_stream
 
+        if is_stream(X):
+            from secateur.streams.scoring import audit_table
+
+            return audit_table(self, X, y, sample_weight)
+        if isinstance(y, str) and is_frame(X):
+            from secateur.streams.frames import split_frame
+
+            X, y, sample_weight = split_frame(self.tree, X, y, sample_weight)
         return audit_rules(self, X, y, sample_weight)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
@@ -276,16 +325,17 @@ class RuleSet(Sequence[Rule]):
 
         Parameters
         ----------
-        X, y : array-like, default=None
+        X, y : array-like, or a table and the column of its labels, default=None
             The training rows (for ``mismatch-certified``: the listed domain). By default those that ``simplify`` got,
-            if this rule set was not read from a file.
-        sample_weight : array-like of shape (n_rows,), default=None
+            if this rule set was not read from a file. A table is read again, a batch at a time.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
 
         Returns
         -------
         Verification
         """
         from secateur.export.json import rules_to_record
+        from secateur.streams.opening import is_stream
         from secateur.verify import verify_rules
 
         listed = self.domain
@@ -301,14 +351,36 @@ class RuleSet(Sequence[Rule]):
         domain = None if listed is None else self._check(listed)[:2]
         if X is None:
             return verify_rules(self.tree, record, domain=domain)
+        if is_stream(X):
+            from secateur.streams.scoring import label_table
+
+            with label_table(self, X, y, sample_weight) as reader:
+                chunks = ((listed.rows.matrix, listed.class_ids, listed.weights) for listed in reader.read())
+                return verify_rules(self.tree, record, domain=domain, chunks=chunks)
         return verify_rules(self.tree, record, *self._check(TrainingRows(X, y, sample_weight)), domain)
 
     def _check(self, rows: TrainingRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
+        from secateur.streams.frames import hold_rows
+
         if rows.y is None:
             raise InputError("X was passed without y: pass both, the rows and their labels.")
-        matrix = check_rows(self.tree, rows.X).matrix
-        class_ids = check_labels(self.tree, rows.y, len(matrix))
-        return matrix, class_ids, check_weights(rows.sample_weight, len(matrix))
+        X, y, sample_weight = hold_rows(self.tree, rows.X, rows.y, rows.sample_weight)
+        matrix = check_rows(self.tree, X).matrix
+        class_ids = check_labels(self.tree, y, len(matrix))
+        return matrix, class_ids, check_weights(sample_weight, len(matrix))
+
+    def _on_rows(self, X: Any, find: Callable[[Rows], Any]) -> Any:
+        """What a function of rows gives for rows in memory, or for the batches of a table."""
+        from secateur.row_blocks import Rows
+
+        if not isinstance(X, (Rows, np.ndarray)):
+            from secateur.streams.opening import is_stream
+
+            if is_stream(X):
+                from secateur.streams.scoring import predict_table
+
+                return predict_table(self, X, find)
+        return find(check_rows(self.tree, X))
 
     def explain(self, row: Any) -> Explanation:
         """Say which rule decides a row, what it asks, and which other rules cover the row.

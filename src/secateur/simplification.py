@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters import from_model
 from secateur.adapters.forests import is_forest
 from secateur.annotation import DEFAULT_RF_TOL
 from secateur.errors import InputError, ParameterError
@@ -19,6 +20,10 @@ from secateur.problems import open_evidence, open_problem
 from secateur.row_evidence import RowEvidence
 from secateur.rows import check_labels, check_rows
 from secateur.rules import RuleSet, TrainingRows
+from secateur.streams.frames import load_table, split_frame
+from secateur.streams.opening import is_frame, is_stream, open_source
+from secateur.streams.problem import open_table
+from secateur.streams.reading import Naming
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,6 +140,12 @@ def simplify(
     """
     if not isinstance(domain_knowledge, bool):
         raise ParameterError(f"Expected domain_knowledge as True or False, found {domain_knowledge!r}.")
+    given_rows = None if X is None else TrainingRows(X, y, sample_weight)
+    if isinstance(y, str) and is_frame(X):
+        X, y, sample_weight = split_frame(model, X, y, sample_weight)
+    elif is_stream(X) and is_forest(model):
+        with open_source(X) as source:
+            X, y, sample_weight = load_table(model, source, y, sample_weight, "A forest is simplified from its rows")
     if is_forest(model):
         rules: Any = simplify_forest(
             *(model, X, y, simplify),
@@ -168,11 +179,23 @@ def simplify(
     if chosen.name != "mismatch-certified" and (domain is not None or monotone is not None):
         unread = "domain" if domain is not None else "monotone"
         raise ParameterError(f"The method {chosen.name!r} does not read {unread}; only 'mismatch-certified' does.")
+    knowledge = {"groups": groups, "integers": integers, "facts": facts}
     if evidence is not None:
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names, "groups": groups}
         given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
         problem = open_evidence(model, evidence, given, settings["rf_tol"], domain_knowledge=domain_knowledge)
         _check_summary(chosen.name, evidence, certified=domain is not None or monotone is not None)
+    elif is_stream(X):
+        certified = domain is not None or monotone is not None or from_model(model).monotone is not None
+        problem = open_table(
+            *(model, X, y, sample_weight),
+            Naming(feature_names, class_names, accepts_missing, knowledge),
+            method=chosen.name,
+            by_rows=chosen.name == "budgeted" or (chosen.name == "mismatch-certified" and not certified),
+            rf_tol=settings["rf_tol"],
+            domain_knowledge=domain_knowledge,
+            progress=progress,
+        )
     else:
         problem = open_problem(
             model,
@@ -183,7 +206,7 @@ def simplify(
             class_names=class_names,
             accepts_missing=accepts_missing,
             rf_tol=settings["rf_tol"],
-            knowledge={"groups": groups, "integers": integers, "facts": facts},
+            knowledge=knowledge,
             domain_knowledge=domain_knowledge,
         )
     if chosen.needs_rows and problem.evidence is None:
@@ -213,7 +236,7 @@ def simplify(
         is_weighted=sample_weight is not None
         or (evidence is not None and evidence.is_weighted)
         or not np.array_equal(source_counts, np.rint(source_counts), equal_nan=True),
-        training=None if X is None else TrainingRows(X, y, sample_weight),
+        training=given_rows,
         domain=None if domain is None else TrainingRows(domain[0], domain[1], None),
     )
 

@@ -12,7 +12,7 @@ import joblib
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["map_in_threads", "n_threads"]
+__all__ = ["map_in_threads", "n_threads", "read_ahead"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -46,3 +46,16 @@ def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
             yield waiting.pop(0).result()
             if place + ahead < len(items):
                 waiting.append(pool.submit(function, items[place + ahead]))
+
+
+def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items, of which the next is fetched while the caller works on one.
+
+    An error of the fetching is raised where its item would come; a caller that stops early waits for one item at most.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="secateur-read") as pool:
+        nothing = object()
+        coming = pool.submit(next, items, nothing)
+        while (item := coming.result()) is not nothing:
+            coming = pool.submit(next, items, nothing)
+            yield item  # type: ignore[misc]  # it is no sentinel

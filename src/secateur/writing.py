@@ -7,16 +7,16 @@ import os
 import shutil
 import stat
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secateur.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["check_outputs", "write_files", "write_whole"]
+__all__ = ["check_outputs", "stage_file", "write_files", "write_whole"]
 
 
 def check_outputs(paths: Iterable[Path], *, force: bool = False) -> None:
@@ -84,6 +84,34 @@ def write_files(contents: Mapping[Path, str | bytes]) -> None:
         for leftover in (*staged.values(), *backups.values()):
             if leftover is not None:
                 leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def stage_file(path: Path) -> Iterator[Path]:
+    """A place beside a new file to write it to; it is moved to its place at the end, unless an error stops the writing.
+
+    Parameters
+    ----------
+    path : Path
+        A file that must not be there yet.
+
+    Yields
+    ------
+    Path
+    """
+    if path.exists():
+        raise InputError(f"{path} exists already: name another file, or delete it first.")
+    try:
+        temporary = _stage(path, b"")
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror or error}. Name another place.") from error
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror or error}. Name another place.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _encode(path: Path, content: str | bytes) -> bytes:

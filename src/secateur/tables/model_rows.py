@@ -9,18 +9,16 @@ import numpy as np
 
 from secateur.column_terms import shorten
 from secateur.errors import InputError
+from secateur.labels import as_label, as_truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from secateur.tables.files import TableFile
     from secateur.tree import Tree
 
-__all__ = ["parse_row", "pick_columns", "text_columns", "to_label_types", "to_types"]
+__all__ = ["parse_row", "pick_columns", "text_columns", "to_types"]
 
-BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
 
@@ -86,13 +84,13 @@ def to_types(frame: Any, tree: Tree) -> Any:
         is_text = values.dtype.kind == "O"
         values = values.astype(object) if is_text else values
         if levels is None and is_text and feature in numbers:
-            words = values.map(_as_truth, na_action="ignore")
+            words = values.map(as_truth, na_action="ignore")
             if values.isna().all() or words.notna().equals(values.notna()):
                 typed[column] = words.astype(np.float64)
         elif levels and all(isinstance(level, bool) for level in levels) and is_text:
-            typed[column] = values.map(lambda value: _as_truth(value, value), na_action="ignore")
+            typed[column] = values.map(lambda value: as_truth(value, value), na_action="ignore")
         elif levels and all(isinstance(level, str) for level in levels) and values.dtype.kind in "ifb":
-            typed[column] = values.astype(object).map(_as_label, na_action="ignore")
+            typed[column] = values.astype(object).map(as_label, na_action="ignore")
     return typed
 
 
@@ -146,8 +144,8 @@ def _parse_label(levels: Sequence[Any], value: Any) -> Any:
     if value in levels or not isinstance(value, (str, bool, int, float)):
         return value
     if all(isinstance(level, bool) for level in levels):
-        return _as_truth(value, None if _is_blank(value) else value)
-    found = {_as_label(level): level for level in levels}.get(_as_label(value))
+        return as_truth(value, None if _is_blank(value) else value)
+    found = {as_label(level): level for level in levels}.get(as_label(value))
     if found is not None:
         return found
     return None if _is_blank(value) else value
@@ -155,27 +153,3 @@ def _parse_label(levels: Sequence[Any], value: Any) -> Any:
 
 def _is_blank(value: Any) -> bool:
     return isinstance(value, str) and value.strip().lower() in BLANKS
-
-
-def _as_label(value: Any) -> str:
-    """A value as it stands in a file."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
-
-
-def _as_truth(value: Any, default: Any = None) -> Any:
-    return BOOLEANS.get(str(value).strip().lower(), default)
-
-
-def to_label_types(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]:
-    """Labels of a file as a model knows them: texts for numbers or truth values, and numbers for texts, where meant."""
-    named = {_as_label(label): label for label in classes}
-    written = [_as_label(label) for label in labels.tolist()]
-    if all(isinstance(label, bool) for label in classes) or labels.dtype == bool:
-        named = {str(label).lower(): label for label in classes}
-        written = [text.lower() for text in written]
-    kinds = {type(label) for label in classes}
-    if {type(label) for label in labels.tolist()} <= kinds or not set(written) <= set(named):
-        return labels
-    return np.array([named[text] for text in written], dtype=bool if kinds == {bool} else object)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from secateur.adapters import from_model
 from secateur.adapters.forests import is_forest
 from secateur.errors import UnsupportedModelError
+from secateur.labels import to_label_types
 from secateur.simplification import simplify
 from secateur.tables.fitting import DEFAULT_DEPTH, fit_tree, split_table
-from secateur.tables.model_rows import pick_columns, to_label_types
+from secateur.tables.model_rows import pick_columns
 from secateur.tables.training import TrainingTable, find_column, make_training_table, read_labels, split_names
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,13 @@ from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.possible import Possible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from secateur.tree import Tree
+
+    Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
 
 __all__ = ["Verification", "verify_rules"]
 
@@ -81,6 +83,8 @@ def verify_rules(
     class_ids: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
     domain: tuple[NDArray[Any], NDArray[np.int64]] | None = None,
+    *,
+    chunks: Iterable[Chunk] | None = None,
 ) -> Verification:
     """Check a rule set's record against its tree, and against rows if there are any.
 
@@ -98,14 +102,47 @@ def verify_rules(
     weights : ndarray of float64, shape (n_rows,), default=None
     domain : tuple of (matrix, class_ids), default=None
         The listed cases of ``mismatch-certified``.
+    chunks : iterable of (matrix, class_ids, weights), default=None
+        Training rows that come in parts, instead of a matrix.
 
     Returns
     -------
     Verification
     """
-    checker = _Checker(tree, record, matrix, class_ids, weights, domain)
+    if matrix is not None and class_ids is not None:
+        chunks = [(matrix, class_ids, weights)]
+    checker = _Checker(tree, record, chunks, domain)
     checker.run()
     return Verification(not checker.failures, tuple(checker.failures), tuple(checker.checks), tuple(checker.unchecked))
+
+
+@dataclass
+class _Counted:
+    """What was counted of the training rows.
+
+    Attributes
+    ----------
+    rules, leaves : ndarray of float64, shape (n_rules, n_classes)
+        Weight of the rows of each class that satisfy each rule's kept conditions, and that reach each leaf.
+    n_rows : int
+    total, in_conflict : float
+        Weight of all rows, and of those that rules of different classes cover.
+    unanswered : int or None
+        The first row that no rule of the tree's class covers.
+    against_facts : list of str
+        Facts that a row contradicts, a sentence each.
+    """
+
+    rules: NDArray[np.float64]
+    leaves: NDArray[np.float64] = field(init=False)
+    n_rows: int = 0
+    total: float = 0.0
+    in_conflict: float = 0.0
+    unanswered: int | None = None
+    against_facts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.leaves = np.zeros_like(self.rules)
 
 
 class _Checker:
@@ -113,14 +150,10 @@ class _Checker:
         self,
         tree: Tree,
         record: Mapping[str, Any],
-        matrix: NDArray[Any] | None,
-        class_ids: NDArray[np.int64] | None,
-        weights: NDArray[np.float64] | None,
+        chunks: Iterable[Chunk] | None,
         domain: tuple[NDArray[Any], NDArray[np.int64]] | None,
     ) -> None:
-        self.tree, self.record, self.matrix, self.class_ids = tree, record, matrix, class_ids
-        self.domain = domain
-        self.weights = np.ones(0 if matrix is None else len(matrix)) if weights is None else weights
+        self.tree, self.record, self.chunks, self.domain = tree, record, chunks, domain
         self.paths = walk_paths(tree)
         self.leaves = self.paths.leaves
         self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
@@ -140,9 +173,10 @@ class _Checker:
             self._check_boxes()
         if self.method in CERTIFIED:
             self._check_certificate()
-        self._check_rows()
+        counted = self._count_rows()
+        self._check_counts(counted)
         if self.method in BUDGETED:
-            self._check_budget()
+            self._check_budget(counted)
 
     def report(self, what: str, broken: list[str]) -> None:
         if not broken:
@@ -193,17 +227,43 @@ class _Checker:
             ],
         )
 
-    def _check_rows(self) -> None:
+    def _count_rows(self) -> _Counted | None:
+        """Place the rows, a chunk at a time, and count what every promise about them needs."""
+        if self.chunks is None:
+            return None
+        counted = _Counted(np.zeros((len(self.leaves), self.tree.n_classes)))
+        for matrix, class_ids, weights in self.chunks:
+            rows = PlacedRows(self.tree, matrix)
+            heavy = np.ones(rows.n_rows) if weights is None else weights
+            by_class = np.zeros((self.tree.n_classes, rows.n_rows), dtype=bool)
+            for rule, inside in self._covered(rows, self._all_rules):
+                by_class[self.classes[rule], inside] = True
+                inside = np.sort(inside)  # so that weights are added in the order of the rows
+                counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], self.tree.n_classes)
+            place = rows.leaf_place(self.leaves)
+            cells = np.bincount(place * self.tree.n_classes + class_ids, heavy, counted.leaves.size)
+            counted.leaves += cells.reshape(counted.leaves.shape)
+            if self.possible.words:
+                counted.against_facts += self.possible.check_rows(matrix, counted.n_rows)
+            answered = by_class[self.classes[place], np.arange(rows.n_rows)]
+            if counted.unanswered is None and not answered.all():
+                counted.unanswered = counted.n_rows + int(answered.argmin())
+            counted.in_conflict += float(heavy[by_class.sum(axis=0) > 1].sum())
+            counted.total += float(heavy.sum())
+            counted.n_rows += rows.n_rows
+        return counted
+
+    def _check_counts(self, counted: _Counted | None) -> None:
         """Stored counts are the rows' counts, and reliabilities lie within the promised tolerance."""
-        if self.matrix is None or self.class_ids is None:
+        if counted is None:
             if self.method in WITHIN_TOLERANCE:
                 self.failures.append(f"The reliabilities were {NOT_RECOUNTED}")
             else:
                 self.unchecked.append("supports and class counts were not recounted: no training rows were passed")
             return
         if self.possible.words:
-            self.report("the rows keep to the facts that the rules rest on", self.possible.check_rows(self.matrix))
-        now, source = self._count_rules(self.class_ids), self._count_leaves(self.class_ids)
+            self.report("the rows keep to the facts that the rules rest on", counted.against_facts)
+        now, source = counted.rules, counted.leaves
         recounted = {"class_counts": now, "source_class_counts": source}
         differs = {
             name: ~np.isnan(self.record[name]).any(axis=1)
@@ -234,24 +294,19 @@ class _Checker:
                 ],
             )
 
-    def _check_budget(self) -> None:
+    def _check_budget(self, counted: _Counted | None) -> None:
         """Rows are covered, those whose rules agree get the tree's class, and few enough are in conflict."""
-        if self.matrix is None:
+        if counted is None:
             self.failures.append(f"The conflicts were {NOT_RECOUNTED}")
             return
-        by_class = np.zeros((self.tree.n_classes, len(self.matrix)), dtype=bool)
-        for rule, rows in self._covered(self._training, self._all_rules):
-            by_class[self.classes[rule], rows] = True
-        answer = self.classes[self._training.leaf_place(self.leaves)]
         spent = self.record["numbers"][self.record["kinds"] == "within-budget"]
         stated = float(sum(spent.tolist()))
-        alone = by_class[answer, np.arange(len(answer))]
         self.report(
             "every row is covered by a rule of the tree's class",
-            [] if alone.all() else [f"No rule of the tree's class covers row {np.flatnonzero(~alone)[0]}."],
+            [] if counted.unanswered is None else [f"No rule of the tree's class covers row {counted.unanswered}."],
         )
         budget = self.record["parameters"]["budget"]
-        share = float(self.weights[by_class.sum(axis=0) > 1].sum() / self.weights.sum())
+        share = counted.in_conflict / counted.total
         self.report(
             f"rules of different classes cover {share:.4g} of the rows (recounted), within the budget of {budget:g}",
             []
@@ -321,28 +376,9 @@ class _Checker:
     def _all_rules(self) -> NDArray[np.int64]:
         return np.arange(len(self.leaves))
 
-    @cached_property
-    def _training(self) -> PlacedRows:
-        return PlacedRows(self.tree, np.zeros((0, self.tree.n_features)) if self.matrix is None else self.matrix)
-
     def _rules_with(self, entries: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The rules that have one of the marked links."""
         return np.bincount(self.paths.rule[entries], minlength=len(self.leaves)) > 0
-
-    def _count_leaves(self, class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Weight of the rows of each class that reach each leaf."""
-        shape = len(self.leaves), self.tree.n_classes
-        cells = self._training.leaf_place(self.leaves) * shape[1] + class_ids
-        counts = np.bincount(cells, weights=self.weights, minlength=shape[0] * shape[1])
-        return counts.astype(np.float64).reshape(shape)
-
-    def _count_rules(self, class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Weight of the rows of each class that satisfy each rule's kept conditions."""
-        counts = np.zeros((len(self.leaves), self.tree.n_classes))
-        for rule, rows in self._covered(self._training, self._all_rules):
-            rows = np.sort(rows)  # so that weights are added in the order of the rows
-            counts[rule] = np.bincount(class_ids[rows], self.weights[rows], self.tree.n_classes)
-        return counts
 
     def _covered(self, listed: PlacedRows, rules: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Rules with the rows that satisfy their kept conditions."""

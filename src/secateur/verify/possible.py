@@ -87,8 +87,8 @@ class Possible:
             return np.ones(len(places), dtype=bool)
         return np.array([self._has_row(boxes, place, cell) for place in places.tolist()], dtype=bool)
 
-    def check_rows(self, matrix: NDArray[Any]) -> list[str]:
-        """A sentence for each fact that some row contradicts."""
+    def check_rows(self, matrix: NDArray[Any], first: int = 0) -> list[str]:
+        """A sentence for each fact that some row contradicts; rows are counted on from the first."""
         n_features, broken = self.tree.n_features, []
 
         def column(feature: int) -> NDArray[np.float64]:
@@ -121,7 +121,7 @@ class Possible:
             against.append((str(group), ~np.isin(values, (0, 1)).all(axis=1) | (values.sum(axis=1) > 1)))
         for words, rows in against:
             if rows.any():
-                broken.append(f"Row {np.flatnonzero(rows)[0]} contradicts what the rules rest on: {words}.")
+                broken.append(f"Row {first + np.flatnonzero(rows)[0]} contradicts what the rules rest on: {words}.")
         return broken
 
     def _tell_decimals(self, feature: int) -> str:

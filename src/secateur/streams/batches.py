@@ -1,0 +1,212 @@
+"""Record batches in a tree's own terms: rows, class indices and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.column_terms import read_column, read_source
+from secateur.errors import InputError
+from secateur.fact_rows import check_facts
+from secateur.knowledge import whole_by_dtype
+from secateur.labels import as_truth, to_label_types
+from secateur.row_blocks import Rows
+from secateur.rows import asked_features, check_finite, check_labels, check_rows, check_weights
+from secateur.tally import LabelledRows
+from secateur.threads import read_ahead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.streams.source import Source
+    from secateur.tree import Tree
+
+__all__ = ["BatchReader"]
+
+# Rows times features of the matrix that a batch becomes.
+MOST_CELLS = 1 << 26
+
+
+@dataclass(frozen=True)
+class BatchReader:
+    """How the batches of a table are read for a tree.
+
+    Attributes
+    ----------
+    tree : Tree
+        With the names of the table's columns.
+    source : Source
+    y, weight : str or None
+        The columns of the labels and of the weights.
+    """
+
+    tree: Tree
+    source: Source
+    y: str | None = None
+    weight: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read: those that the tree asks for, labels and weights."""
+        beside = [name for name in (self.y, self.weight) if name is not None]
+        return list(dict.fromkeys([*self._features.values(), *beside]))
+
+    def read(self) -> Iterator[LabelledRows]:
+        """The rows of one batch after the other, with their labels and weights."""
+        if self.y is None:
+            raise InputError("Expected y as the name of the column that holds the labels.")
+        first = 0
+        for batch in self._batches(self.columns):
+            yield self._read_labelled(batch, first, self.y)
+            first += batch.num_rows
+
+    def read_rows(self, columns: list[str] | None = None) -> Iterator[tuple[Any, Rows]]:
+        """The batches as they are, by default of the columns that the tree asks for, and their rows."""
+        first = 0
+        for batch in self._batches(self.columns if columns is None else columns):
+            yield batch, self._read_rows(batch, first)
+            first += batch.num_rows
+
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        """Batches that are not empty and not too large for a tree of many features."""
+        step = max(1, MOST_CELLS // max(1, self.tree.n_features))
+        is_empty = True
+        for batch in read_ahead(self.source.read(columns)):
+            for first in range(0, batch.num_rows, step):
+                yield batch.slice(first, step)
+                is_empty = False
+        if is_empty:
+            raise InputError(f"{self.source.name} has no rows; at least one is needed.")
+
+    def _read_labelled(self, batch: Any, first: int, y: str) -> LabelledRows:
+        rows = self._read_rows(batch, first)
+        labels = _read_labels(self.tree, batch.column(y), first, f"The column {y!r} of {self.source.name}")
+        weights = None
+        if self.weight is not None:
+            named = f"The column {self.weight!r} of {self.source.name}"
+            weights = _read_weights(batch.column(self.weight), batch.num_rows, named, first)
+        return LabelledRows(rows, labels, weights)
+
+    def _read_rows(self, batch: Any, first: int) -> Rows:
+        tree, name = self.tree, self.source.name
+        if tree.columns is not None and tree.columns.derive is not None:  # the pipeline itself must see its rows
+            frame = batch.select(list(self._features.values())).to_pandas()
+            rows = check_rows(tree, frame, name=name)
+        else:
+            # Pages of columns that nobody asks for are never touched, so they take no memory.
+            matrix = np.zeros((batch.num_rows, tree.n_features), dtype=tree.dtype, order="F")
+            for feature, column in self._features.items():
+                matrix[:, feature] = _read_feature(tree, batch.column(column), column, feature, first, name)
+            rows = Rows.of(matrix)
+            check_finite(tree, rows, name, first=first, among=np.array(list(self._features), dtype=np.int64))
+        check_facts(tree, rows, typed=self._typed, name=name, first_row=first)
+        return rows
+
+    @cached_property
+    def _features(self) -> dict[int, str]:
+        """The features that are read, and their columns."""
+        tree = self.tree
+        names = tree.feature_names or ()
+        if tree.columns is not None and tree.columns.derive is not None:
+            return dict(enumerate(names[: tree.n_features - len(tree.columns.derived)]))
+        return {feature: names[feature] for feature in sorted(asked_features(tree))}
+
+    @cached_property
+    def _typed(self) -> dict[int, bool]:
+        return whole_by_dtype(self.tree, self.source.schema.empty_table())
+
+
+def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, what: str) -> NDArray[Any]:
+    """A column of a batch as numbers of the tree's dtype, or as codes, as rows in memory are read."""
+    is_number = _is_number(column.type)
+    levels = tree.categories[feature]
+    if levels is None and is_number and tree.columns is None:
+        numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        if numbers.dtype.kind in "fiub":  # and not a decimal or a truth value with blanks
+            with np.errstate(over="ignore"):
+                return numbers.astype(tree.dtype, copy=False)
+    by_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
+    if is_number and (levels is None or by_cell):
+        return _to_terms(tree, column, name, feature, first, what)
+    values, place = _find_distinct(column)
+    try:
+        return _to_terms(tree, _find_truths(values, levels), name, feature, first, what)[place]
+    except InputError:
+        _to_terms(tree, column, name, feature, first, what)  # which names the row
+        raise
+
+
+def _to_terms(tree: Tree, column: Any, name: str, feature: int, first: int, what: str) -> NDArray[Any]:
+    import narwhals as nw
+    import pyarrow as pa
+
+    series = nw.from_native(pa.table({name: column}))[name]
+    if tree.columns is None:
+        return read_column(tree, series, feature, what)
+    return read_source(tree, tree.columns, series, feature, first, what)
+
+
+def _find_distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
+    """The different values of a column, a blank behind them, and the place of each row's value among them."""
+    import pyarrow as pa
+
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    values = encoded.dictionary
+    place = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return pa.concat_arrays([values, pa.nulls(1, values.type)]), place
+
+
+def _find_truths(values: Any, levels: Any) -> Any:
+    """Texts of a file that all stand for truth values, where the tree asks for such; else the values as they are."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    is_asked = levels is None or all(isinstance(level, bool) for level in levels)
+    if not is_text or not is_asked:
+        return values
+    words = [as_truth(value) for value in values.to_pylist() if value is not None]
+    return values if None in words else pa.array([*words, None], pa.bool_())
+
+
+def _is_number(dtype: Any) -> bool:
+    import pyarrow as pa
+
+    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean
+    return any(is_kind(dtype) for is_kind in kinds)
+
+
+def _read_labels(tree: Tree, column: Any, first: int, name: str) -> NDArray[np.int64]:
+    """The class index of each label; texts may stand for numbers, and numbers for texts."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type) and not column.null_count and tree.classes.dtype.kind in "iu":
+        return check_labels(tree, column.to_numpy(), len(column), name=name, first=first)
+    values, place = _find_distinct(column)
+    used = np.unique(place)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    try:
+        codes[used] = check_labels(tree, _as_labels(values.take(pa.array(used)), tree), len(used), name=name)
+    except InputError:
+        check_labels(tree, _as_labels(column, tree), len(column), name=name, first=first)  # which names the row
+        raise
+    return codes[place]
+
+
+def _as_labels(values: Any, tree: Tree) -> NDArray[Any]:
+    listed = np.empty(len(values), dtype=object)
+    listed[:] = values.to_pylist()
+    return to_label_types(listed, tree.classes.tolist())
+
+
+def _read_weights(column: Any, n_rows: int, name: str, first: int) -> NDArray[np.float64] | None:
+    if not _is_number(column.type):
+        raise InputError(f"{name} holds {column.type}, but weights are numbers.")
+    if column.null_count:
+        row = column.is_null().to_numpy(zero_copy_only=False).argmax()
+        raise InputError(f"{name} has a blank (row {first + row}): every row needs a weight.")
+    return check_weights(column.to_numpy(zero_copy_only=False), n_rows, is_part=True, name=name, first=first)

@@ -1,0 +1,206 @@
+"""Files, DuckDB relations and SQL queries as sources."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from glob import glob, has_magic
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from secateur.errors import InputError
+from secateur.files.found_file import find_file
+from secateur.files.relations import check_twice, connect, open_arrow, open_relation
+from secateur.streams.source import BATCH_ROWS, Source, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from secateur.files.relations import FileRelation
+
+__all__ = ["open_files", "open_query", "open_relation_object"]
+
+
+@contextmanager
+def open_files(
+    pattern: str | os.PathLike[str], *, format: str | None = None, text: Sequence[str] = ()
+) -> Iterator[Source]:
+    """The files that a path, a directory or a pattern names, as one table.
+
+    Every file must have the columns that are read, of the same types. A file that changes meanwhile is an error.
+    """
+    with ExitStack() as stack:
+        room = Path(stack.enter_context(TemporaryDirectory(prefix="secateur-")))
+        relations = []
+        for place, named in enumerate(_list_files(pattern)):
+            own = room / str(place)
+            own.mkdir()
+            name, path = find_file(named, own)
+            relations.append(open_relation(name, path, own, format=format, text=text))
+        table = _Files(relations, stack.enter_context(connect(room)))
+        name = relations[0].name if len(relations) == 1 else f"{os.fspath(pattern)}"
+        yield Source(name, table.schema, table.n_rows, False, table.read)
+        table.check_unchanged()
+
+
+def _list_files(pattern: str | os.PathLike[str]) -> list[str]:
+    text = os.fspath(pattern)
+    if os.path.isdir(text):
+        found = sorted(entry.path for entry in os.scandir(text) if entry.is_file() and entry.name[:1] not in "._")
+        if not found:
+            raise InputError(f"The directory {text} holds no files: expected Parquet, CSV, JSON lines or Arrow.")
+        return found
+    if not has_magic(text) or os.path.exists(text):
+        return [text]
+    found = sorted(path for path in glob(text, recursive=True) if os.path.isfile(path))
+    if not found:
+        raise InputError(f"No file is called like {text}.")
+    return found
+
+
+class _Files:
+    """Files that are read one after the other."""
+
+    def __init__(self, relations: list[FileRelation], connection: Any) -> None:
+        self.relations, self.connection = relations, connection
+        self.stamps = [_stamp(relation.path) for relation in relations]
+        self.schemas = [self._describe(relation) for relation in relations]
+        self.schema = self.schemas[0]
+        for relation, schema in zip(relations, self.schemas, strict=True):
+            check_twice(schema.names, relation.name)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows; only Parquet files tell."""
+        import pyarrow.parquet as pq
+
+        if any(relation.kind != "parquet" for relation in self.relations):
+            return None
+        return sum(int(pq.read_metadata(relation.path).num_rows) for relation in self.relations)
+
+    def read(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Batches of some columns, file after file."""
+        self._check_alike(columns)
+        for relation in self.relations:
+            yield from self._read_file(relation, columns)
+            self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """Refuse files that somebody wrote to while they were read."""
+        for relation, stamp in zip(self.relations, self.stamps, strict=True):
+            if _stamp(relation.path) != stamp:
+                raise InputError(f"{relation.name} changed while it was read: nothing was made of it. Try again.")
+
+    def _check_alike(self, columns: Sequence[str]) -> None:
+        """Files of one table have the same types, else a number would silently become another."""
+        for relation, schema in zip(self.relations[1:], self.schemas[1:], strict=True):
+            for column in columns:
+                wanted = self.schema.field(column).type
+                if column not in schema.names:
+                    raise InputError(
+                        f"{relation.name} has no column {column!r}, which {self.relations[0].name} has: the files of "
+                        "one table must have the same columns."
+                    )
+                if schema.field(column).type != wanted:
+                    raise InputError(
+                        f"The column {column!r} is {schema.field(column).type} in {relation.name}, but {wanted} in "
+                        f"{self.relations[0].name}: the files of one table must have the same types."
+                    )
+
+    def _describe(self, relation: FileRelation) -> Any:
+        import duckdb
+        import pyarrow as pa
+
+        try:
+            if relation.kind == "arrow":
+                with pa.memory_map(str(relation.path)) as file:
+                    return open_arrow(relation, file).schema
+            query = self.connection.sql(f"SELECT * FROM {relation.query} LIMIT 0", params=relation.values)
+            schema = _to_reader(query).schema
+        except (duckdb.Error, OSError, pa.ArrowException) as error:
+            raise relation.refuse(error) from error
+        if relation.names is None:
+            return schema
+        if len(relation.names) != len(schema):
+            raise relation.refuse(ValueError("its lines have other lengths than the header"))
+        return pa.schema([field.with_name(name) for field, name in zip(schema, relation.names, strict=True)])
+
+    def _read_file(self, relation: FileRelation, columns: Sequence[str]) -> Iterator[Any]:
+        import duckdb
+        import pyarrow as pa
+
+        try:
+            if relation.kind == "arrow":
+                with pa.memory_map(str(relation.path)) as file:
+                    for batch in open_arrow(relation, file):
+                        yield from cut(batch.select(columns))
+                return
+            names = list(self.schema.names) if relation.names is None else list(relation.names)
+            own = names if relation.names is None else relation.values["names"]
+            listed = ", ".join(f"{quote(own[names.index(c)])} AS {quote(c)}" for c in columns)
+            query = f"SELECT {listed} FROM {relation.query}"
+            yield from _to_reader(self.connection.sql(query, params=relation.values))
+        except (duckdb.Error, OSError, pa.ArrowException) as error:
+            self.check_unchanged()  # which is then why
+            raise relation.refuse(error) from error
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@contextmanager
+def open_query(connection: Any, query: Any) -> Iterator[Source]:
+    """What a query of a DuckDB connection gives."""
+    import duckdb
+
+    if not isinstance(query, str):
+        raise InputError(f"Expected (connection, SQL) with the SQL as text, found {type(query).__name__}.")
+    try:
+        relation = connection.sql(query)
+    except duckdb.Error as error:
+        raise _refuse_query(error) from error
+    if relation is None:
+        raise InputError("Expected a query that gives rows, such as 'SELECT * FROM loans', found a statement.")
+    with open_relation_object(relation) as source:
+        yield source
+
+
+@contextmanager
+def open_relation_object(relation: Any) -> Iterator[Source]:
+    """A DuckDB relation."""
+    import duckdb
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        try:
+            yield from _to_reader(relation.project(", ".join(quote(column) for column in columns)))
+        except duckdb.Error as error:
+            raise _refuse_query(error) from error
+
+    try:
+        schema = _to_reader(relation.limit(0)).schema
+    except duckdb.Error as error:
+        raise _refuse_query(error) from error
+    check_twice(schema.names, "The relation")
+    yield Source("The relation", schema, None, False, read)
+
+
+def _refuse_query(error: Exception) -> InputError:
+    first = str(error).strip().splitlines()[0].rstrip(". ")
+    return InputError(f"DuckDB refused the query: {first}.")
+
+
+def _to_reader(relation: Any) -> Any:
+    """A reader of a relation's record batches; older releases of DuckDB call it otherwise."""
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    return read(BATCH_ROWS)
+
+
+def quote(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,64 @@
+"""A table that is read as record batches: what it is called, which columns it has, and how to read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from secateur.column_terms import shorten
+from secateur.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["BATCH_ROWS", "Source", "cut"]
+
+# Large enough that what is done once a batch costs nothing, small enough that a few of them are a few megabytes.
+BATCH_ROWS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be read as record batches.
+
+    Attributes
+    ----------
+    name : str
+        How the table is called in messages.
+    schema : pyarrow.Schema
+        The columns and their types.
+    n_rows : int or None
+        Number of rows, where it is known before they are read.
+    is_once : bool
+        Whether the table can be read once only.
+    read : callable
+        ``read(columns)`` yields batches of the named columns, in the order of the rows.
+    look : callable or None
+        ``look(columns)`` gives the first batch of a table that can be read once only, and does not use it up.
+    """
+
+    name: str
+    schema: Any
+    n_rows: int | None
+    is_once: bool
+    read: Callable[[Sequence[str]], Iterator[Any]] = field(repr=False)
+    look: Callable[[Sequence[str]], Any] | None = field(default=None, repr=False)
+
+    def peek(self, columns: Sequence[str]) -> Any:
+        """The first batch of some columns, or None where there is none."""
+        return next(self.read(columns), None) if self.look is None else self.look(columns)
+
+    def find(self, column: str, what: str) -> str:
+        """A column that somebody named, or a sentence that says which it might be."""
+        if column in self.schema.names:
+            return column
+        close = get_close_matches(str(column), self.schema.names, n=1)
+        hint = f" Is {close[0]!r} meant?" if close else f" Its columns are {shorten(self.schema.names)}."
+        raise InputError(f"{self.name} has no column {column!r}, which {what}.{hint}")
+
+
+def cut(batch: Any) -> Iterator[Any]:
+    """The parts of a batch that may be larger than others."""
+    for first in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(first, BATCH_ROWS)
