@@ -70,10 +70,15 @@ def count_table(
     reader = pair_columns(model, source, y, weight, naming)
     try:
         return count(reader)
-    except MissingRefusedError:
+    except MissingRefusedError as error:
         # What the model alone does not show, its training rows do: they fill its leaves as it says.
-        if naming.accepts_missing is not None or source.is_once:
+        if naming.accepts_missing is not None:
             raise
+        if source.is_once:
+            raise InputError(
+                f"{error} A reader can be read once only, so what its rows show of the model is not known beforehand: "
+                "pass accepts_missing=True if the model was fitted with missing values."
+            ) from error
         try:
             taking = pair_columns(model, source, y, weight, replace(naming, accepts_missing=True))
         except (InputError, ParameterError):

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from secateur.files.relations import FileRelation
 
-__all__ = ["open_files", "open_query", "open_relation_object"]
+__all__ = ["open_files", "open_query", "open_relation_object", "quote"]
+
+TRUTHS = "('true', 'True', 'TRUE', 'false', 'False', 'FALSE')"  # as secateur.tables.files reads them
 
 
 @contextmanager
@@ -65,7 +67,8 @@ class _Files:
     def __init__(self, relations: list[FileRelation], connection: Any) -> None:
         self.relations, self.connection = relations, connection
         self.stamps = [_stamp(relation.path) for relation in relations]
-        self.schemas = [self._describe(relation) for relation in relations]
+        self.truths = [self._find_truths(relation) for relation in relations]
+        self.schemas = [self._describe(*pair) for pair in zip(relations, self.truths, strict=True)]
         self.schema = self.schemas[0]
         for relation, schema in zip(relations, self.schemas, strict=True):
             check_twice(schema.names, relation.name)
@@ -82,8 +85,8 @@ class _Files:
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Batches of some columns, file after file."""
         self._check_alike(columns)
-        for relation in self.relations:
-            yield from self._read_file(relation, columns)
+        for relation, truths in zip(self.relations, self.truths, strict=True):
+            yield from self._read_file(relation, truths, columns)
             self.check_unchanged()
 
     def check_unchanged(self) -> None:
@@ -108,7 +111,29 @@ class _Files:
                         f"{self.relations[0].name}: the files of one table must have the same types."
                     )
 
-    def _describe(self, relation: FileRelation) -> Any:
+    def _find_truths(self, relation: FileRelation) -> frozenset[str]:
+        """The columns of a CSV file that say true or false in words, by the names that DuckDB knows them by."""
+        import duckdb
+
+        if relation.names is None:
+            return frozenset()
+        try:
+            query = self.connection.sql(f"SELECT * FROM {relation.query} LIMIT 0", params=relation.values)
+            forced = relation.values.get("types", {})
+            texts = [
+                name
+                for name, dtype in zip(query.columns, query.types, strict=True)
+                if str(dtype) == "VARCHAR" and name not in forced
+            ]
+            if not texts:
+                return frozenset()
+            asked = ", ".join(f"bool_and({quote(name)} IN {TRUTHS})" for name in texts)
+            found = self.connection.sql(f"SELECT {asked} FROM {relation.query}", params=relation.values).fetchall()[0]
+        except duckdb.Error as error:
+            raise relation.refuse(error) from error
+        return frozenset(name for name, is_truth in zip(texts, found, strict=True) if is_truth)
+
+    def _describe(self, relation: FileRelation, truths: frozenset[str]) -> Any:
         import duckdb
         import pyarrow as pa
 
@@ -124,9 +149,10 @@ class _Files:
             return schema
         if len(relation.names) != len(schema):
             raise relation.refuse(ValueError("its lines have other lengths than the header"))
-        return pa.schema([field.with_name(name) for field, name in zip(schema, relation.names, strict=True)])
+        typed = [field.with_type(pa.bool_()) if field.name in truths else field for field in schema]
+        return pa.schema([field.with_name(name) for field, name in zip(typed, relation.names, strict=True)])
 
-    def _read_file(self, relation: FileRelation, columns: Sequence[str]) -> Iterator[Any]:
+    def _read_file(self, relation: FileRelation, truths: frozenset[str], columns: Sequence[str]) -> Iterator[Any]:
         import duckdb
         import pyarrow as pa
 
@@ -136,10 +162,13 @@ class _Files:
                     for batch in open_arrow(relation, file):
                         yield from cut(batch.select(columns))
                 return
-            names = list(self.schema.names) if relation.names is None else list(relation.names)
-            own = names if relation.names is None else relation.values["names"]
-            listed = ", ".join(f"{quote(own[names.index(c)])} AS {quote(c)}" for c in columns)
-            query = f"SELECT {listed} FROM {relation.query}"
+            own = dict(zip(relation.names, relation.values["names"], strict=True)) if relation.names else {}
+            listed = []
+            for column in columns:
+                name = own.get(column, column)
+                value = f"lower({quote(name)}) = 'true'" if name in truths else quote(name)
+                listed.append(f"{value} AS {quote(column)}")
+            query = f"SELECT {', '.join(listed)} FROM {relation.query}"
             yield from _to_reader(self.connection.sql(query, params=relation.values))
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             self.check_unchanged()  # which is then why
