@@ -203,12 +203,12 @@ def test_a_pipeline_may_end_in_it() -> None:
 
 def test_what_is_not_one_tree_is_refused() -> None:
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(UnsupportedModelError, match="has 3 classes, and so a tree for each of them"):
+    with pytest.raises(UnsupportedModelError, match=r"has 3 classes, and so a tree for each of them"):
         secateur.simplify(fit(X, y), X, y)
-    with pytest.raises(UnsupportedModelError, match="adds up 4 trees, .* Fit it with max_iter=1"):
+    with pytest.raises(UnsupportedModelError, match=r"adds up 4 trees, .* Fit it with max_iter=1"):
         from_model(fit(X, y == 1, max_iter=4))
     with pytest.raises(UnsupportedModelError, match="is not fitted yet"):
         from_model(HistGradientBoostingClassifier(max_iter=1))
     towns = pl.DataFrame({"town": ["a", "b", None, "c"] * 20}, schema={"town": pl.Categorical})
-    with pytest.raises(UnsupportedModelError, match="Column 0 .* has None as a category"):
+    with pytest.raises(UnsupportedModelError, match=r"Column 0 .* has None as a category"):
         from_model(fit(towns, [0, 1, 1, 0] * 20))

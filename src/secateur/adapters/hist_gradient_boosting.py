@@ -172,9 +172,9 @@ def _was_fitted_with_missing(model: Any, tree: Tree, X: Any) -> bool:
     numeric = ~nodes["is_categorical"][inner].astype(bool)
     if (tree.missing_left[inner] != larger_left).any() or np.isinf(tree.threshold[inner][numeric]).any():
         return True
-    if model.is_categorical_ is not None:
-        if any(is_missing(label) for listed in _find_encoder(model).categories_ for label in listed.tolist()):
-            return True
+    listed = [] if model.is_categorical_ is None else _find_encoder(model).categories_
+    if any(is_missing(label) for labels in listed for label in labels.tolist()):
+        return True
     if X is None or not holds_missing(X):
         return False
     try:
