@@ -20,7 +20,7 @@ from secateur.adapters import read_pmml
 from secateur.routing import apply_tree, count_classes
 from secateur.rows import check_labels, check_rows
 
-TOWNS = ["Bonn", "Lima", "New York", 'the "old" one', "Ulm"]
+TOWNS = ["Bonn", "Lima", "New York", "l'Île <d'Yeu>", "Ulm"]
 REFUSED = "refused"
 
 
@@ -44,8 +44,8 @@ def asks(field: str, operator: str, value: Any = None) -> str:
 
 
 def one_of(field: str, operator: str, values: list[str]) -> str:
-    listed = " ".join('"' + value.replace('"', '\\"') + '"' for value in values).replace('"', "&quot;")
-    array = f'<Array n="{len(values)}" type="string">{listed}</Array>'
+    listed = " ".join('"' + value.replace('"', '\\"') + '"' for value in values)
+    array = f'<Array n="{len(values)}" type="string">{text(listed)}</Array>'
     return f'<SimpleSetPredicate field="{field}" booleanOperator="{operator}">{array}</SimpleSetPredicate>'
 
 
@@ -74,12 +74,13 @@ def document(
     top: str, fields: str = NUMBER, schema: str = '<MiningField name="age"/>', *, version: str = "4.4", **model: str
 ) -> str:
     attributes = {"functionName": "classification", "splitCharacteristic": "multiSplit", **model}
+    written = " ".join(f'{name}="{value}"' for name, value in attributes.items())
     usage = "target" if version >= "4.2" else "predicted"
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<PMML xmlns="http://www.dmg.org/PMML-{version.replace(".", "_")}" version="{version}"><Header/>'
         f"<DataDictionary>{fields}{TARGET}</DataDictionary>"
-        f"<TreeModel {' '.join(f'{name}="{value}"' for name, value in attributes.items())}>"
+        f"<TreeModel {written}>"
         f'<MiningSchema>{schema}<MiningField name="pays" usageType="{usage}"/></MiningSchema>{top}</TreeModel></PMML>'
     )
 
@@ -179,7 +180,7 @@ STYLES = {
 
 
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_trees_as_other_programs_write_them_reach_the_leaves_that_pmml4s_reaches(
     pypmml: Any, seed: int, style: str
 ) -> None:
@@ -187,7 +188,7 @@ def test_trees_as_other_programs_write_them_reach_the_leaves_that_pmml4s_reaches
     top = grower.grow("<True/>", 4)
     fields = NUMBER + TOWN + field("height", data_type="double")
     schema = "".join(f'<MiningField name="{name}"/>' for name in ("age", "town", "height"))
-    content = document(top, fields, schema, version=("3.2", "4.1", "4.3", "4.4")[seed], **STYLES[style])
+    content = document(top, fields, schema, version=("3.2", "4.1", "4.4")[seed], **STYLES[style])
     content = content.replace(TARGET, field("pays", [f"n{number + 1}" for number in range(grower.n_nodes)]))
     generator = np.random.default_rng(seed)
     ages, towns = near(*grower.limits), [*TOWNS, *TOWNS, "Atlantis", None]
@@ -197,7 +198,7 @@ def test_trees_as_other_programs_write_them_reach_the_leaves_that_pmml4s_reaches
             "town": towns[int(generator.integers(len(towns)))],
             "height": 1.0,
         }
-        for _ in range(80)
+        for _ in range(60)
     ]
     tree = read_pmml(content)
     assert tree.feature_names == ("age", "town", "height")
@@ -370,9 +371,6 @@ def test_counts_come_with_the_nodes(pypmml: Any) -> None:
     assert reached.tolist() == fitted.apply(X).tolist()
     assert tree.counts is not None
     assert (tree.counts == count_classes(tree, reached, check_labels(tree, labels, 150), None)).all()
-    assert [str(rule) for rule in secateur.simplify(tree, method="exact")] == [
-        str(rule) for rule in secateur.simplify(fitted, method="exact", class_names=["c0", "c1", "c2"])
-    ]
     without = content.replace('<ScoreDistribution value="c0" recordCount="50"/>', "", 1)
     assert read_pmml(without.replace('recordCount="50"', "")).counts is None
 
@@ -429,6 +427,14 @@ UNSUPPORTED: dict[str, tuple[Callable[[], str], str]] = {
     "no score": (lambda: document(node(None, "<True/>", node(None, LOW), node("yes", HIGH))), "A leaf .* has no score"),
     "a first condition": (lambda: document(node("so", LOW)), "The first node of the PMML has a condition"),
     "an unknown operator": (lambda: PLAIN.replace("lessThan", "isAbove"), "has the operator 'isAbove'"),
+    "escaped texts": (
+        lambda: document(
+            node("so", "<True/>", node("no", one_of("town", "isIn", ['the "old" one'])), node("yes", "<True/>")),
+            TOWN,
+            '<MiningField name="town"/>',
+        ),
+        "has a backslash in an Array, which readers of PMML take in different ways",
+    ),
     "ordered texts": (
         lambda: document(
             node("so", "<True/>", node("no", asks("town", "lessThan", "Ulm")), node("yes", "<True/>")),
