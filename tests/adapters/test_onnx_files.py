@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -328,6 +329,33 @@ def relabelled(_: Any) -> tuple[list[Any], list[Any]]:
 
 
 VOTES = [[(0, 0.25)], [(0, 0.75)]]
+
+
+def doubled(_: Any) -> tuple[list[Any], list[Any]]:
+    """Columns beside themselves, again and again."""
+    names = ["X", *(f"made{place}" for place in range(40)), "made"]
+    return [helper.make_node("Concat", [one, one], [other], axis=1) for one, other in pairwise(names)], []
+
+
+def copied(_: Any) -> tuple[list[Any], list[Any]]:
+    names = ["X", *(f"made{place}" for place in range(3000)), "made"]
+    return [helper.make_node("Identity", [one], [other]) for one, other in pairwise(names)], []
+
+
+def open_width(model: Any, feature: int) -> Any:
+    model.graph.input[0].type.tensor_type.shape.dim[1].Clear()
+    listed = next(one for one in model.graph.node[0].attribute if one.name == "nodes_featureids")
+    listed.ints[0] = feature
+    return model
+
+
+def test_an_input_that_does_not_say_its_width_ends_with_the_last_column_asked_for() -> None:
+    model = open_width(make_classifier(STUMP, VOTES, ["no", "yes"]), 2)
+    tree = read_onnx(model)
+    assert tree.n_features == 3
+    assert_tree_equals_model(tree, model, ROWS)
+
+
 UNSUPPORTED: dict[str, tuple[Callable[[], Any], str]] = {
     "a scaler": (lambda: make_classifier(STUMP, VOTES, [0, 1], around=scaled), "operator Scaler between its rows"),
     "a changed label": (
@@ -341,6 +369,14 @@ UNSUPPORTED: dict[str, tuple[Callable[[], Any], str]] = {
     "two trees": (
         lambda: make_classifier(STUMP, VOTES, [0, 1], nodes_treeids=[0, 0, 1]),
         "adds up 2 trees, but a Tree is one",
+    ),
+    "more columns than memory": (
+        lambda: open_width(make_classifier(STUMP, VOTES, [0, 1]), 10**12),
+        "has 1000000000001 columns; at most 100000 are read",
+    ),
+    "columns that double": (
+        lambda: make_classifier(STUMP, VOTES, [0, 1], around=doubled),
+        "columns; at most 100000 are read",
     ),
     "one class": (lambda: make_classifier(STUMP, VOTES, [0]), "one class only"),
     "no tree": (
@@ -375,6 +411,10 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     "a column that is not there": (
         lambda: make_classifier([{**STUMP[0], "feature": 9}, {}, {}], VOTES, [0, 1]),
         "tests a feature outside 0 to 2",
+    ),
+    "operators without end": (
+        lambda: make_classifier(STUMP, VOTES, [0, 1], around=copied),
+        "wrong type or length: maximum recursion",
     ),
     "text": (lambda: b"age,ward\n1,2\n", "the bytes are none, or were cut"),
     "nothing": (lambda: b"", "holds no operator"),

@@ -478,6 +478,10 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     "no limit": (lambda: PLAIN.replace(' value="30.0"', ""), "has no attribute 'value'"),
     "a limit that is no number": (lambda: PLAIN.replace('"30.0"', '"1_0"'), "Expected a finite number in the PMML"),
     "a field that nobody knows": (lambda: PLAIN.replace('field="age"', 'field="rage"'), "asks for 'rage', which is no"),
+    "a field twice": (
+        lambda: PLAIN.replace('<MiningField name="age"/>', '<MiningField name="age"/>' * 2),
+        "names 'age' twice",
+    ),
     "a field that is not declared": (lambda: PLAIN.replace(NUMBER, ""), "names 'age', which its DataDictionary"),
     "a short array": (
         lambda: document(

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.errors import FormatError, InvalidTreeError, ParameterError, UnsupportedModelError
+from secateur.errors import FormatError, InvalidTreeError, ParameterError, SecateurError, UnsupportedModelError
 from secateur.tree import Tree, make_tree
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ AFTER_SCORES = ("Identity", "Cast", "ZipMap", "Normalizer")
 # The types of inputs, by their number in ONNX: how a value is rounded before it is compared.
 KINDS = {1: "float32", 11: "float64", 6: "whole", 7: "whole"}
 FLOAT, INT64, DOUBLE = 1, 7, 11
+MOST_COLUMNS = 100_000  # a file of a few bytes can ask for more than there is memory
 
 
 class Split(NamedTuple):
@@ -126,14 +127,17 @@ def read_onnx(source: Any, *, accepts_missing: bool | None = None) -> Tree:
     graph = _Graph(_load(source))
     try:
         return _assemble(*graph.read(), accepts_missing)
+    except InvalidTreeError as error:
+        raise FormatError(f"The ONNX model does not hold a tree. {error}") from error
+    except SecateurError:
+        raise
     except KeyError as error:
         raise FormatError(
             f"The tree of the ONNX model has no field {error.args[0]!r}; it was cut or edited."
         ) from error
-    except (AttributeError, IndexError, OverflowError, TypeError, UnicodeDecodeError) as error:
-        raise FormatError(f"A field of the tree of the ONNX model has the wrong type or length: {error}.") from error
-    except InvalidTreeError as error:
-        raise FormatError(f"The ONNX model does not hold a tree. {error}") from error
+    except (AttributeError, IndexError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FormatError(f"A field of the ONNX model has the wrong type or length: {told}.") from error
 
 
 def _load(source: Any) -> Any:
@@ -162,6 +166,8 @@ class _Graph:
     def __init__(self, model: Any) -> None:
         self._onnx: Any = import_module("onnx")
         self._graph = model.graph
+        self._made = {name: (place, node) for place, node in enumerate(model.graph.node) for name in node.output}
+        self._traced: dict[str, Inputs] = {}
         self._seen: set[int] = set()  # places of the operators that are accounted for
         self._is_own = model.producer_name == "secateur"
 
@@ -201,10 +207,6 @@ class _Graph:
     def _attributes(self, node: Any) -> dict[str, Any]:
         return {one.name: self._value(one) for one in node.attribute}
 
-    def _producer(self, name: str) -> tuple[int, Any] | None:
-        made = ((place, node) for place, node in enumerate(self._graph.node) if name in node.output)
-        return next(made, None)
-
     def _input_type(self, name: str) -> Any:
         given = {one.name for one in self._graph.initializer}
         found = [one for one in self._graph.input if one.name == name and name not in given]
@@ -216,7 +218,7 @@ class _Graph:
 
     def _element_type(self, name: str) -> str:
         """How numbers are held where they enter the tree."""
-        made = self._producer(name)
+        made = self._made.get(name)
         if made is None:
             return KINDS[self._input_type(name).elem_type]
         node = made[1]
@@ -226,7 +228,12 @@ class _Graph:
 
     def _trace(self, name: str, depth: int = 0) -> Inputs:
         """The columns that a tensor is made of, each with its rounding."""
-        made = self._producer(name)
+        if name not in self._traced:
+            self._traced[name] = self._trace_step(name, depth)
+        return self._traced[name]
+
+    def _trace_step(self, name: str, depth: int) -> Inputs:
+        made = self._made.get(name)
         if made is None:
             return self._read_input(name)
         place, node = made
@@ -240,6 +247,7 @@ class _Graph:
             parts = [self._trace(one, depth + 1) for one in node.input]
             if any(part.is_open for part in parts):
                 raise UnsupportedModelError("An input of the ONNX model does not say how many columns it has.")
+            _check_width(sum(len(part.kinds) for part in parts))
             kinds = [kind for part in parts for kind in part.kinds]
             return Inputs(kinds, [one for part in parts for one in part.names])
         if node.op_type == "Cast" and node.domain in DOMAINS and fields["to"] in (FLOAT, DOUBLE):
@@ -259,6 +267,7 @@ class _Graph:
         if len(sizes) != 2:
             raise UnsupportedModelError(f"The input {name!r} of the ONNX model is no table of rows and columns.")
         width = int(sizes[1].dim_value)
+        _check_width(width)
         names: list[str | None] = [name] if width == 1 else [None] * max(width, 1)
         return Inputs([KINDS[kind.elem_type]] * max(width, 1), names, is_open=width < 1)
 
@@ -292,6 +301,11 @@ class _Graph:
         for place, node in enumerate(self._graph.node):
             if place not in self._seen:
                 raise _refuse_operator(node, "beside its tree")
+
+
+def _check_width(width: int) -> None:
+    if width > MOST_COLUMNS:
+        raise UnsupportedModelError(f"The ONNX model has {width} columns; at most {MOST_COLUMNS} are read.")
 
 
 def _refuse_operator(node: Any, where: str) -> UnsupportedModelError:
@@ -500,6 +514,7 @@ def _assemble(source: Source, inputs: Inputs, accepts_missing: bool | None) -> T
     place = {node: number for number, node in enumerate(order)}
     last = max((split.feature for split in source.splits.values()), default=0)
     if inputs.is_open:
+        _check_width(last + 1)
         inputs = Inputs(inputs.kinds * (last + 1), [None] * (last + 1))
     kinds = {"float32" if kind == "whole" else "float64" if kind == "doubled" else kind for kind in inputs.kinds}
     if len(kinds) != 1:

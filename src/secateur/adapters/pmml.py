@@ -45,7 +45,8 @@ __all__ = ["read_pmml"]
 
 NAMESPACE = "http://www.dmg.org/PMML-"
 MOST_DEPTH = 200  # nodes and predicates within one another
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 TOKEN = re.compile(r'"([^"]*)"|(\S+)')
 ORDERED = ("lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual")
 NUMERIC_TYPES = ("double", "integer")
@@ -232,6 +233,8 @@ class _Reader:
                 targets.append(mining.attrib["name"])
             elif usage == "active":
                 name = mining.attrib["name"]
+                if name in self._fields:
+                    raise FormatError(f"The schema of the PMML names {name!r} twice.")
                 self._fields[name] = self._read_field(mining, len(self._fields))
                 self._accepts[name] = not self._fields[name].is_required
                 self._takes_other[name] = _takes_other(self._fields[name])
@@ -654,7 +657,7 @@ def _label(text: str, data_type: str) -> Label:
         return text
     if data_type == "boolean" and text in ("true", "false", "1", "0"):
         return text in ("true", "1")
-    if data_type == "integer" and re.fullmatch(r"[+-]?\d+", text.strip()):
+    if data_type == "integer" and WHOLE.fullmatch(text.strip()):
         return int(text)
     if data_type == "double":
         return _number(text)
