@@ -30,11 +30,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 from sklearn.tree._tree import Tree
+from typer.testing import CliRunner
 
 import secateur
 from secateur import FormatError, InputError, SecateurError, UnsupportedModelError
+from secateur.cli.main import app
 from secateur.model_check import find_tree_differences
 from secateur.model_files import dump_model, is_rules_file, load_model, load_rules
+from secateur.routing import apply_tree
+from secateur.rows import check_rows
 from secateur.tables.files import TableFile, read_table
 from secateur.tables.model_rows import parse_row, pick_columns, to_label_types, to_types
 from secateur.tables.simplified import fit_table, read_one_tree, simplify_fitted
@@ -59,6 +63,38 @@ def test_a_model_comes_back_from_every_format(name: str, tmp_path: Path) -> None
 def test_iai_json_is_known_by_its_content() -> None:
     path = Path(__file__).parent / "models" / "iai_numeric.json"
     assert isinstance(load_model(path), secateur.Tree)
+
+
+PMML = """<?xml version="1.0"?><PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><DataDictionary>
+<DataField name="age" optype="continuous" dataType="double"/>
+<DataField name="ward" optype="categorical" dataType="string"><Value value="A"/><Value value="B"/></DataField>
+<DataField name="goes" optype="categorical" dataType="string"/></DataDictionary>
+<TreeModel functionName="classification"><MiningSchema><MiningField name="age"/><MiningField name="ward"/>
+<MiningField name="goes" usageType="target"/></MiningSchema>
+<Node><True/>
+<Node score="home"><SimplePredicate field="ward" operator="equal" value="A"/></Node>
+<Node><SimplePredicate field="ward" operator="equal" value="B"/>
+<Node score="back"><SimplePredicate field="age" operator="lessThan" value="30"/></Node>
+<Node score="home"><SimplePredicate field="age" operator="greaterOrEqual" value="30"/></Node></Node></Node>
+</TreeModel></PMML>"""
+
+
+def test_trees_of_other_programs_are_known_by_their_first_bytes(tmp_path: Path) -> None:
+    convert = pytest.importorskip("skl2onnx").to_onnx
+    model = convert(MODEL, X[:1].astype(np.float32))
+    loaded = load_model(write(tmp_path / "tree.onnx", model.SerializeToString()))
+    assert (apply_tree(loaded, check_rows(loaded, X)) == MODEL.apply(X)).all()
+    tree = load_model(write(tmp_path / "tree.pmml", "\ufeff" + PMML))
+    assert tree.feature_names == ("age", "ward")
+
+
+def test_the_command_line_takes_a_tree_of_another_program(tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.csv", "ward,age,goes\nA,20,home\nB,20,back\nB,30,home\nA,40,home\n")
+    path = write(tmp_path / "tree.pmml", PMML)
+    options = ["simplify", str(rows), "--target", "goes", "--model", str(path), "--method", "exact"]
+    told = CliRunner().invoke(app, options)
+    assert told.exit_code == 0
+    assert "1. ward = A => home" in told.output
 
 
 @pytest.mark.parametrize("compress", [0, 3, ("gzip", 3), ("bz2", 3), ("xz", 3)])
@@ -208,6 +244,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty"),
     "text": (b"age,ward\n1,2\n", "is no model: expected a .skops file, or a tree or rules as JSON"),
     "a zip": (b"PK\x03\x04nonsense", "is a zip file, but no model that skops wrote"),
+    "half of PMML": (PMML[:400].encode(), "it is no XML, or was cut"),
+    "a web page": (b"<html></html>", "Expected PMML of version 3 or 4, found html"),
+    "half of ONNX": (b"\x08\x09\x12\x99", "Expected an ONNX model, but the bytes are none, or were cut"),
     "half of JSON": (b'{"a": ', "is no JSON"),
     "half of a pickle": (pickle.dumps(MODEL)[:50], "cannot be opened as a pickle"),
     "rules of the future": (b'{"format": "secateur-rules", "version": 99}', "has version 99"),

@@ -1,4 +1,4 @@
-"""Models from files: skops, our JSON, Interpretable AI's JSON; pickles only on trust, because opening one runs code.
+"""Models from files: skops, our JSON and other programs' trees; pickles only on trust, because opening one runs code.
 
 What a file is, is told by its first bytes. Nothing that a file holds is used before it was looked at.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.iai import read_iai
+from secateur.adapters import read_iai, read_onnx, read_pmml
 from secateur.column_terms import shorten
 from secateur.errors import FormatError, InputError, UnsupportedModelError
 from secateur.export.json import FORMAT as RULES_FORMAT
@@ -35,7 +35,8 @@ CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # a dtype is a descr
 # These look at the columns of rows themselves, and their trees no more.
 FOREST_MODULES = ("sklearn.ensemble._forest", "sklearn.ensemble._gb")
 HEAD = 4096
-BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may stand before JSON: a mark of UTF-8, and blanks
+BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may stand before JSON or XML: a mark of UTF-8, and blanks
+ONNX = b"\x08"  # ONNX has no mark of its own, but its first field is the version of the format
 # First bytes of pickles, plain or as joblib packs them.
 PICKLES = (b"\x80", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"ZF")
 
@@ -46,8 +47,8 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
     Parameters
     ----------
     path : Path
-        A ``.skops`` file, a tree or rule set as secateur's JSON, or a tree as Interpretable AI's JSON; with
-        ``trust_pickle`` also a pickle, as pickle or joblib write them.
+        A ``.skops`` file, a tree or rule set as secateur's JSON, or a tree as Interpretable AI's JSON, ONNX or PMML;
+        with ``trust_pickle`` also a pickle, as pickle or joblib write them.
     trust_pickle : bool, default=False
         Whether a pickle may be opened, which can run any code.
     trust : sequence of str, default=()
@@ -75,9 +76,15 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
         return _load_skops(path, content, trust)
     if content.lstrip(BLANKS)[:1] in (b"{", b"["):
         return _load_json(path, content)
+    if content.lstrip(BLANKS)[:1] == b"<":
+        return read_pmml(content)
+    if content.startswith(ONNX):
+        return read_onnx(content)
     if content.startswith(PICKLES):
         return _load_pickle(path, trust_pickle=trust_pickle)
-    raise FormatError(f"{path} is no model: expected a .skops file, or a tree or rules as JSON.")
+    raise FormatError(
+        f"{path} is no model: expected a .skops file, or a tree or rules as JSON, or a tree as ONNX or PMML."
+    )
 
 
 def load_rules(path: Path) -> RuleSet:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
@@ -462,9 +462,7 @@ def test_a_model_that_cannot_be_read_exactly_is_refused_by_name(case: str) -> No
         secateur.simplify(model, method="exact")
 
 
-@pytest.mark.parametrize(
-    "make_model", [RandomForestClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier]
-)
+@pytest.mark.parametrize("make_model", [RandomForestClassifier, GradientBoostingClassifier])
 def test_a_tree_is_not_read_from_many(make_model: Any) -> None:
     with pytest.raises(UnsupportedModelError, match=f"found {make_model.__name__}. Pass a single fitted tree"):
         from_model(fitted(make_model()))

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secateur.adapters.iai import read_iai
+    from secateur.adapters.onnx import read_onnx
+    from secateur.adapters.pmml import read_pmml
 
-__all__ = ["from_model", "read_iai"]
+__all__ = ["from_model", "read_iai", "read_onnx", "read_pmml"]
 
 # Top-level package of the model's class -> module with a `read_model(model, X, sample_weight,
 # accepts_missing)`. What each carries is listed in docs/adapters.md. No adapter imports its library: the model brings
@@ -32,14 +34,21 @@ ADAPTERS = {
     "interpretableai": "secateur.adapters.iai",
 }
 
+# What reads a file rather than a model -> its module.
+READERS = {
+    "read_iai": "secateur.adapters.iai",
+    "read_onnx": "secateur.adapters.onnx",
+    "read_pmml": "secateur.adapters.pmml",
+}
+
 # Libraries whose pipelines hold a step of their own that their adapter reads itself.
 OWN_PIPELINES = ("licketysplit",)
 
 
 def __getattr__(name: str) -> Any:
-    if name != "read_iai":
+    if name not in READERS:
         raise AttributeError(f"module 'secateur.adapters' has no attribute {name!r}")
-    return import_module("secateur.adapters.iai").read_iai
+    return getattr(import_module(READERS[name]), name)
 
 
 def from_model(

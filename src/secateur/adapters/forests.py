@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters.hist_gradient_boosting import is_single
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import was_fitted_with_missing
@@ -50,8 +51,12 @@ class ForestTrees:
 
 
 def is_forest(model: Any) -> bool:
-    """Whether a model is one of scikit-learn's ensembles, or a pipeline that ends in one, be it supported or not."""
-    return bool(_ancestors(model.steps[-1][1] if is_pipeline(model) and model.steps else model))
+    """Whether a model is one of scikit-learn's ensembles, or a pipeline that ends in one, be it supported or not.
+
+    Boosting with one iteration is none: it is a tree.
+    """
+    last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
+    return bool(_ancestors(last)) and not is_single(last)
 
 
 def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None) -> ForestTrees:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters import hist_gradient_boosting
 from secateur.errors import UnsupportedModelError
 from secateur.rows import frame_columns, frame_numbers, holds_missing
 from secateur.tree import Tree, make_tree
@@ -26,6 +27,8 @@ SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted classification tree, or say why it cannot be read."""
+    if hist_gradient_boosting.is_histogram_boosting(model):
+        return hist_gradient_boosting.read_model(model, X, sample_weight, accepts_missing)
     _check_supported(model)
     source = model.tree_
     leaf = source.children_left < 0

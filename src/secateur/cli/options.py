@@ -73,7 +73,8 @@ Sample = Annotated[int | None, typer.Option(help="Take only so many rows, drawn 
 Model = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="A fitted model (.skops, or a tree or rules as JSON) rather than a tree fitted here."
+        metavar="FILE",
+        help="A fitted model (.skops, a tree or rules as JSON, ONNX or PMML) rather than a tree fitted here.",
     ),
 ]
 TrustPickle = Annotated[

@@ -23,7 +23,8 @@ def command(
     rules_file: Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")],
     *,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The model that the rules should be of (.skops or JSON).")
+        Path | None,
+        typer.Option(metavar="FILE", help="The model that the rules should be of (.skops, JSON, ONNX or PMML)."),
     ] = None,
     data: Annotated[
         str | None, typer.Option(metavar="FILE", help="The table that the rules were made from; - is standard input.")

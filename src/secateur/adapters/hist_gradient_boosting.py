@@ -1,0 +1,185 @@
+"""scikit-learn HistGradientBoostingClassifier with one iteration and two classes -> Tree.
+
+Its one tree is a record array, ``_predictors[0][0].nodes``, in preorder. Comparison: float64(x) <= num_threshold, which
+is infinite where a split leaves the right side to NaN. The second class is predicted where the leaf's value plus the
+baseline is above zero.
+
+Where columns are categories, an encoder of its own comes first and moves them to the front: the encoder has their
+labels, and a split has a bitset of the codes that go left. A value that the encoder does not know is NaN to the tree.
+Such a tree takes labels as a pipeline does, so it has ``columns``.
+
+Nodes count rows but not their classes. As in scikit-learn's other trees, NaN goes somewhere even where none was seen
+(to the child with more rows), and nothing records whether it was; what shows it is in ``_was_fitted_with_missing``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.column_terms import is_missing
+from secateur.columns import Columns
+from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
+from secateur.routing import apply_tree
+from secateur.rows import check_rows, holds_missing
+from secateur.tree import Label, Tree, make_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["is_histogram_boosting", "is_single", "read_model"]
+
+SUPPORTED = "HistGradientBoostingClassifier"
+
+
+def is_histogram_boosting(model: Any) -> bool:
+    """Whether a model is scikit-learn's boosting of histograms, or derives from it."""
+    return any(
+        ancestor.__qualname__ == SUPPORTED and ancestor.__module__.startswith("sklearn.ensemble.")
+        for ancestor in type(model).__mro__
+    )
+
+
+def is_single(model: Any) -> bool:
+    """Whether a model is boosting that stops, or stopped, after its first iteration."""
+    return is_histogram_boosting(model) and bool(getattr(model, "n_iter_", model.max_iter) == 1)
+
+
+def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
+    """Read the only tree of a fitted model, or say why it cannot be read."""
+    _check_supported(model)
+    nodes = model._predictors[0][0].nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    original = _original_columns(model)
+    levels = _find_levels(model, {int(original[feature]) for feature in nodes["feature_idx"][~leaf]})
+    categories = [levels.get(feature) for feature in range(len(original))]
+    feature = np.where(leaf, -1, original[np.where(leaf, 0, nodes["feature_idx"])])
+    names = getattr(model, "feature_names_in_", None)
+    signs = _find_signs(model, names)
+    try:
+        tree = make_tree(
+            children_left=np.where(leaf, -1, nodes["left"].astype(np.int64)),
+            children_right=np.where(leaf, -1, nodes["right"].astype(np.int64)),
+            feature=feature,
+            threshold=nodes["num_threshold"],
+            missing_left=nodes["missing_go_to_left"].astype(bool),
+            left_categories=_find_left_codes(model, feature, levels),
+            categories=categories,
+            leaf_class=np.where(leaf, _baseline(model) + nodes["value"] > 0, -1),
+            classes=model.classes_.tolist(),
+            n_features=len(original),
+            accepts_missing=True,
+            feature_names=None if names is None else names.tolist(),
+            dtype="float64",
+            monotone=signs if signs is not None and np.any(signs) else None,
+            columns=None if not levels else Columns((None,) * len(original), (False,) * len(original)),
+        )
+    except InvalidTreeError as error:
+        raise UnsupportedModelError(f"This {type(model).__qualname__} cannot be written as a Tree. {error}") from error
+    takes_missing = _was_fitted_with_missing(model, tree, X) if accepts_missing is None else accepts_missing
+    if takes_missing:
+        return tree
+    none = np.zeros(tree.n_features, dtype=bool)
+    return replace(tree, accepts_missing=none, missing_left=np.zeros(tree.n_nodes, dtype=bool))
+
+
+def _check_supported(model: Any) -> None:
+    found = type(model).__qualname__
+    if not hasattr(model, "_predictors"):
+        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
+    if len(model.classes_) > 2:
+        raise UnsupportedModelError(
+            f"This {found} has {len(model.classes_)} classes, and so a tree for each of them. Only one of two classes "
+            "is one tree."
+        )
+    if len(model._predictors) != 1:
+        raise UnsupportedModelError(
+            f"This {found} adds up {len(model._predictors)} trees, each of which corrects those before it. Fit it with "
+            "max_iter=1."
+        )
+
+
+def _baseline(model: Any) -> float:
+    return float(np.ravel(model._baseline_prediction)[0])
+
+
+def _original_columns(model: Any) -> NDArray[np.int64]:
+    """Which column each column of the tree was before the model's own encoder moved categories to the front."""
+    mask = model.is_categorical_
+    if mask is None:
+        return np.arange(int(model.n_features_in_))
+    return np.concatenate([np.flatnonzero(mask), np.flatnonzero(~np.asarray(mask))])
+
+
+def _find_encoder(model: Any) -> Any:
+    return model._preprocessor.named_transformers_["encoder"]
+
+
+def _find_levels(model: Any, tested: set[int]) -> dict[int, tuple[Label, ...]]:
+    """The labels of the categorical columns that splits ask for; code k is the k-th."""
+    if model.is_categorical_ is None:
+        return {}
+    found = {}
+    columns = np.flatnonzero(model.is_categorical_).tolist()
+    for column, listed in zip(columns, _find_encoder(model).categories_, strict=True):
+        labels = listed.tolist()
+        if labels and isinstance(labels[-1], float) and math.isnan(labels[-1]):  # the last, and no category
+            labels.pop()
+        if column in tested:
+            if any(is_missing(label) for label in labels):
+                raise UnsupportedModelError(
+                    f"Column {column} of this {type(model).__qualname__} has None as a category, which it tells from "
+                    "NaN, but a Tree does not. Fill it in before fitting, say with a label of its own."
+                )
+            found[column] = tuple(labels)
+    return found
+
+
+def _find_left_codes(
+    model: Any, feature: NDArray[np.int64], levels: dict[int, tuple[Label, ...]]
+) -> dict[int, list[int]]:
+    """The codes that go left at each categorical split; a value that is not listed goes where NaN goes."""
+    predictor = model._predictors[0][0]
+    found = {}
+    for node in np.flatnonzero(predictor.nodes["is_categorical"].astype(bool)).tolist():
+        record = predictor.nodes[node]
+        bits = predictor.raw_left_cat_bitsets[int(record["bitset_idx"])]
+        size = len(levels[int(feature[node])])
+        left = [code for code in range(size) if int(bits[code // 32]) >> (code % 32) & 1]
+        found[node] = [*left, *([size] if record["missing_go_to_left"] else [])]
+    return found
+
+
+def _find_signs(model: Any, names: Any) -> list[int] | None:
+    """The monotonicity signs of the original columns, which may have been given by name."""
+    given = model.monotonic_cst
+    if given is None:
+        return None
+    if hasattr(given, "keys"):
+        return [int(given.get(name, 0)) for name in names]
+    return [int(sign) for sign in given]
+
+
+def _was_fitted_with_missing(model: Any, tree: Tree, X: Any) -> bool:
+    """Whether a model, or the rows passed with it, show that it was fitted with NaN."""
+    nodes = model._predictors[0][0].nodes
+    inner = np.flatnonzero(~tree.is_leaf)
+    sizes = nodes["count"].astype(np.int64)
+    larger_left = sizes[tree.children_left[inner]] > sizes[tree.children_right[inner]]
+    numeric = ~nodes["is_categorical"][inner].astype(bool)
+    if (tree.missing_left[inner] != larger_left).any() or np.isinf(tree.threshold[inner][numeric]).any():
+        return True
+    listed = [] if model.is_categorical_ is None else _find_encoder(model).categories_
+    if any(is_missing(label) for labels in listed for label in labels.tolist()):
+        return True
+    if X is None or not holds_missing(X):
+        return False
+    try:
+        reached = apply_tree(tree, check_rows(tree, X))
+    except InputError:
+        return False  # rows that do not fit are refused, with a reason, when they are checked
+    leaves = tree.is_leaf
+    return np.array_equal(np.bincount(reached, minlength=tree.n_nodes)[leaves], sizes[leaves])

@@ -1,0 +1,699 @@
+"""A classification TreeModel of PMML 3 or 4, as R's pmml, KNIME and SAS write it -> Tree.
+
+A row goes to the first child whose predicate is true. Every child of a node must ask for the same column; then what the
+node does with each value of that column is looked up, value by value, and written as a chain of splits:
+
+- Numbers are compared as doubles. Between and at the limits of a node's predicates its decision is constant, so one
+  number of each piece is tried. ``x < t`` is ``x <= nextafter(t)``.
+- Categories are the values that the data dictionary lists, or else those that predicates name. If it lists some, what
+  is not listed is invalid: such a row is refused where ``invalidValueTreatment`` says "returnInvalid", which is the
+  default, and goes with missing values for "asMissing". For "asIs" readers of PMML differ, so it is refused unless
+  that is where missing values go, too. Numbers beyond an ``Interval`` are refused.
+- A missing value makes a predicate unknown. Where it then goes is said by ``missingValueReplacement``, by isMissing, by
+  a surrogate that is constant, or by ``missingValueStrategy``: "none", "defaultChild" and "lastPrediction" (which ends
+  in a leaf of the node's own score). A column whose missing values end without a prediction, or are sent on by another
+  column (surrogates, "weightedConfidence", "aggregateNodes"), takes none; all else of such a file is exact.
+
+A number that no child takes ends in a leaf of the node's own score for ``noTrueChildStrategy`` "returnLastPrediction",
+and is refused otherwise. So is a child that takes two separate ranges, whatever changes values before the tree
+(transformations, outliers), and dataType "float", which readers round in different ways.
+
+Nodes are numbered in preorder. ``Output``, ``ModelStats`` and the like are not read: they do not change the prediction.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.columns import Columns
+from secateur.errors import FormatError, InvalidTreeError, ParameterError, UnsupportedModelError
+from secateur.tree import Label, Tree, make_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from xml.etree.ElementTree import Element
+
+__all__ = ["read_pmml"]
+
+NAMESPACE = "http://www.dmg.org/PMML-"
+MOST_DEPTH = 200  # nodes and predicates within one another
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+TOKEN = re.compile(r'"([^"]*)"|(\S+)')
+ORDERED = ("lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual")
+NUMERIC_TYPES = ("double", "integer")
+MISSING, OTHER = object(), object()  # a missing value, and a category that is not listed
+NOTHING, UNTOLD = "nothing", "untold"  # no prediction, and one that a Tree cannot tell
+LAST = "last"  # the node's own score
+
+
+class Field(NamedTuple):
+    """A column as the dictionary and the schema state it."""
+
+    name: str
+    place: int
+    kind: str  # "number" or "category"
+    data_type: str
+    levels: tuple[Label, ...]
+    is_listed: bool  # the dictionary has a list of valid values
+    ends: tuple[float, float] | None
+    invalid: str
+    replacement: Any
+    is_required: bool  # a missing value makes the row invalid
+
+
+class Piece(NamedTuple):
+    """Numbers up to ``upper``, or a set of codes, that go to one target."""
+
+    target: int | str
+    upper: float
+    codes: tuple[int, ...]
+
+
+def read_pmml(source: Any) -> Tree:
+    """Read a PMML file that holds one classification tree.
+
+    Parameters
+    ----------
+    source : path, str or bytes
+        The file, or its content.
+
+    Returns
+    -------
+    Tree
+        With counts where every node has a ``ScoreDistribution``.
+
+    Examples
+    --------
+    >>> text = '''<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
+    ...   <DataDictionary>
+    ...     <DataField name="age" optype="continuous" dataType="double"/>
+    ...     <DataField name="pays" optype="categorical" dataType="string"/>
+    ...   </DataDictionary>
+    ...   <TreeModel functionName="classification" splitCharacteristic="binarySplit">
+    ...     <MiningSchema><MiningField name="pays" usageType="target"/><MiningField name="age"/></MiningSchema>
+    ...     <Node><True/>
+    ...       <Node score="no"><SimplePredicate field="age" operator="lessThan" value="30"/></Node>
+    ...       <Node score="yes"><SimplePredicate field="age" operator="greaterOrEqual" value="30"/></Node>
+    ...     </Node>
+    ...   </TreeModel>
+    ... </PMML>'''
+    >>> read_pmml(text)
+    <Tree: 2 leaves, depth 1, 1 feature, classes no, yes>
+    """
+    root = _parse(source)
+    try:
+        return _Reader(root).read()
+    except KeyError as error:
+        raise FormatError(
+            f"An element of the PMML has no attribute {error.args[0]!r}; it was cut or edited."
+        ) from error
+    except InvalidTreeError as error:
+        raise FormatError(f"The PMML does not hold a tree. {error}") from error
+
+
+def _parse(source: Any) -> Element:
+    if find_spec("defusedxml") is None:
+        raise ParameterError(
+            "PMML is read with defusedxml, which is not installed. Get it with: pip install secateur[pmml]."
+        )
+    data = source
+    if isinstance(source, (str, os.PathLike)) and not (
+        isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] == "<"
+    ):
+        try:
+            data = Path(source).read_bytes()
+        except (OSError, ValueError) as error:
+            raise FormatError(f"The PMML cannot be read: {error}.") from error
+    if not isinstance(data, (str, bytes)):
+        raise FormatError(f"Expected PMML as a path, text or bytes, found {type(source).__name__}.")
+    if isinstance(data, str):  # a declaration of another encoding would not be true of it
+        data = re.sub(r"^\s*<\?xml.*?\?>", "", data.lstrip("\ufeff"), count=1, flags=re.DOTALL).encode()
+    parser: Any = import_module("defusedxml.ElementTree")
+    try:
+        root: Element = parser.fromstring(data, forbid_dtd=True, forbid_entities=True, forbid_external=True)
+    except parser.ParseError as error:
+        raise FormatError(f"Expected PMML, but it is no XML, or was cut: {error}.") from error
+    except (LookupError, ValueError) as error:  # what defusedxml forbids, and encodings that nobody knows
+        raise FormatError(
+            "The PMML holds a document type, an entity or an encoding that is not read, because such a file can reach "
+            "for others or fill the memory."
+        ) from error
+    _check_depth(root)
+    return root
+
+
+def _check_depth(root: Element) -> None:
+    """Refuse elements within elements without end; tags lose their namespace on the way."""
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        if depth > MOST_DEPTH:
+            raise FormatError(
+                f"The PMML has more than {MOST_DEPTH} elements within one another, which is no tree for people."
+            )
+        for element in level:
+            space, _, name = element.tag.rpartition("}")
+            if space and not space.lstrip("{").startswith(NAMESPACE):
+                name = element.tag  # somebody else's
+            element.tag = name
+        level = [child for element in level for child in element]
+
+
+class _Reader:
+    """A document while it is read."""
+
+    def __init__(self, root: Element) -> None:
+        version = root.get("version", "")
+        if root.tag != "PMML" or version.split(".")[0] not in ("3", "4"):
+            raise UnsupportedModelError(
+                f"Expected PMML of version 3 or 4, found {root.tag} of version {version or 'none'}."
+            )
+        self._model = _find_model(root)
+        _refuse_transformations(root, self._model)
+        self._strategy = self._model.get("missingValueStrategy", "none")
+        self._no_child = self._model.get("noTrueChildStrategy", "returnNullPrediction")
+        dictionary = root.find("DataDictionary")
+        if dictionary is None:
+            raise FormatError("The PMML has no DataDictionary; it was cut or edited.")
+        self._dictionary = {one.attrib["name"]: one for one in dictionary.findall("DataField")}
+        self._predicates: dict[str, list[Element]] = {}  # those that ask for each column
+        self._fields: dict[str, Field] = {}
+        self._accepts: dict[str, bool] = {}
+        self._takes_other: dict[str, bool] = {}  # whether categories that are not listed have a prediction
+        self._classes: list[Label] = []
+        self._target_type = "string"
+        self._rows: list[dict[str, Any]] = []
+
+    def read(self) -> Tree:
+        """The one tree."""
+        top = self._model.find("Node")
+        if top is None:
+            raise FormatError("The TreeModel of the PMML has no Node; it was cut or edited.")
+        if _predicate(top).tag != "True":
+            raise UnsupportedModelError(
+                "The first node of the PMML has a condition, so that some rows have no prediction."
+            )
+        for element in top.iter("Node"):
+            for predicate in _each_simple(_predicate(element)):
+                self._predicates.setdefault(predicate.attrib["field"], []).append(predicate)
+        self._read_schema(top)
+        inner = [element for element in top.iter("Node") if element.find("Node") is not None]
+        for element in inner:
+            asked = self._asked(element)
+            if asked is not None:
+                goes = self._decide(element, asked, MISSING)
+                self._accepts[asked.name] &= goes not in (NOTHING, UNTOLD)
+                if asked.kind == "category":
+                    # Some readers take what is not listed for missing, even if it is to be taken as it is.
+                    other = self._decide(element, asked, OTHER)
+                    agreed = not asked.is_listed or other == goes
+                    self._takes_other[asked.name] &= agreed and other not in (NOTHING, UNTOLD)
+        self._grow(top)
+        return self._assemble()
+
+    # The schema.
+
+    def _read_schema(self, top: Element) -> None:
+        schema = self._model.find("MiningSchema")
+        if schema is None:
+            raise FormatError("The TreeModel of the PMML has no MiningSchema; it was cut or edited.")
+        targets = []
+        for mining in schema.findall("MiningField"):
+            usage = mining.get("usageType", "active")
+            if usage in ("target", "predicted"):
+                targets.append(mining.attrib["name"])
+            elif usage == "active":
+                name = mining.attrib["name"]
+                if name in self._fields:
+                    raise FormatError(f"The schema of the PMML names {name!r} twice.")
+                self._fields[name] = self._read_field(mining, len(self._fields))
+                self._accepts[name] = not self._fields[name].is_required
+                self._takes_other[name] = _takes_other(self._fields[name])
+        if len(targets) > 1:
+            raise UnsupportedModelError(f"The PMML predicts {len(targets)} fields, but a rule has one class.")
+        unknown = next((name for name in self._predicates if name not in self._fields), None)
+        if unknown is not None:
+            raise FormatError(f"A predicate of the PMML asks for {unknown!r}, which is no active field of its schema.")
+        scores = [element.attrib["score"] for element in top.iter("Node") if "score" in element.attrib]
+        listed: list[str] = []
+        if targets:
+            declared = self._declared(targets[0])
+            self._target_type = declared.get("dataType", "string")
+            listed = _valid_values(declared)
+        votes = [one.attrib["value"] for one in top.iter("ScoreDistribution")]
+        self._classes = _distinct(_label(text, self._target_type) for text in [*listed, *scores, *votes])
+
+    def _declared(self, name: str) -> Element:
+        if name not in self._dictionary:
+            raise FormatError(f"The schema of the PMML names {name!r}, which its DataDictionary does not hold.")
+        return self._dictionary[name]
+
+    def _read_field(self, mining: Element, place: int) -> Field:
+        name = mining.attrib["name"]
+        declared = self._declared(name)
+        is_asked = name in self._predicates
+        data_type, kind = declared.get("dataType", "string"), declared.get("optype", "categorical")
+        kind = mining.get("optype", kind)
+        if mining.get("outliers", "asIs") != "asIs":
+            raise UnsupportedModelError(f"The PMML changes outliers of {name!r} before the tree sees them.")
+        for value in declared.findall("Value"):
+            if value.get("property", "valid") != "valid":
+                raise UnsupportedModelError(
+                    f"The PMML has a text of its own for missing or invalid values of {name!r}."
+                )
+        is_number = kind == "continuous"
+        if is_asked and (data_type == "float" or (is_number and data_type not in NUMERIC_TYPES)):
+            reason = "which readers of PMML round in different ways" if data_type == "float" else "which is no number"
+            raise UnsupportedModelError(f"Column {name!r} of the PMML is {kind} of type {data_type}, {reason}.")
+        listed = _valid_values(declared)
+        invalid = mining.get("invalidValueTreatment", "returnInvalid")
+        if invalid not in ("returnInvalid", "asIs", "asMissing"):
+            raise UnsupportedModelError(f"The PMML replaces invalid values of {name!r} ({invalid}).")
+        if is_number and listed and invalid != "asIs":
+            raise UnsupportedModelError(f"The PMML lists the numbers that {name!r} may be, which a Tree cannot hold.")
+        ends = _read_ends(declared, name) if is_number and invalid != "asIs" else None
+        if ends is not None and invalid == "asMissing":
+            raise UnsupportedModelError(f"The PMML takes numbers of {name!r} beyond an interval for missing ones.")
+        levels: list[Label] = []
+        if not is_number:
+            named = _named_values(self._predicates.get(name, ()))
+            texts = listed if listed and invalid != "asIs" else [*listed, *named]
+            levels = _distinct(_label(text, data_type) for text in texts) if is_asked or listed else []
+            if is_asked and not levels:
+                raise UnsupportedModelError(f"The PMML asks whether {name!r} is missing, but names no value of it.")
+        replaced: Any = mining.get("missingValueReplacement")
+        if replaced is not None and is_asked:
+            replaced = _number(replaced) if is_number else _label(replaced, data_type)
+        return Field(
+            *(name, place, "number" if is_number else "category", data_type, tuple(levels), bool(listed), ends),
+            invalid,
+            replaced,
+            mining.get("missingValueTreatment") == "returnInvalid" and replaced is None,
+        )
+
+    # What a node does.
+
+    def _asked(self, element: Element) -> Field | None:
+        """The one column that the children of a node ask for; None where they ask for none."""
+        names = {name for child in element.findall("Node") if (name := _field_of(_predicate(child))) is not None}
+        if len(names) > 1:
+            raise UnsupportedModelError(
+                f"The children of a node of the PMML ask for different columns: {', '.join(sorted(names))}."
+            )
+        return self._fields[names.pop()] if names else None
+
+    def _decide(self, element: Element, asked: Field | None, value: Any) -> int | str:
+        """Where a node sends a value: a child's place, LAST, NOTHING or UNTOLD."""
+        if value is OTHER and asked is not None and asked.is_listed and asked.invalid == "asMissing":
+            value = MISSING
+        if value is MISSING and asked is not None and asked.replacement is not None:
+            value = asked.replacement
+        last: str = LAST if "score" in element.attrib else NOTHING
+        children = element.findall("Node")
+        for place, child in enumerate(children):
+            holds = self._holds(_predicate(child), asked, value)
+            if holds is True:
+                return place
+            if holds == UNTOLD:
+                return UNTOLD
+            if holds is None and self._strategy != "none":
+                if self._strategy == "defaultChild":
+                    ids = [one.get("id") for one in children]
+                    default = element.get("defaultChild")
+                    return ids.index(default) if default is not None and default in ids else NOTHING
+                return {"lastPrediction": last, "nullPrediction": NOTHING}.get(self._strategy, UNTOLD)
+        return last if self._no_child == "returnLastPrediction" else NOTHING
+
+    def _holds(self, predicate: Element, asked: Field | None, value: Any) -> bool | str | None:
+        """Whether a predicate is true of a value of its column; None where that is unknown."""
+        if predicate.tag in ("True", "False"):
+            return predicate.tag == "True"
+        if predicate.tag == "CompoundPredicate":
+            return self._holds_compound(predicate, asked, value)
+        if asked is None or predicate.attrib["field"] != asked.name:
+            return UNTOLD
+        operator = predicate.get("operator") or predicate.attrib["booleanOperator"]
+        if operator in ("isMissing", "isNotMissing"):
+            return (value is MISSING) == (operator == "isMissing")
+        if value is MISSING:
+            return None
+        return _compare(asked, predicate, operator, value)
+
+    def _holds_compound(self, predicate: Element, asked: Field | None, value: Any) -> bool | str | None:
+        operator = predicate.attrib["booleanOperator"]
+        parts = _parts(predicate)
+        if operator == "surrogate":
+            answers: Iterator[Any] = (self._holds(part, asked, value) for part in parts)
+            return next((answer for answer in answers if answer is not None), None)
+        found = [self._holds(part, asked, value) for part in parts]
+        if UNTOLD in found:
+            return UNTOLD
+        if operator == "xor":
+            return None if None in found else sum(map(bool, found)) % 2 == 1
+        decisive = {"and": False, "or": True}.get(operator)
+        if decisive is None:
+            raise UnsupportedModelError(f"The PMML joins predicates by {operator!r}, which is not known.")
+        return decisive if decisive in found else None if None in found else not decisive
+
+    def _pieces(self, element: Element, asked: Field) -> list[Piece]:
+        """Where the values of a column go, in pieces that go to one target each."""
+        if asked.kind == "category":
+            return self._category_pieces(element, asked)
+        pieces: list[Piece] = []
+        for start, number, upper in _number_pieces(self._limits(element, asked)):
+            if asked.ends is not None and (upper < asked.ends[0] or start >= asked.ends[1]):
+                continue
+            target = self._check_target(self._decide(element, asked, number), asked, number)
+            if pieces and pieces[-1].target == target:
+                pieces.pop()
+            pieces.append(Piece(target, upper, ()))
+        if len({piece.target for piece in pieces}) < len(pieces):
+            raise UnsupportedModelError(
+                f"A child of the PMML takes two separate ranges of {asked.name!r}, which one leaf of a Tree cannot."
+            )
+        return pieces
+
+    def _category_pieces(self, element: Element, asked: Field) -> list[Piece]:
+        codes: dict[int | str, list[int]] = {}
+        for code, label in enumerate(asked.levels):
+            codes.setdefault(self._check_target(self._decide(element, asked, label), asked, label), []).append(code)
+        if self._takes_other[asked.name]:
+            target = self._check_target(self._decide(element, asked, OTHER), asked, "a value that is not listed")
+            codes.setdefault(target, []).append(len(asked.levels))
+        return [Piece(target, math.inf, tuple(listed)) for target, listed in codes.items()]
+
+    def _check_target(self, target: int | str, asked: Field, value: Any) -> int | str:
+        if target in (NOTHING, UNTOLD):
+            raise UnsupportedModelError(
+                f"A node of the PMML has no child for {asked.name!r} = {value}, so that a row has no prediction."
+            )
+        return target
+
+    def _limits(self, element: Element, asked: Field) -> list[float]:
+        own = [one for child in element.findall("Node") for one in _each_simple(_predicate(child))]
+        return sorted({_number(text) for text in _named_values([one for one in own if one.get("field") == asked.name])})
+
+    # The nodes of the tree.
+
+    def _grow(self, element: Element) -> int:
+        """Add a node and what is below it; return its id."""
+        children = element.findall("Node")
+        if element.find("Regression") is not None or element.find("DecisionTree") is not None:
+            raise UnsupportedModelError("A node of the PMML holds a model of its own, which a Tree cannot.")
+        if not children:
+            return self._add(leaf_class=self._score(element), counts=_counts(element))
+        asked = self._asked(element)
+        if asked is None:
+            target = self._decide(element, None, OTHER)
+            if not isinstance(target, int):
+                raise UnsupportedModelError("A node of the PMML has children, but none of them takes a row.")
+            return self._grow(children[target])
+        pieces = self._pieces(element, asked)
+        missing = self._decide(element, asked, MISSING) if self._accepts[asked.name] else None
+        return self._chain(element, asked, pieces, missing)
+
+    def _chain(self, element: Element, asked: Field, pieces: list[Piece], missing: Any) -> int:
+        """Add a split for each piece but the last, each to the right of the one before; return the first one's id."""
+        links: list[int] = []
+        while True:
+            first, *pieces = pieces
+            if not pieces:
+                if missing is None or missing == first.target:
+                    last = self._land(element, first.target)
+                    break
+                # All values go left, whatever they are.
+                first = first._replace(upper=math.inf, codes=_all_codes(asked))
+            own = {"is_ours": True} if links else {"counts": _counts(element)}
+            node = self._add(feature=asked.place, threshold=first.upper, codes=first.codes, **own)
+            links.append(node)
+            goes_left = missing is not None and missing == first.target
+            self._rows[node]["missing_left"] = goes_left
+            self._rows[node]["left"] = self._land(element, first.target)
+            if not pieces:
+                last = self._land(element, missing)
+                break
+            missing = None if goes_left else missing
+        for node, right in zip(links, [*links[1:], last], strict=True):
+            self._rows[node]["right"] = right
+        return [*links, last][0]
+
+    def _land(self, element: Element, target: int | str) -> int:
+        if target == LAST:
+            return self._add(leaf_class=self._score(element), counts=_counts_left(element))
+        return self._grow(element.findall("Node")[int(target)])
+
+    def _add(self, **row: Any) -> int:
+        self._rows.append({"left": -1, "right": -1, "feature": -1, "threshold": math.nan, "missing_left": False, **row})
+        return len(self._rows) - 1
+
+    def _score(self, element: Element) -> int:
+        text = element.get("score")
+        if text is None:
+            raise UnsupportedModelError("A leaf of the PMML has no score, where readers of PMML differ.")
+        return self._classes.index(_label(text, self._target_type))
+
+    def _assemble(self) -> Tree:
+        rows = self._rows
+        fields = list(self._fields.values())
+        categories = [field.levels or None for field in fields]
+        closed = tuple(bool(field.levels) and not self._takes_other[field.name] for field in fields)
+        ends = tuple(field.ends for field in fields)
+        checked = tuple(field.place for field in fields if closed[field.place] or field.ends or field.is_required)
+        is_plain = all(field.kind == "number" for field in fields) and not any(ends)
+        columns = Columns((None,) * len(fields), closed, ends, asked=checked)
+        return make_tree(
+            children_left=[row["left"] for row in rows],
+            children_right=[row["right"] for row in rows],
+            feature=[row["feature"] for row in rows],
+            threshold=[row["threshold"] for row in rows],
+            missing_left=[row["missing_left"] for row in rows],
+            left_categories={node: row["codes"] for node, row in enumerate(rows) if row.get("codes")},
+            categories=categories,
+            leaf_class=[row.get("leaf_class", -1) for row in rows],
+            counts=self._all_counts(),
+            classes=self._classes,
+            n_features=len(fields),
+            accepts_missing=[self._accepts[field.name] for field in fields],
+            feature_names=[field.name for field in fields],
+            dtype="float64",
+            columns=None if is_plain else columns,
+        )
+
+    def _all_counts(self) -> Any:
+        """The class counts of all nodes; None where one of them has none."""
+        table = np.zeros((len(self._rows), len(self._classes)))
+        for node in reversed(range(len(self._rows))):
+            row = self._rows[node]
+            if row.get("is_ours"):  # a split that the file does not have
+                table[node] = table[row["left"]] + table[row["right"]]
+                continue
+            if row.get("counts") is None:
+                return None
+            for value, count in row["counts"].items():
+                table[node, self._classes.index(_label(value, self._target_type))] += count
+        return table
+
+
+def _takes_other(field: Field) -> bool:
+    return field.kind == "category" and not (field.is_listed and field.invalid == "returnInvalid")
+
+
+def _all_codes(asked: Field) -> tuple[int, ...]:
+    return tuple(range(len(asked.levels) + 1)) if asked.kind == "category" else ()
+
+
+def _find_model(root: Element) -> Element:
+    models = [one for one in root if one.find("MiningSchema") is not None]
+    found = ", ".join(one.tag for one in models) or "none"
+    if len(models) != 1 or models[0].tag != "TreeModel":
+        header = root.find("Header/Application")
+        hint = "Only a file of one tree is read."
+        if header is not None and header.get("name") == "secateur":
+            hint = "It holds rules that secateur wrote, and no tree. Keep the tree as JSON, with Tree.to_json."
+        raise UnsupportedModelError(f"Expected PMML with one TreeModel, found {found}. {hint}")
+    model = models[0]
+    if model.get("functionName") != "classification":
+        raise UnsupportedModelError(
+            f"Expected a TreeModel for classification, found {model.get('functionName')}: only it predicts classes."
+        )
+    if model.get("isScorable", "true") in ("false", "0"):
+        raise UnsupportedModelError("The TreeModel of the PMML says that it is not meant to predict.")
+    return model
+
+
+def _refuse_transformations(root: Element, model: Element) -> None:
+    for parent, name in ((root, "TransformationDictionary"), (model, "LocalTransformations")):
+        found = parent.find(name)
+        if found is not None and any(one.tag in ("DerivedField", "DefineFunction") for one in found):
+            raise UnsupportedModelError(f"The PMML has a {name}, which changes values before the tree sees them.")
+    for target in model.findall("Targets/Target"):
+        strange = {*target.attrib} - {"field", "optype"}
+        for value in target.findall("TargetValue"):
+            strange |= {*value.attrib} - {"value", "displayValue", "priorProbability"}
+        if strange:
+            raise UnsupportedModelError(
+                f"The PMML changes what is predicted: its Target has {', '.join(sorted(strange))}."
+            )
+
+
+def _predicate(element: Element) -> Element:
+    kinds = ("SimplePredicate", "SimpleSetPredicate", "CompoundPredicate", "True", "False")
+    found = [one for one in element if one.tag in kinds]
+    if len(found) != 1:
+        raise FormatError(f"A node of the PMML has {len(found)} predicates; expected one.")
+    return found[0]
+
+
+def _parts(predicate: Element) -> list[Element]:
+    return [one for one in predicate if one.tag != "Extension"]
+
+
+def _each_simple(predicate: Element) -> Iterator[Element]:
+    """The predicates that are compared; those of a surrogate are only its first: no other is ever looked at."""
+    if predicate.tag != "CompoundPredicate":
+        if predicate.tag not in ("True", "False"):
+            yield predicate
+        return
+    parts = _parts(predicate)
+    own = None
+    for place, part in enumerate(parts):
+        for one in _each_simple(part):
+            own = one.get("field") if place == 0 and own is None else own
+            if predicate.get("booleanOperator") != "surrogate" or one.get("field") == own:
+                yield one
+
+
+def _field_of(predicate: Element) -> str | None:
+    """The column that a predicate asks for."""
+    names = {one.attrib["field"] for one in _each_simple(predicate)}
+    if len(names) > 1:
+        raise UnsupportedModelError(f"A predicate of the PMML asks for several columns: {', '.join(sorted(names))}.")
+    return names.pop() if names else None
+
+
+def _compare(asked: Field, predicate: Element, operator: str, value: Any) -> bool:
+    """Whether a predicate is true of a value that is not missing."""
+    read = _number if asked.kind == "number" else lambda text: _label(text, asked.data_type)
+    if operator in ("isIn", "isNotIn"):
+        return (value is not OTHER and value in [read(text) for text in _array(predicate)]) == (operator == "isIn")
+    limit = read(predicate.attrib["value"])
+    if operator in ("equal", "notEqual"):
+        return (value is not OTHER and bool(value == limit)) == (operator == "equal")
+    if operator not in ORDERED:
+        raise UnsupportedModelError(f"The PMML has the operator {operator!r}, which is not known.")
+    if asked.kind != "number":
+        raise UnsupportedModelError(f"The PMML compares {asked.name!r} by {operator}, but it is no number.")
+    return bool(
+        {"lessThan": value < limit, "lessOrEqual": value <= limit, "greaterThan": value > limit}.get(
+            operator, value >= limit
+        )
+    )
+
+
+def _named_values(predicates: Sequence[Element]) -> list[str]:
+    """The texts that predicates compare with."""
+    found: list[str] = []
+    for predicate in predicates:
+        if predicate.tag == "SimpleSetPredicate":
+            found += _array(predicate)
+        elif "value" in predicate.attrib:
+            found.append(predicate.attrib["value"])
+    return found
+
+
+def _array(predicate: Element) -> list[str]:
+    array = predicate.find("Array")
+    if array is None:
+        raise FormatError("A SimpleSetPredicate of the PMML has no Array; it was cut or edited.")
+    if "\\" in (array.text or ""):
+        raise UnsupportedModelError(
+            "The PMML has a backslash in an Array, which readers of PMML take in different ways."
+        )
+    found = [plain or quoted for quoted, plain in TOKEN.findall(array.text or "")]
+    if array.get("n") is not None and array.get("n") != str(len(found)):
+        raise FormatError(f"An Array of the PMML says that it has {array.get('n')} values, but {len(found)} are there.")
+    return found
+
+
+def _valid_values(declared: Element) -> list[str]:
+    return [one.attrib["value"] for one in declared.findall("Value") if one.get("property", "valid") == "valid"]
+
+
+def _read_ends(declared: Element, name: str) -> tuple[float, float] | None:
+    """The least and the largest number that a field may be."""
+    intervals = declared.findall("Interval")
+    if not intervals:
+        return None
+    if len(intervals) > 1:
+        raise UnsupportedModelError(f"The PMML has several intervals for {name!r}, of which a Tree holds one.")
+    one = intervals[0]
+    left, right = one.get("leftMargin"), one.get("rightMargin")
+    low = -math.inf if left is None else _number(left)
+    high = math.inf if right is None else _number(right)
+    closure = one.attrib["closure"]
+    low = math.nextafter(low, math.inf) if closure.startswith("open") and left is not None else low
+    high = math.nextafter(high, -math.inf) if closure.endswith("Open") and right is not None else high
+    return low, high
+
+
+def _number(text: str) -> float:
+    found = float(text) if NUMBER.fullmatch(text.strip()) else math.nan
+    if not math.isfinite(found):
+        raise FormatError(f"Expected a finite number in the PMML, found {text!r}.")
+    return found
+
+
+def _label(text: str, data_type: str) -> Label:
+    if data_type == "string":
+        return text
+    if data_type == "boolean" and text in ("true", "false", "1", "0"):
+        return text in ("true", "1")
+    if data_type == "integer" and WHOLE.fullmatch(text.strip()):
+        return int(text)
+    if data_type == "double":
+        return _number(text)
+    raise UnsupportedModelError(f"The PMML has the value {text!r} of type {data_type}, which a Tree cannot hold.")
+
+
+def _distinct(labels: Iterator[Label]) -> list[Label]:
+    return list(dict.fromkeys(labels))
+
+
+def _number_pieces(limits: list[float]) -> Iterator[tuple[float, float, float]]:
+    """Pieces of the numbers between and at some limits: what is below a piece, a number in it, and its largest."""
+    start = -math.inf
+    for limit in limits:
+        below = math.nextafter(limit, -math.inf)
+        if below > start:
+            yield start, below, below
+        yield below, limit, limit
+        start = limit
+    beyond = math.nextafter(start, math.inf) if limits else 0.0
+    if beyond < math.inf:
+        yield start, beyond, math.inf
+
+
+def _counts(element: Element) -> dict[str, float] | None:
+    """The rows of each class of a node; None where it does not say."""
+    found = element.findall("ScoreDistribution")
+    if not found or any("recordCount" not in one.attrib for one in found):
+        return None
+    return {one.attrib["value"]: _number(one.attrib["recordCount"]) for one in found}
+
+
+def _counts_left(element: Element) -> dict[str, float] | None:
+    """The rows of a node that none of its children has."""
+    own = _counts(element)
+    below = [_counts(child) for child in element.findall("Node")]
+    if own is None or any(one is None for one in below):
+        return None
+    return {value: max(0.0, count - sum((one or {}).get(value, 0.0) for one in below)) for value, count in own.items()}
