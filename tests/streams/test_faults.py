@@ -98,11 +98,16 @@ def test_files_of_one_table_must_be_alike(frame: Any, model: Any, tmp_path: Path
 def test_a_file_that_changes_while_it_is_read_is_refused(frame: Any, model: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame.to_parquet(path)
-    with pytest.raises(InputError, match=r"t\.parquet changed while it was read"), open_source(path) as source:
-        reading = source.read(["a"])
-        next(reading)
-        frame.iloc[:100].to_parquet(path)
-        list(reading)
+
+    def read_while_it_changes() -> None:
+        with open_source(path) as source:
+            reading = source.read(["a"])
+            next(reading)
+            frame.iloc[:100].to_parquet(path)
+            list(reading)
+
+    with pytest.raises(InputError, match=r"t\.parquet changed while it was read"):
+        read_while_it_changes()
     frame.to_csv(tmp_path / "t.csv", index=False)
 
     def append(done: int, total: int | None) -> None:

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
     errors: Console
     out: Console
 
-__all__ = ["errors", "out", "print_json", "print_text", "tell", "working"]
+__all__ = ["counting", "errors", "out", "print_json", "print_text", "tell", "working"]
 
 
 def __getattr__(name: str) -> Any:
@@ -69,6 +69,18 @@ def working(what: str, *, quiet: bool = False) -> Iterator[None]:
         return
     with errors.status(f"{what} …"):
         yield
+
+
+@contextmanager
+def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int | None], None] | None]:
+    """The same for work on rows, which tells how many of them are done."""
+    from secateur.cli.console import errors
+
+    if quiet or not errors.is_terminal:
+        yield None
+        return
+    with errors.status(f"{what} …") as status:
+        yield lambda done, total: status.update(f"{what}: {done:,}{'' if total is None else f' of {total:,}'} rows …")
 
 
 def _plain(value: Any) -> Any:

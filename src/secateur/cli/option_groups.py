@@ -87,6 +87,12 @@ class Rows:
             )
         return self.target
 
+    def require_name(self, data: str) -> str:
+        """The target of a table that is not read yet."""
+        if self.target is None:
+            raise InputError(f"Name the column of the classes of {data} with --target.")
+        return self.target
+
     def take(self, table: TableFile) -> dict[str, Any]:
         """The arguments of functions that take rows of a table."""
         return {

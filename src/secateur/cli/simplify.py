@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.console import print_json, tell, working
+from secateur.cli.batches import check_batch_options, in_batches, open_batches
+from secateur.cli.console import counting, print_json, tell, working
 from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, Trusting, spread
 from secateur.cli.options import (
     Dialect,
@@ -121,10 +122,14 @@ def command(
 
         chosen = find_method("layered" if method is None else method).name  # a slip is found before the work
         tree = None if brought is None else read_one_tree(brought)
-        opened = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
-        arguments = {**used.take(opened), **growing.arguments, "holdout": holdout, "model": brought}
-        options["take_facts"] = not knobs.no_facts
-        story = _from_table(opened, arguments, chosen, options, quiet=quiet)
+        if in_batches(data, tree):
+            check_batch_options(data, used, reading, holdout)
+            story = _from_batches(data, brought, used.require_name(data), chosen, options, reading, quiet=quiet)
+        else:
+            opened = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
+            arguments = {**used.take(opened), **growing.arguments, "holdout": holdout, "model": brought}
+            options["take_facts"] = not knobs.no_facts
+            story = _from_table(opened, arguments, chosen, options, quiet=quiet)
     elif model is not None:
         story = _from_model(brought, str(model), "exact" if method is None else method, options)
     else:
@@ -223,6 +228,30 @@ def _from_table(
         (*fitted.notes, *(_tell_facts(fitted, rules) if options["take_facts"] else ())),
     )
     return _Story(fitted.name, opening, fitted.model, rules, rows, audit, audited, proof, notes, measured)
+
+
+def _from_batches(
+    data: str, model: Any, target: str, method: str, options: dict[str, Any], reading: Reading, *, quiet: bool
+) -> _Story:
+    """The rules of a model on a table that is read in batches."""
+    from dataclasses import replace
+
+    from secateur.simplification import simplify
+    from secateur.tables.simplified import read_one_tree
+
+    with open_batches(data, read_one_tree(model), target, reading) as (table, notes):
+        with counting("Counting", quiet=quiet) as progress:
+            rules = simplify(model, table, y=target, method=method, progress=progress, **options)
+        with working("Measuring and checking the rules", quiet=quiet):
+            audit, proof = rules.audit(table, target), rules.verify(table, target)
+    told = notes()
+    rules = replace(rules, training=None)  # the table is closed
+    sizes = zip(rules.tree.classes.tolist(), rules.source_class_counts.sum(axis=0).tolist(), strict=True)
+    ordered = sorted(sizes, key=lambda pair: -pair[1])
+    classes = ", ".join(f"{label} {size:,.0f}" for label, size in ordered[:SHOWN_CLASSES])
+    opening = f"The model for {target!r} on {audit.n_rows:,} rows of {table.name} ({classes})"
+    audited = f"all {audit.n_rows:,} rows; these rows are those that the rules were made from"
+    return _Story(table.name, opening, model, rules, (None, None), audit, audited, proof, told)
 
 
 def _tell_facts(fitted: FittedTable, rules: RuleSet) -> list[str]:

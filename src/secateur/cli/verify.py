@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import print_json, tell, working
 from secateur.cli.option_groups import Reading, Rows, Trusting, spread
 from secateur.cli.options import Holdout, Json, Quiet, Seed
@@ -14,6 +15,7 @@ from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
     from secateur.rules import RuleSet
+    from secateur.verify import Verification
 
 __all__ = ["command"]
 
@@ -55,6 +57,13 @@ def command(
         raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
     rules = load_rules(rules_file)
     rows: tuple[Any, Any] = (None, None)
+    if data is not None and in_batches(data, rules.tree):
+        check_batch_options(data, used, reading, holdout)
+        differing = None if model is None else _compare_model(rules, trusting.load(model, quiet=quiet), None)
+        target = used.require_name(data)
+        with open_batches(data, rules.tree, target, reading) as (source, _), working("Checking the rules", quiet=quiet):
+            proof = rules.verify(source, target)
+        _conclude(rules, proof, differing, as_json=as_json, quiet=quiet)
     if data is not None:
         table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
         kept, _ = split_table(label_rows(table, rules.tree, **used.take(table)), holdout, seed)
@@ -62,6 +71,13 @@ def command(
     differing = None if model is None else _compare_model(rules, trusting.load(model, quiet=quiet), rows[0])
     with working("Checking the rules", quiet=quiet):
         proof = rules.verify(*rows)
+    _conclude(rules, proof, differing, as_json=as_json, quiet=quiet)
+
+
+def _conclude(
+    rules: RuleSet, proof: Verification, differing: list[str] | None, *, as_json: bool, quiet: bool
+) -> NoReturn:
+    """Show what was found, and end with 0 where everything holds."""
     holds = proof.ok and not differing
     if as_json:
         print_json({"ok": holds, "model_differences": differing, **vars(proof), "guarantee": rules.guarantee})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from secateur.column_terms import shorten
 from secateur.errors import InputError
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["BATCH_ROWS", "Source", "cut"]
@@ -48,6 +49,18 @@ class Source:
     def peek(self, columns: Sequence[str]) -> Any:
         """The first batch of some columns, or None where there is none."""
         return next(self.read(columns), None) if self.look is None else self.look(columns)
+
+    def without_blanks(self, column: str, skipped: Counter[str]) -> Source:
+        """The same table without the rows that have a blank in a column; they are counted under its name."""
+
+        def read(columns: Sequence[str]) -> Iterator[Any]:
+            skipped[column] = 0
+            for batch in self.read(columns):
+                kept = batch.filter(batch.column(column).is_valid()) if column in columns else batch
+                skipped[column] += batch.num_rows - kept.num_rows
+                yield kept
+
+        return replace(self, read=read)
 
     def find(self, column: str, what: str) -> str:
         """A column that somebody named, or a sentence that says which it might be."""
