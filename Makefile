@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest pyxai clean
+.PHONY: help demo test check lint format types pytest doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench: .venv/.dev  ## Check the answers, then time them (minutes; ONLY='unpruned
 
 bench-quick: .venv/.dev  ## The benchmarks on small data, in seconds
 	$(BIN)/python -m benchmarks.run --quick --only '$(ONLY)'
+
+bench-scale: .venv/.dev  ## Rules from 50,000,000 rows of Parquet (minutes; 4 GB of disk for as long)
+	$(BIN)/python -m benchmarks.run --only 'scale/*'
 
 bench-pyxai: .venv-pyxai/.dev  ## exact against the sufficient reasons of PyXAI
 	.venv-pyxai/bin/python -m benchmarks.run --only 'pyxai/*'

@@ -24,6 +24,7 @@ from benchmarks.fresh import FIRST_CALLS, IMPORT, run_first_call, run_import
 from benchmarks.growth import CURVES, run_curve
 from benchmarks.pyxai_reasons import NAME, run_pyxai
 from benchmarks.report import to_table, write_json
+from benchmarks.scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,14 +45,14 @@ def main() -> int:
 
     console, progress = Console(width=150), Console(stderr=True)
     results: list[Result] = []
-    for name, work in plan(options.only):
+    for name, work in plan(options.only, options.quick):
         progress.print(f"{name} …", highlight=False)
         found = work(options.quick)
         results += [replace(result, bars={}) for result in found] if options.quick else found  # bars are for full size
         if options.json:  # what was measured so far survives whatever happens to the next case
             write_json(options.json, results, quick=options.quick)
     if not results:
-        parser.error(f"no case fits {options.only!r}; the cases are {', '.join(name for name, _ in plan('*'))}.")
+        parser.error(f"no case fits {options.only!r}; the cases are {', '.join(name for name, _ in plan('*', True))}.")
     console.print(to_table(results))
     if options.figures:
         from benchmarks.figures import draw_curves
@@ -64,7 +65,7 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def plan(only: str) -> Iterator[tuple[str, Callable[[bool], list[Result]]]]:
+def plan(only: str, quick: bool) -> Iterator[tuple[str, Callable[[bool], list[Result]]]]:
     """What to run, by name; cases of one problem run together."""
     chosen = [case for case in (*CASES, *FOREST_CASES) if fnmatch(case.name, only)]
     for _, group in groupby(chosen, key=lambda case: case.problem):
@@ -77,6 +78,8 @@ def plan(only: str) -> Iterator[tuple[str, Callable[[bool], list[Result]]]]:
         **COMMANDS,
         NAME: run_pyxai,
     }
+    if quick or only.startswith("scale"):  # the full table takes gigabytes of disk, which nobody should get unasked
+        others |= SCALE
     yield from ((name, work) for name, work in others.items() if fnmatch(name, only))
 
 
