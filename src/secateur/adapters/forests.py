@@ -57,9 +57,7 @@ def is_forest(model: Any) -> bool:
     return bool(_ancestors(model.steps[-1][1] if is_pipeline(model) and model.steps else model))
 
 
-def read_forest(
-    model: Any, X: Any = None, accepts_missing: bool | None = None, tree: int | None = None
-) -> ForestTrees:
+def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, tree: int | None = None) -> ForestTrees:
     """Read the trees of a fitted forest, or one of them, alone or at the end of a pipeline, or say why not."""
     if not _ancestors(model):  # a pipeline, whose trees are read in the columns that go into it
         forests: list[ForestTrees] = []

@@ -25,7 +25,7 @@ import numpy as np
 
 from secateur.adapters.named_tree import name_tree
 from secateur.errors import InputError, UnsupportedModelError
-from secateur.rows import frame_columns, holds_missing
+from secateur.rows import check_names, frame_columns, holds_missing
 from secateur.tree import Label, Tree, make_tree
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
             "Fit it without linear_tree."
         )
     n_features = int(header["max_feature_idx"]) + 1
-    names = _names(booster, X, n_features)
+    names = _names(booster, X)
     levels = _frame_levels(booster, X, n_features)
     splits = _read_splits(source)
     n_leaves = int(source["num_leaves"])
@@ -153,7 +153,7 @@ def _find_sigmoid(header: dict[str, str], found: str) -> float:
     return next((float(value) for key, _, value in (one.partition(":") for one in settings) if key == "sigmoid"), 1.0)
 
 
-def _names(booster: Any, X: Any, n_features: int) -> list[str]:
+def _names(booster: Any, X: Any) -> list[str]:
     """The names of the columns; the model writes spaces as underscores, so a frame of the same columns knows better."""
     own = [str(name) for name in booster.feature_name()]
     given = None if X is None else frame_columns(X)
@@ -166,18 +166,20 @@ def _frame_levels(booster: Any, X: Any, n_features: int) -> list[tuple[Label, ..
     found: list[tuple[Label, ...] | None] = [None] * n_features
     if not listed:
         return found
+    given = None if X is None else frame_columns(X)
     dtypes = getattr(X, "dtypes", None)
-    if dtypes is None or frame_columns(X) is None:
+    if given is None or dtypes is None:
         raise UnsupportedModelError(
             "LightGBM keeps the categories of a data frame, but not which columns they are of. "
             "Pass the training rows, too, as the data frame that it was fitted on."
         )
+    check_names(booster.feature_name(), [name.replace(" ", "_") for name in given], "X", "model")
     # As LightGBM itself does it: the categorical columns of a frame, in their order, are those of the fit.
     columns = [column for column, dtype in enumerate(dtypes) if str(dtype) == "category"]
-    if len(dtypes) != n_features or len(columns) != len(listed):
+    if len(columns) != len(listed):
         raise InputError(
-            f"X has {len(columns)} categorical columns of {len(dtypes)}, but the model was fitted on {len(listed)} of "
-            f"{n_features}. Pass the data frame that it was fitted on."
+            f"X has {len(columns)} categorical columns, but the model was fitted on {len(listed)}. "
+            "Pass the data frame that it was fitted on."
         )
     for column, labels in zip(columns, listed, strict=True):
         found[column] = _plain(labels)
@@ -206,7 +208,9 @@ def _read_splits(source: dict[str, str]) -> list[Split]:
         categories = None
         if bits & BY_CATEGORY:
             own = words[bounds[int(number)] : bounds[int(number) + 1]]
-            categories = frozenset(32 * place + bit for place, word in enumerate(own) for bit in range(32) if word >> bit & 1)
+            categories = frozenset(
+                32 * place + bit for place, word in enumerate(own) for bit in range(32) if word >> bit & 1
+            )
         found.append(Split(int(column), number, categories, bool(bits & DEFAULT_LEFT), bits >> 2 & 3))
     return found
 

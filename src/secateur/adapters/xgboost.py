@@ -224,8 +224,8 @@ def _check_categories(levels: tuple[Label, ...] | None, name: str, stand_in: flo
 def _check_stand_in(stand_in: float, cut: np.float32, missing_left: bool, name: str) -> None:
     if not math.isnan(stand_in) and bool(np.float32(stand_in) < cut) != missing_left:
         raise UnsupportedModelError(
-            f"Column {name!r} treats {stand_in} as missing, and sends it elsewhere than the numbers beside it, which no "
-            "threshold says. Write missing values as NaN and fit again without missing."
+            f"Column {name!r} treats {stand_in} as missing, and sends it elsewhere than the numbers beside it, which "
+            "no threshold says. Write missing values as NaN and fit again without missing."
         )
 
 
