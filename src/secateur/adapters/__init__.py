@@ -38,6 +38,9 @@ ADAPTERS = {
 # Libraries whose models may hold several trees: their `read_model` takes `tree` as well.
 OF_SEVERAL_TREES = ("lightgbm", "xgboost", "catboost")
 
+# Libraries that take what a sparse matrix leaves out for missing, and not for 0.
+GAPS_ARE_MISSING = ("xgboost",)
+
 # Libraries whose pipelines hold a step of their own that their adapter reads itself.
 OWN_PIPELINES = ("licketysplit",)
 
@@ -159,7 +162,13 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, 
             read: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing, **number)
             return read
     if is_steps:
-        return read_trees(model, X, lambda last, rows: [_read(last, rows, sample_weight, accepts_missing, tree)])[0]
+        packages = {ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__}
+        return read_trees(
+            model,
+            X,
+            lambda last, rows: [_read(last, rows, sample_weight, accepts_missing, tree)],
+            gaps_are_zeros=packages.isdisjoint(GAPS_ARE_MISSING),
+        )[0]
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "
         "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json."

@@ -42,6 +42,7 @@ __all__ = ["read_model"]
 
 SUPPORTED = ("CatBoostClassifier", "CatBoost")
 NUMBER, ONE_HOT = "FloatFeature", "OneHotFeature"
+LARGEST = float(np.finfo(np.float32).max)
 BINARY = ("Logloss", "CrossEntropy")
 MULTICLASS = ("MultiClass", "MultiClassOneVsAll")
 
@@ -243,7 +244,11 @@ def _read_test(split: dict[str, Any], columns: list[dict[str, Any]]) -> Test:
     """The test of a split; the index that it gives counts columns of its own kind."""
     if split["split_type"] == NUMBER:
         place = _find_place(columns, split["float_feature_index"], is_number=True)
-        return Test(place, float(split["border"]), columns[place]["nan_value_treatment"] != "AsTrue", None)
+        border = float(split["border"])
+        # The largest border parts NaN from all numbers, which a Tree says with +inf.
+        return Test(
+            place, border if border < LARGEST else np.inf, columns[place]["nan_value_treatment"] != "AsTrue", None
+        )
     place = _find_place(columns, split["cat_feature_index"], is_number=False)
     hashes, wanted = list(columns[place]["labels"]), split["value"] % 2**32
     if wanted not in hashes:

@@ -19,7 +19,7 @@ Node ids: the splits by LightGBM's own number, then the leaves by theirs: leaf `
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from secateur.adapters.named_tree import name_tree
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.rows import check_names, frame_columns, holds_missing
 from secateur.tree import Label, Tree, make_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["read_model"]
 
@@ -182,19 +179,8 @@ def _frame_levels(booster: Any, X: Any, n_features: int) -> list[tuple[Label, ..
             "Pass the data frame that it was fitted on."
         )
     for column, labels in zip(columns, listed, strict=True):
-        found[column] = _plain(labels)
+        found[column] = tuple(labels)
     return found
-
-
-def _plain(labels: Sequence[Any]) -> tuple[Label, ...]:
-    plain = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
-    strange = next((label for label in plain if not isinstance(label, (str, int, float))), None)
-    if strange is not None:
-        raise UnsupportedModelError(
-            f"A column has the category {strange!r}, which is neither a text nor a number. Convert it to text and fit "
-            "again."
-        )
-    return plain
 
 
 def _read_splits(source: dict[str, str]) -> list[Split]:

@@ -73,7 +73,8 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         else:
             cut = np.float32(source["split_conditions"][place])
             _check_stand_in(stand_in, cut, bool(missing_left[node]), name)
-            below = cut if np.isposinf(cut) else np.nextafter(cut, np.float32(-np.inf))  # rows hold no infinity
+            with np.errstate(over="ignore"):
+                below = cut if np.isposinf(cut) else np.nextafter(cut, np.float32(-np.inf))  # rows hold no infinity
             if np.isneginf(below):  # no number goes left, so all of them go right
                 children.reverse()
                 missing_left[node] = not missing_left[node]
