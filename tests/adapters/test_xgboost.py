@@ -158,7 +158,7 @@ def test_a_tree_with_a_value_for_each_class(objective: str) -> None:
 
 def test_a_named_tree_of_a_random_forest() -> None:
     X = make_rows(5, missing=0.1)
-    y = labels_of(X)
+    y = (np.nan_to_num(X[:, 0]) > 1).astype(int)
     model = xgboost.XGBRFClassifier(n_estimators=3, max_depth=4, n_jobs=1, random_state=0).fit(X, y)
     source = json.loads(model.get_booster().save_raw("json"))["learner"]["gradient_booster"]["model"]["trees"]
     with pytest.raises(UnsupportedModelError, match=r"has 3 trees\. Name the one to read.*tree=0"):
@@ -170,7 +170,9 @@ def test_a_named_tree_of_a_random_forest() -> None:
         rows = rows_beside(tree, X, per_value=2)
         reached = apply_tree(tree, check_rows(tree, rows))
         assert reached.tolist() == reached_nodes(model, rows, number).tolist()
-        margins = start + 3 * np.array(source[number]["split_conditions"])[reached]
+        values = np.array(source[number]["split_conditions"])[reached]
+        margins = start + 3 * values
+        assert ((start + values > 0) != (margins > 0)).any()
         assert np.abs(margins).min() > 1e-4
         assert tree.leaf_class[reached].tolist() == (margins > 0).astype(int).tolist()
     single = xgboost.XGBRFClassifier(n_estimators=1, max_depth=4, n_jobs=1).fit(X, y)
