@@ -158,7 +158,8 @@ def test_a_tree_with_a_value_for_each_class(objective: str) -> None:
 
 def test_a_named_tree_of_a_random_forest() -> None:
     X = make_rows(5, missing=0.1)
-    y = (np.nan_to_num(X[:, 0]) > 1).astype(int)
+    shares = np.where(np.nan_to_num(X[:, 0]) > 1, 0.7, 0.1)
+    y = (np.random.default_rng(0).random(len(X)) < shares).astype(int)
     model = xgboost.XGBRFClassifier(n_estimators=3, max_depth=4, n_jobs=1, random_state=0).fit(X, y)
     source = json.loads(model.get_booster().save_raw("json"))["learner"]["gradient_booster"]["model"]["trees"]
     with pytest.raises(UnsupportedModelError, match=r"has 3 trees\. Name the one to read.*tree=0"):
