@@ -16,6 +16,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 import secateur
@@ -151,6 +153,29 @@ def test_trees_that_were_grown_or_pruned_in_other_ways_are_read(options: dict[st
     for model_class in MODELS:
         model = model_class(random_state=1, **options).fit(X, y)
         assert_tree_equals_model(from_model(model), model, rows_near(model, X))
+
+
+def test_a_tree_of_a_forest_is_read_by_its_number() -> None:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    forest = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, names)
+    pipeline = make_pipeline(StandardScaler(), forest).fit(X, names)
+    for number, model in enumerate(forest.estimators_):
+        tree = from_model(forest, tree=number)
+        reached = apply_tree(tree, check_rows(tree, X))
+        assert reached.tolist() == model.apply(X).tolist()
+        assert tree.classes[tree.leaf_class[reached]].tolist() == forest.classes_[model.predict(X).astype(int)].tolist()
+        behind = from_model(pipeline, X, tree=number)
+        scaled = pipeline[-1].estimators_[number].apply(pipeline[:-1].transform(X))
+        assert apply_tree(behind, check_rows(behind, X)).tolist() == scaled.tolist()
+    with pytest.raises(ParameterError, match=r"found 3: it has 3 trees, numbers 0 to 2"):
+        from_model(forest, tree=3)
+    with pytest.raises(ParameterError, match=r"A DecisionTreeClassifier is a single tree: leave tree=0 out"):
+        from_model(forest.estimators_[0], tree=0)
+    with pytest.raises(ParameterError, match=r"This is a single tree already: leave tree out"):
+        from_model(from_model(forest, tree=0), tree=0)
+    with pytest.raises(UnsupportedModelError, match="Boosting is no vote"):
+        from_model(fitted(GradientBoostingClassifier(n_estimators=2)), tree=0)
 
 
 # Labels.

@@ -32,6 +32,9 @@ ADAPTERS = {
     "pycontree": "secateur.adapters.pycontree",
     "pystreed": "secateur.adapters.pystreed",
     "interpretableai": "secateur.adapters.iai",
+    "lightgbm": "secateur.adapters.lightgbm",
+    "xgboost": "secateur.adapters.xgboost",
+    "catboost": "secateur.adapters.catboost",
 }
 
 # What reads a file rather than a model -> its module.
@@ -40,6 +43,12 @@ READERS = {
     "read_onnx": "secateur.adapters.onnx",
     "read_pmml": "secateur.adapters.pmml",
 }
+
+# Libraries whose models may hold several trees: their `read_model` takes `tree` as well.
+OF_SEVERAL_TREES = ("lightgbm", "xgboost", "catboost")
+
+# Libraries that take what a sparse matrix leaves out for missing, and not for 0.
+GAPS_ARE_MISSING = ("xgboost",)
 
 # Libraries whose pipelines hold a step of their own that their adapter reads itself.
 OWN_PIPELINES = ("licketysplit",)
@@ -59,6 +68,7 @@ def from_model(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     accepts_missing: bool | None = None,
+    tree: int | None = None,
     groups: Any = None,
     integers: Any = None,
     facts: Any = None,
@@ -79,6 +89,10 @@ def from_model(
         How columns and classes read, where the model does not say.
     accepts_missing : bool, default=None
         Whether the tree takes NaN; by default what the model and the rows show (see ``docs/tree-format.md``).
+    tree : int, default=None
+        Which tree of an ensemble to read, counted from 0, where the ensemble is a random forest; its class is the one
+        that this tree votes for. A single tree needs no number, and the trees of a boosted model are not read one by
+        one: they correct one another.
     groups, integers, facts : default=None
         What is known of the columns, as :func:`secateur.simplify` takes it; the tree carries it.
 
@@ -100,23 +114,25 @@ def from_model(
         raise ParameterError(f"Expected accepts_missing as True, False or None, found {accepts_missing!r}.")
     if isinstance(model, Tree) and accepts_missing:
         raise ParameterError("This tree says itself which columns take NaN: leave accepts_missing out.")
-    tree = model if isinstance(model, Tree) else _read(model, X, sample_weight, accepts_missing)
+    if isinstance(model, Tree) and tree is not None:
+        raise ParameterError("This is a single tree already: leave tree out.")
+    read = model if isinstance(model, Tree) else _read(model, X, sample_weight, accepts_missing, tree)
     if feature_names is not None:
         if isinstance(feature_names, (str, bytes)) or np.ndim(feature_names) != 1:
             raise ParameterError(f"Expected feature_names as a list, a name for each column, found {feature_names!r}.")
         names = tuple(str(name) for name in feature_names)
-        if tree.feature_names is not None and names != tree.feature_names:
+        if read.feature_names is not None and names != read.feature_names:
             raise ParameterError(
                 "The model already names its columns, and feature_names differs from them. Leave feature_names out."
             )
-        tree = replace(tree, feature_names=names)
+        read = replace(read, feature_names=names)
     if class_names is not None:
-        tree = replace(tree, class_names=_check_class_names(tree, class_names))
+        read = replace(read, class_names=_check_class_names(read, class_names))
     if isinstance(model, Tree) or feature_names is not None:  # what was read is checked already
-        check_tree(tree)
+        check_tree(read)
     if groups is None and integers is None and facts is None:
-        return tree
-    return state_facts(tree, None, groups=groups, integers=integers, facts=facts)
+        return read
+    return state_facts(read, None, groups=groups, integers=integers, facts=facts)
 
 
 def _own_tree(model: Any) -> Tree:
@@ -137,19 +153,31 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
     return names
 
 
-def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
+def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, tree: int | None) -> Tree:
     is_steps = is_pipeline(model)
     last = model.steps[-1][1] if is_steps and model.steps else model
+    if tree is not None and (forests := import_module("secateur.adapters.forests")).is_forest(model):
+        named: Tree = forests.read_forest(model, X, accepts_missing, tree).trees[0]
+        return named
     for ancestor in type(last).__mro__:
         package = ancestor.__module__.split(".")[0]
         if is_steps and package not in OWN_PIPELINES:
             continue
         adapter = ADAPTERS.get(package)
         if adapter is not None:
-            tree: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing)
-            return tree
+            if tree is not None and package not in OF_SEVERAL_TREES:
+                raise ParameterError(f"A {type(last).__qualname__} is a single tree: leave tree={tree!r} out.")
+            number = {} if tree is None else {"tree": tree}
+            read: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing, **number)
+            return read
     if is_steps:
-        return read_trees(model, X, lambda last, rows: [_read(last, rows, sample_weight, accepts_missing)])[0]
+        packages = {ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__}
+        return read_trees(
+            model,
+            X,
+            lambda last, rows: [_read(last, rows, sample_weight, accepts_missing, tree)],
+            gaps_are_zeros=packages.isdisjoint(GAPS_ARE_MISSING),
+        )[0]
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "
         "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json."

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters.hist_gradient_boosting import is_single
+from secateur.adapters.named_tree import name_tree
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import was_fitted_with_missing
@@ -26,6 +27,8 @@ from secateur.rows import holds_missing
 from secateur.tree import Tree, make_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["ForestTrees", "is_forest", "read_forest"]
@@ -59,13 +62,13 @@ def is_forest(model: Any) -> bool:
     return bool(_ancestors(last)) and not is_single(last)
 
 
-def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None) -> ForestTrees:
-    """Read the trees of a fitted forest, alone or at the end of a pipeline, or say why it cannot be read."""
+def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, tree: int | None = None) -> ForestTrees:
+    """Read the trees of a fitted forest, or one of them, alone or at the end of a pipeline, or say why not."""
     if not _ancestors(model):  # a pipeline, whose trees are read in the columns that go into it
         forests: list[ForestTrees] = []
 
         def read_last(last: Any, rows: Any) -> tuple[Tree, ...]:
-            forests.append(read_forest(last, rows, accepts_missing))
+            forests.append(read_forest(last, rows, accepts_missing, tree))
             return forests[0].trees
 
         return ForestTrees(tuple(read_trees(model, X, read_last)), forests[0].leaf_shares)
@@ -74,9 +77,14 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None) 
     # Bagging alone says which columns a tree got.
     every = [np.arange(model.n_features_in_)] * len(model.estimators_)
     columns = getattr(model, "estimators_features_", every)
-    shares = [_forest_shares(model, estimator) for estimator in model.estimators_]
-    parts = zip(model.estimators_, columns, shares, strict=True)
-    trees = [_read_tree(model, estimator, np.asarray(own), share, takes_missing) for estimator, own, share in parts]
+    numbers: Sequence[int] = range(len(model.estimators_))
+    if tree is not None:
+        numbers = [name_tree(tree, len(model.estimators_), type(model).__qualname__, votes=True)]
+    shares = [_forest_shares(model, model.estimators_[number]) for number in numbers]
+    trees = [
+        _read_tree(model, model.estimators_[number], np.asarray(columns[number]), share, takes_missing)
+        for number, share in zip(numbers, shares, strict=True)
+    ]
     return ForestTrees(tuple(trees), tuple(shares))
 
 

@@ -60,7 +60,7 @@ def _check_supported(model: Any) -> None:
     }
     if not known & set(SUPPORTED):
         hint = (
-            "Pass a single fitted tree: one of a forest's estimators_, a search's best_estimator_, or a pipeline that "
+            "Pass a single fitted tree: a forest's with tree=0, 1, …, a search's best_estimator_, or a pipeline that "
             "ends in a tree."
         )
         if any("Regressor" in name for name in (*known, found)):

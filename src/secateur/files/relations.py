@@ -190,13 +190,15 @@ def connect(room: Path) -> Any:
     """A DuckDB of our own, which fetches nothing from anywhere and puts what it cannot hold into a directory."""
     import duckdb
 
-    return duckdb.connect(
+    connection = duckdb.connect(
         config={
             "temp_directory": str(room),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
     )
+    connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+    return connection
 
 
 def check_twice(names: Sequence[str], table: str) -> None:

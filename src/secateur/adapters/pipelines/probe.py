@@ -78,6 +78,10 @@ class Encoder:
         with config_context(assume_finite=True):
             return self(rows, places)
 
+    def is_sparse(self, rows: Any) -> bool:
+        """Whether the steps make a sparse matrix of rows."""
+        return hasattr(self._encode(rows), "tocsc")
+
     def _pick(self, encoded: Any, places: Sequence[int]) -> NDArray[np.float64]:
         if encoded.shape[1] != self.width:
             raise UnsupportedModelError(

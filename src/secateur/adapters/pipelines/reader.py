@@ -75,7 +75,9 @@ def split_pipeline(pipeline: Any) -> tuple[Any, Any]:
     return (None if idle else pipeline[:-1]), last
 
 
-def read_trees(pipeline: Any, X: Any, read_last: Callable[[Any, Any], Sequence[Tree]]) -> list[Tree]:
+def read_trees(
+    pipeline: Any, X: Any, read_last: Callable[[Any, Any], Sequence[Tree]], *, gaps_are_zeros: bool = True
+) -> list[Tree]:
     """Read a fitted pipeline that ends in a tree, or in many, or say why it cannot be read.
 
     Parameters
@@ -85,6 +87,8 @@ def read_trees(pipeline: Any, X: Any, read_last: Callable[[Any, Any], Sequence[T
         Training rows, as the pipeline takes them.
     read_last : callable
         ``read_last(last, rows)`` reads the trees of the last step, given the rows that it sees, or None.
+    gaps_are_zeros : bool, default=True
+        Whether the last step takes what a sparse matrix leaves out for 0.
 
     Returns
     -------
@@ -106,10 +110,12 @@ def read_trees(pipeline: Any, X: Any, read_last: Callable[[Any, Any], Sequence[T
             f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on "
             f"{trees[0].n_features}. Fit the pipeline as a whole."
         )
-    return read_behind(preprocessor, trees, X)
+    return read_behind(preprocessor, trees, X, gaps_are_zeros=gaps_are_zeros)
 
 
-def read_behind(preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None) -> list[Tree]:
+def read_behind(
+    preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None, *, gaps_are_zeros: bool = True
+) -> list[Tree]:
     """Read trees over encoded columns as trees over the columns before the encoding.
 
     Parameters
@@ -120,6 +126,8 @@ def read_behind(preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None)
         Trees over the columns that it makes, all of one dtype; numeric splits only.
     X : array-like or data frame, default=None
         Rows that the preprocessor takes. They show the types of the columns and check the result.
+    gaps_are_zeros : bool, default=True
+        Whether the trees' library takes what a sparse matrix leaves out for 0.
 
     Returns
     -------
@@ -141,6 +149,12 @@ def read_behind(preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None)
         )
     encoder = Encoder(preprocessor, first.n_features, first.dtype)
     sample = _settle_sample(X, names, traces, n_columns, encoder)
+    if not gaps_are_zeros and encoder.is_sparse(sample.build({}, 1)):
+        raise UnsupportedModelError(
+            "The steps before the tree make a sparse matrix, and the tree takes the zeros that it leaves out for "
+            "missing values. Fit it behind steps that make none: OneHotEncoder(sparse_output=False), "
+            "ColumnTransformer(sparse_threshold=0)."
+        )
     found = decode_columns(traces, encoded_trees, sample, encoder)
     trees = _assemble(encoded_trees, traces, found, sample, encoder, names, n_columns)
     if X is not None:
