@@ -100,10 +100,14 @@ class BatchReader:
         else:
             # Pages of columns that nobody asks for are never touched, so they take no memory.
             matrix = np.zeros((batch.num_rows, tree.n_features), dtype=tree.dtype, order="F")
-            for feature, column in self._features.items():
-                matrix[:, feature] = _read_feature(tree, batch.column(column), column, feature, first, name)
+            is_finite = True
+            with np.errstate(over="ignore", invalid="ignore"):  # the sum of a column shows whether it is finite
+                for feature, column in self._features.items():
+                    matrix[:, feature] = _read_feature(tree, batch.column(column), column, feature, first, name)
+                    is_finite &= bool(np.isfinite(matrix[:, feature].sum()))
             rows = Rows.of(matrix)
-            check_finite(tree, rows, name, first=first, among=np.array(list(self._features), dtype=np.int64))
+            if not is_finite:
+                check_finite(tree, rows, name, first=first, among=np.array(list(self._features), dtype=np.int64))
         check_facts(tree, rows, typed=self._typed, name=name, first_row=first)
         return rows
 
@@ -122,14 +126,13 @@ class BatchReader:
 
 
 def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, what: str) -> NDArray[Any]:
-    """A column of a batch as numbers of the tree's dtype, or as codes, as rows in memory are read."""
+    """A column of a batch as numbers or codes; to the tree's dtype they are cast as rows in memory are."""
     is_number = _is_number(column.type)
     levels = tree.categories[feature]
     if levels is None and is_number and tree.columns is None:
         numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         if numbers.dtype.kind in "fiub":  # and not a decimal or a truth value with blanks
-            with np.errstate(over="ignore"):
-                return numbers.astype(tree.dtype, copy=False)
+            return numbers
     by_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
     if is_number and (levels is None or by_cell):
         return _to_terms(tree, column, name, feature, first, what)
