@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,3 +150,17 @@ def test_weights_that_are_no_whole_numbers_add_up_as_far_as_floats_do() -> None:
     )
     assert np.array_equal(rules.deleted, whole.deleted)
     assert np.allclose(rules.class_counts, whole.class_counts, rtol=1e-12)
+
+
+def test_evidence_is_saved_and_loaded(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    path = tmp_path / "iris.evidence"
+    collect_evidence(model, X, y).save(path)
+    loaded = Evidence.load(path)
+    assert secateur.simplify(model, evidence=loaded) == secateur.simplify(model, X, y)
+    with pytest.raises(secateur.InputError, match="cannot be read"):
+        Evidence.load(tmp_path / "none")
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(secateur.FormatError, match="no file of evidence, or it is damaged"):
+        Evidence.load(path)

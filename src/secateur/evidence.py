@@ -12,6 +12,7 @@ import io
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,11 @@ from secateur.literals import Conditions
 from secateur.row_evidence import Tallies
 from secateur.tally import Tally, list_patterns
 from secateur.tree_json import tree_from_json, tree_to_json
+from secateur.writing import write_whole
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
@@ -163,6 +167,33 @@ class Evidence(Tallies):
         _check_shapes(read)
         return read
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the evidence to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        write_whole(Path(path), self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Evidence:
+        """Read evidence from a file that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        Evidence
+        """
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        return cls.from_bytes(content)
+
     def tally(
         self,
         notes: Annotation,
@@ -170,7 +201,23 @@ class Evidence(Tallies):
         opened: NDArray[np.bool_] | None = None,
         among: NDArray[np.bool_] | None = None,
     ) -> Tally:
-        """Count the rows of rules by the open conditions that they violate, from the counts at hand."""
+        """Count the rows of rules by the open conditions that they violate.
+
+        Parameters
+        ----------
+        notes : Annotation
+            The tree's rules and their conditions.
+        deleted : ndarray of bool, shape (n_entries,)
+            Conditions that are gone.
+        opened : ndarray of bool, shape (n_entries,), default=None
+            Conditions that rows are told apart by; by default none.
+        among : ndarray of bool, shape (n_rules,), default=None
+            The rules that are counted; by default all.
+
+        Returns
+        -------
+        Tally
+        """
         wanted = Conditions(
             deleted,
             np.zeros_like(deleted) if opened is None else opened,
