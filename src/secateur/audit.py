@@ -6,7 +6,7 @@ Shares are in percent and changes in percentage points. A precision or recall th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from secateur.rows import check_labels, check_rows, check_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.row_blocks import Rows
     from secateur.rules import RuleSet
 
-__all__ = ["Audit", "audit_rules"]
+__all__ = ["Audit", "Judged", "audit_rules", "judge_rows", "make_audit"]
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,45 @@ class Audit:
 
 def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
     """Audit a rule set on labelled rows."""
-    tree = rules.tree
-    rows = check_rows(tree, X)
-    truth = check_labels(tree, y, rows.n_rows)
+    rows = check_rows(rules.tree, X)
+    truth = check_labels(rules.tree, y, rows.n_rows)
     weights = check_weights(sample_weight, rows.n_rows)
     share = np.full(rows.n_rows, 1.0) if weights is None else weights
-    by_tree = tree.leaf_class[apply_tree(tree, rows)]
-    by_rules = rules.notes.leaf_class[rules.apply(rows)]
+    return make_audit(rules, rows.n_rows, judge_rows(rules, rows, truth), share)
+
+
+class Judged(NamedTuple):
+    """What tree and rules say of some rows, row by row, or of kinds of rows that they judge alike.
+
+    Attributes
+    ----------
+    truth, by_tree, by_rules : ndarray of int64
+        Class ids.
+    conflict, covered : ndarray of bool
+        Whether rules of different classes cover a row, and whether any rule does.
+    """
+
+    truth: NDArray[np.int64]
+    by_tree: NDArray[np.int64]
+    by_rules: NDArray[np.int64]
+    conflict: NDArray[np.bool_]
+    covered: NDArray[np.bool_]
+
+
+def judge_rows(rules: RuleSet, rows: Rows, truth: NDArray[np.int64]) -> Judged:
+    """Ask tree and rules about labelled rows."""
+    tree = rules.tree
     conflict, covered = find_overlap(tree, rules.notes, rules.deleted, rows)
-    old_precision, old_recall = _precision_recall(truth, by_tree, share, tree.n_classes)
-    new_precision, new_recall = _precision_recall(truth, by_rules, share, tree.n_classes)
+    by_tree = tree.leaf_class[apply_tree(tree, rows)]
+    return Judged(truth, by_tree, rules.notes.leaf_class[rules.apply(rows)], conflict, covered)
+
+
+def make_audit(rules: RuleSet, n_rows: int, judged: Judged, share: NDArray[np.float64]) -> Audit:
+    """The metrics, from what was said of rows and how much each counts."""
+    truth, by_tree, by_rules, conflict, covered = judged
+    n_classes = rules.tree.n_classes
+    old_precision, old_recall = _precision_recall(truth, by_tree, share, n_classes)
+    new_precision, new_recall = _precision_recall(truth, by_rules, share, n_classes)
     d_precision, d_recall = np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
     accuracy, tree_accuracy = _percent(by_rules == truth, share), _percent(by_tree == truth, share)
     lengths = np.diff(rules.notes.offsets)
@@ -124,7 +154,7 @@ def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
         n_rules=len(rules),
         n_conditions=int(lengths.sum()),
         n_deleted=int(gone.sum()),
-        n_rows=rows.n_rows,
+        n_rows=n_rows,
         rule_irc=100.0 * float(touched.mean()),
         irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else 0.0,
         removed=100.0 * float(gone.sum() / lengths.sum()) if lengths.sum() else 0.0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.annotation import Annotation
     from secateur.evidence import Evidence
     from secateur.methods import Problem
+    from secateur.tree import Tree
 
-__all__ = ["collect_evidence"]
+__all__ = ["EvidencePlan", "collect_evidence", "plan_evidence"]
 
 # What tells rows apart for a method that tries conditions by their reliability.
 BY_ROWS_ALONE = ("budgeted", "mismatch-certified")
@@ -96,13 +98,30 @@ def collect_evidence(
     rows = problem.evidence
     if not isinstance(rows, RowEvidence):
         raise InputError("Expected X and y: the rows to count and their labels.")
+    plan = plan_evidence(problem, method, rf_tol, has_counts=from_model(model).counts is not None)
+    listed = LabelledRows(rows.rows, rows.class_ids, rows.weights)
+    return gather(plan.tree, plan.notes, plan.ignored, plan.opened, listed, plan.method)
+
+
+class EvidencePlan(NamedTuple):
+    """What rows are to be counted for, whoever counts them: see :class:`Evidence`."""
+
+    tree: Tree
+    notes: Annotation
+    ignored: NDArray[np.bool_]
+    opened: NDArray[np.bool_]
+    method: str | None
+
+
+def plan_evidence(problem: Problem, method: str | None, rf_tol: float, *, has_counts: bool) -> EvidencePlan:
+    """Settle what is counted for a method, before any row is; or say why there can be no summary for it."""
     chosen = None if method is None else find_method(method).name
     if chosen in BY_ROWS_ALONE:
         raise ParameterError(
             f"The method {chosen!r} looks at rows one by one, so its summary would be as large as the rows: pass them "
             "to simplify."
         )
-    if from_model(model).counts is None:  # a chunk alone does not know them
+    if not has_counts:  # a chunk alone does not know them
         tree = replace(problem.tree, counts=None)
         problem = replace(problem, tree=tree, notes=annotate(tree, rf_tol))
         if chosen is not None and METHODS[chosen].needs_rows:
@@ -111,8 +130,7 @@ def collect_evidence(
             )
     ignored, opened = _find_conditions(problem, chosen)
     check_size(problem.notes, opened, problem.tree.n_classes, chosen)
-    listed = LabelledRows(rows.rows, rows.class_ids, rows.weights)
-    return gather(problem.tree, problem.notes, ignored, opened, listed, chosen)
+    return EvidencePlan(problem.tree, problem.notes, ignored, opened, chosen)
 
 
 def _find_conditions(problem: Problem, method: str | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

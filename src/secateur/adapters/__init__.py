@@ -30,6 +30,7 @@ ADAPTERS = {
     "pycontree": "secateur.adapters.pycontree",
     "pystreed": "secateur.adapters.pystreed",
     "interpretableai": "secateur.adapters.iai",
+    "pyspark": "secateur.adapters.spark_ml",
 }
 
 # Libraries whose pipelines hold a step of their own that their adapter reads itself.
