@@ -21,8 +21,10 @@ def spark() -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark and pandas disagree about their versions, and leave files open
         settings = {
-            "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # short jobs end before code is optimized
+            "spark.sql.adaptive.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
+            "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
         }
         session = open_session("local[2,4]", **settings)

@@ -92,19 +92,16 @@ def collect_evidence(
             features = list(range(tree.n_features)) if stated.facts else tested_features(tree)
         taken = [y] if sample_weight is None else [y, sample_weight]
         placement = place_columns(df, tree, features, taken=taken, vector=_find_vector(model) if is_spark else None)
-    typed: dict[int, bool] = {}
+    table = None
     if placement.vector is None and placement.names is not None:
         if tree.feature_names is None:
-            stated = replace(stated, feature_names=placement.names)
+            tree = replace(tree, feature_names=placement.names)
         table = typed_table(df, placement.names)
-        tree = state_facts(stated, table)
-        typed = whole_by_dtype(tree, table)
-    else:
-        tree = stated
+    narrows = not derives and not stated.facts
+    tree = state_facts(tree, table, groups=groups, integers=integers, facts=facts)
     plan = plan_evidence(
         Problem(tree, annotate(tree, tolerated), None, None, {}, None), method, tolerated, has_counts=has_counts
     )
-    narrows = not derives and not stated.facts
     narrow = narrow_tree(plan.tree, features) if narrows else plan.tree
     if narrow.feature_names is None:
         narrow = replace(narrow, feature_names=tuple(narrow.feature_name(f) for f in range(narrow.n_features)))
@@ -114,7 +111,7 @@ def collect_evidence(
         placement.vector,
         tree.n_features,
         checks_facts=not narrows,
-        typed=tuple(typed),
+        typed=tuple(whole_by_dtype(tree, table)),
     )
     task = EvidenceTask(reader, plan.ignored, plan.opened)
     n_rows, cells, sums = sum_counts(df, placement, y, sample_weight, task)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -37,6 +39,8 @@ def open_session(master: str | None = None, **settings: str) -> Any:
     builder = _import_sql().SparkSession.builder
     if master is not None:
         builder = builder.master(master)
+        if master.startswith("local"):  # its workers are on this machine, and can run what runs here
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
@@ -71,8 +75,12 @@ def spark_failures() -> Iterator[None]:
 def _first_words(error: Exception) -> str:
     """The line of an error that says what happened, without the stack of Java."""
     text = str(error)
-    if "No module named 'secateur'" in text:
-        return "its workers have no secateur: install it on every worker, or ship an environment with spark-submit."
+    absent = re.search(r"No module named '([^']+)'", text)
+    if absent is not None:
+        return (
+            f"the Python of its workers has no {absent[1]}. Install secateur on every worker, or name a Python that has "
+            "it in PYSPARK_PYTHON."
+        )
     # A task's own error comes last in what Python wrote; else the first line says it.
     raised = [line for line in re.findall(r"^\s*(\w[\w.]*(?:Error|Exception): .+)$", text, flags=re.MULTILINE)]
     own = [line for line in raised if not line.startswith(("org.apache.spark", "py4j"))]
