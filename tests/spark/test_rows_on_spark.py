@@ -241,6 +241,7 @@ def test_what_does_not_fit_is_one_sentence(spark: Any, df: Any, model: Any, fram
 
     rules = simplify(model, method="exact")
     cases: list[tuple[Any, str, str]] = [
+        (df.withColumnRenamed("share", "AGE"), "outcome", r"df has two columns of the name 'age', in which case does"),
         (df.drop("age"), "outcome", r"df has no column 'age', which the tree asks for"),
         (df.withColumn("age", F.lit("old")), "outcome", r"Column 'age' of df holds string, but the tree compares num"),
         (df, "result", r"Expected y as the name of a column of df, found 'result'"),

@@ -103,6 +103,7 @@ def _check_supported(model: Any) -> None:
             "This model lives on the far side of Spark Connect, where its nodes cannot be read. Save it, and load it "
             "in a session on the driver."
         )
+    _find_jvm()  # before anything is asked of it
     if model.isDefined(model.thresholds):
         raise UnsupportedModelError(
             f"This {found} predicts by the thresholds {model.getThresholds()}, not by the largest class. Clear them "
@@ -163,13 +164,17 @@ class NodeRecord(NamedTuple):
         return self.is_set and len(self.left_categories) > self.n_categories // 2
 
 
-def _list_nodes(model: Any) -> list[NodeRecord]:
+def _find_jvm() -> Any:
     from pyspark import SparkContext
 
     context = SparkContext._active_spark_context
     if context is None:
         raise UnsupportedModelError("The model's Spark session has ended. Read the model while it is running.")
-    jvm: Any = context._jvm
+    return context._jvm
+
+
+def _list_nodes(model: Any) -> list[NodeRecord]:
+    jvm = _find_jvm()
     try:
         companion = getattr(jvm.org.apache.spark.ml.tree, "DecisionTreeModelReadWrite$NodeData$")
         nodes = getattr(companion, "MODULE$").build(model._java_obj.rootNode(), 0)._1()

@@ -74,9 +74,12 @@ def place_columns(
     from pyspark.sql import functions as F
 
     names: list[str] = list(df.columns)
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    is_exact = df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    folded = Counter(name if is_exact else name.lower() for name in names)
+    twice = next((name for name in names if folded[name if is_exact else name.lower()] > 1), None)
     if twice is not None:
-        raise InputError(f"df has two columns of the name {twice!r}; rename one of them.")
+        case = "" if is_exact else ", in which case does not matter to Spark"
+        raise InputError(f"df has two columns of the name {twice!r}{case}; rename one of them.")
     found = _find_vector(df, tree, features, taken, vector)
     if found is not None:
         from pyspark.ml.functions import vector_to_array
