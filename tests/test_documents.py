@@ -30,6 +30,13 @@ def blocks(document: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_python_blocks_run_and_print_what_is_shown(document: Path) -> None:
+    if document.name == "spark.md":
+        pytest.skip("its code needs a Spark session: tests/spark/test_spark_page.py runs it")
+    run_blocks(document)
+
+
+def run_blocks(document: Path) -> None:
+    """Run the blocks of a page one after another, and compare what they print."""
     names: dict[str, object] = {"secateur": secateur}
     for block, shown in PYTHON_BLOCK.findall(document.read_text(encoding="utf-8")):
         with contextlib.redirect_stdout(io.StringIO()) as printed:

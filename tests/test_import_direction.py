@@ -48,6 +48,7 @@ LAYERS = [
     ["problems", "merged_rules"],
     ["evidence_plan"],
     ["streams"],
+    ["spark"],
     ["forest"],
     ["simplification"],
     ["diagnosis", "tuning", "estimator", "evidence_collection"],
@@ -78,6 +79,7 @@ INSIDE = {
     "files": {"*"},
     "streams": {"*"},
     "report": {"*"},
+    "spark": {"*"},
     "tables": {"*"},
     "verify": {"*"},
     "adapters": {"*"},
@@ -99,6 +101,7 @@ DEFERRED = {
     ("rules", "explain"): "RuleSet.explain",
     ("rules", "export"): "RuleSet.to_text and its siblings",
     ("rules", "report"): "RuleSet.report",
+    ("rules", "spark"): "RuleSet.predict and RuleSet.audit take DataFrames of Spark",
     ("rules", "streams"): "RuleSet.predict and its siblings take tables",
     ("rules", "verify"): "RuleSet.verify",
 }

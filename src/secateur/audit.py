@@ -129,6 +129,17 @@ class AuditCounts:
     in_conflict: float
     covered: float
 
+    def to_numbers(self) -> list[float]:
+        """All of it as numbers that add up."""
+        sums = self.total, self.tree_hits, self.hits, self.agreed, self.in_conflict, self.covered
+        return [float(self.n_rows), *self.by_tree.ravel().tolist(), *self.by_rules.ravel().tolist(), *sums]
+
+    @classmethod
+    def from_numbers(cls, numbers: NDArray[np.float64], n_classes: int) -> AuditCounts:
+        """Read what :meth:`to_numbers` wrote."""
+        tables = numbers[1 : 1 + 2 * n_classes**2].reshape(2, n_classes, n_classes)
+        return cls(int(numbers[0]), *tables, *numbers[1 + 2 * n_classes**2 :].tolist())
+
     def __add__(self, other: AuditCounts) -> AuditCounts:
         return AuditCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 

@@ -15,7 +15,7 @@ from secateur.problems import open_problem
 from secateur.row_evidence import RowEvidence
 from secateur.streams.counting import count_table
 from secateur.streams.frames import split_frame
-from secateur.streams.opening import is_frame, is_stream, open_source
+from secateur.streams.opening import is_frame, is_spark, is_stream, open_source
 from secateur.streams.reading import Naming
 from secateur.tally import LabelledRows
 
@@ -84,12 +84,15 @@ def collect_evidence(
     """
     chosen = None if method is None else find_method(method).name
     knowledge = {"groups": groups, "integers": integers, "facts": facts}
+    naming = Naming(feature_names, class_names, accepts_missing, knowledge)
+    if is_spark(X):
+        from secateur.spark.collection import count_frame
+
+        return count_frame(model, X, y, sample_weight, naming, method=chosen, rf_tol=rf_tol)
     if is_stream(X):
-        naming = Naming(feature_names, class_names, accepts_missing, knowledge)
+        tolerated = check_amount("rf_tol", rf_tol)
         with open_source(X) as source:
-            return count_table(
-                model, source, y, sample_weight, naming, method=chosen, rf_tol=check_amount("rf_tol", rf_tol)
-            )
+            return count_table(model, source, y, sample_weight, naming, method=chosen, rf_tol=tolerated)
     if isinstance(y, str) and is_frame(X):
         X, y, sample_weight = split_frame(model, X, y, sample_weight)
     problem = open_problem(

@@ -199,7 +199,15 @@ class RuleSet(Sequence[Rule]):
         Returns
         -------
         ndarray of labels, shape (n_rows,)
+            Of a Spark DataFrame, the DataFrame with a column ``prediction`` more; nothing runs before it is asked for.
         """
+        from secateur.streams.opening import is_spark
+
+        if is_spark(X):
+            from secateur.spark import predict
+
+            predicted: NDArray[Any] = predict(self, X)
+            return predicted
         class_ids: NDArray[np.int64] = self._on_rows(X, self.decide)
         return self.tree.classes[class_ids]
 
@@ -308,8 +316,12 @@ class RuleSet(Sequence[Rule]):
         Audit
         """
         from secateur.audit import audit_rules
-        from secateur.streams.opening import is_frame, is_stream
+        from secateur.streams.opening import is_frame, is_spark, is_stream
 
+        if is_spark(X):
+            from secateur.spark import audit
+
+            return audit(self, X, y, sample_weight=sample_weight)
         if is_stream(X):
             from secateur.streams.scoring import audit_table
 

@@ -21,7 +21,7 @@ from secateur.row_evidence import RowEvidence
 from secateur.rows import check_labels, check_rows
 from secateur.rules import RuleSet, TrainingRows
 from secateur.streams.frames import load_table, split_frame
-from secateur.streams.opening import is_frame, is_stream, open_source
+from secateur.streams.opening import is_frame, is_spark, is_stream, open_source
 from secateur.streams.problem import open_table
 from secateur.streams.reading import Naming
 
@@ -185,13 +185,17 @@ def simplify(
         given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
         problem = open_evidence(model, evidence, given, settings["rf_tol"], domain_knowledge=domain_knowledge)
         _check_summary(chosen.name, evidence, certified=domain is not None or monotone is not None)
-    elif is_stream(X):
-        certified = domain is not None or monotone is not None or from_model(model).monotone is not None
-        problem = open_table(
+    elif is_spark(X) or is_stream(X):
+        open_rows: Any = open_table
+        if is_spark(X):
+            from secateur.spark.problem import open_frame
+
+            open_rows = open_frame
+        problem = open_rows(
             *(model, X, y, sample_weight),
             Naming(feature_names, class_names, accepts_missing, knowledge),
             method=chosen.name,
-            by_rows=chosen.name == "budgeted" or (chosen.name == "mismatch-certified" and not certified),
+            by_rows=_looks_at_rows(chosen.name, model, domain, monotone),
             rf_tol=settings["rf_tol"],
             domain_knowledge=domain_knowledge,
             progress=progress,
@@ -239,6 +243,13 @@ def simplify(
         training=given_rows,
         domain=None if domain is None else TrainingRows(domain[0], domain[1], None),
     )
+
+
+def _looks_at_rows(method: str, model: Any, domain: Any, monotone: Any) -> bool:
+    """Whether a method looks at training rows one by one, so that counts of them do not do."""
+    if method != "mismatch-certified":
+        return method == "budgeted"
+    return domain is None and monotone is None and from_model(model).monotone is None
 
 
 def _check_summary(method: str, evidence: Evidence, *, certified: bool) -> None:

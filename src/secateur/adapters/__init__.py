@@ -35,6 +35,7 @@ ADAPTERS = {
     "lightgbm": "secateur.adapters.lightgbm",
     "xgboost": "secateur.adapters.xgboost",
     "catboost": "secateur.adapters.catboost",
+    "pyspark": "secateur.adapters.spark_ml",
 }
 
 # What reads a file rather than a model -> its module.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from secateur.adapters.pipelines.probe import Encoder, Sample
     from secateur.adapters.pipelines.trace import Trace
 
-__all__ = ["settle_numbers"]
+__all__ = ["name_cells", "settle_numbers"]
 
 # A split lists the cells on its left, so many splits of many cells make long lists that nobody can read.
 MOST_CODES = 2_000_000
@@ -140,10 +140,11 @@ def _settle_cells(
         keep = np.append(differs, True)
         limits = cuts[source.column][differs]
         found.cuts[source.column] = tuple(limits.tolist())
-        found.categories[source.column] = _name_cells(limits.tolist())
+        found.categories[source.column] = name_cells(limits.tolist())
         found.codes |= {place: values[keep] for place, values in seen.items()}
 
 
-def _name_cells(cuts: list[float]) -> tuple[str, ...]:
+def name_cells(cuts: list[float]) -> tuple[str, ...]:
+    """What the cells up to each of some cuts are called."""
     texts = [repr(cut).removesuffix(".0") for cut in cuts]
     return (f"<= {texts[0]}", *(f"{low} < x <= {high}" for low, high in pairwise(texts)))

@@ -1,0 +1,399 @@
+"""pyspark.ml DecisionTreeClassificationModel, alone or at the end of a PipelineModel -> Tree.
+
+Comparison: float64(x) <= threshold, so that NaN goes right. A split by categories lists those that go left among
+``numCategories``. Spark keeps the smaller of the two sides as a set: a value that is none of the categories, NaN among
+them, is not in that set. It goes right where the left side is kept (no more than half of the categories, rounded down),
+else left. ``impurityStats`` are the weighted class counts; the class is that of the largest, the first of equals.
+
+Nodes are numbered in preorder, the left child first, as Spark's own writer does; leaves in that order are what
+``predictLeaf`` counts. They are read in one round trip: Spark lists them as its writer does, and Jackson, which
+comes with Spark, writes the list as JSON, in which every double reads back to the same bits.
+
+In a PipelineModel the stages before the tree are read by :mod:`~secateur.adapters.spark_stages`, and the tree is in
+terms of the columns that go into the pipeline.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateur.adapters.pipelines.limits import name_cells
+from secateur.adapters.spark_stages import Slot, trace_stages
+from secateur.columns import Columns
+from secateur.errors import ParameterError, UnsupportedModelError
+from secateur.tree import Label, Tree, make_tree
+from secateur.tree_check import check_tree
+
+__all__ = ["find_features_column", "read_model"]
+
+SUPPORTED = "DecisionTreeClassificationModel"
+HINTS = {
+    "RandomForestClassificationModel": "Pass one of its trees; behind other stages as PipelineModel([*stages, "
+    "forest.trees[0]]).",
+    "GBTClassificationModel": "Boosting is no vote: each of its trees corrects those before it.",
+    "DecisionTreeRegressionModel": "Regression trees have no classes.",
+}
+
+
+def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
+    """Read a fitted tree, or a fitted pipeline that ends in one, or say why it cannot be read."""
+    before, last, after = _split_stages(model)
+    _check_supported(last)
+    classes, class_names = _find_classes(last, before, after)
+    slots = trace_stages(before, X).get(last.getFeaturesCol())
+    if slots is None:
+        return _read_tree(last, [bool(accepts_missing)] * last.numFeatures, classes, class_names)
+    if accepts_missing is not None:
+        raise ParameterError("The stages of a pipeline say which columns take nulls: leave accepts_missing out.")
+    if len(slots) != last.numFeatures:
+        strange = next((slot.maker for slot in slots if slot.source is None), None)
+        cause = "A column of vectors went in" if strange is None else f"The stage {strange} is not read"
+        raise UnsupportedModelError(
+            f"The stages before the tree make {len(slots)} numbers as far as they are read, but the tree was fitted on "
+            f"{last.numFeatures}. {cause}: fit a pipeline of StringIndexer, OneHotEncoder, Imputer, VectorIndexer and "
+            "VectorAssembler, on columns that other stages have prepared."
+        )
+    takes_nan = [any(math.isnan(v) for v in (*(slot.missing or ()), *(slot.nan or ()))) for slot in slots]
+    return _decode(_read_tree(last, takes_nan, classes, class_names), slots)
+
+
+def find_features_column(model: Any) -> str | None:
+    """The column of vectors that a tree, alone or behind stages that do not make it, reads; None elsewhere."""
+    before, last, _ = _split_stages(model)
+    column: str = last.getFeaturesCol()
+    return None if column in trace_stages(before, None) else column
+
+
+def _split_stages(model: Any) -> tuple[list[Any], Any, list[Any]]:
+    """The stages before the tree, the tree, and those after it."""
+    if type(model).__name__ != "PipelineModel":
+        return [], model, []
+    stages = _flatten(model)
+    trees = [place for place, stage in enumerate(stages) if hasattr(stage, "getFeaturesCol")]
+    if not trees:
+        raise UnsupportedModelError(f"The PipelineModel holds no tree. Pass one that ends in a {SUPPORTED}.")
+    place = trees[-1]
+    return stages[:place], stages[place], stages[place + 1 :]
+
+
+def _flatten(pipeline: Any) -> list[Any]:
+    return [
+        inner
+        for stage in pipeline.stages
+        for inner in (_flatten(stage) if type(stage).__name__ == "PipelineModel" else [stage])
+    ]
+
+
+def _check_supported(model: Any) -> None:
+    found = type(model).__name__
+    if found != SUPPORTED:
+        hint = HINTS.get(found, "Pass a fitted tree, or a PipelineModel that ends in one.")
+        if hasattr(model, "fit"):
+            hint = "It is not fitted yet: pass what fit returns."
+        raise UnsupportedModelError(f"Expected a {SUPPORTED} of pyspark.ml, found {found}. {hint}")
+    if not type(model._java_obj).__module__.startswith("py4j"):
+        raise UnsupportedModelError(
+            "This model lives on the far side of Spark Connect, where its nodes cannot be read. Save it, and load it "
+            "in a session on the driver."
+        )
+    _find_jvm()  # before anything is asked of it
+    if model.isDefined(model.thresholds):
+        raise UnsupportedModelError(
+            f"This {found} predicts by the thresholds {model.getThresholds()}, not by the largest class. Clear them "
+            "with model.clear(model.thresholds), or fit with weights instead."
+        )
+
+
+# Classes.
+
+
+def _find_classes(tree: Any, before: Sequence[Any], after: Sequence[Any]) -> tuple[list[Label], tuple[str, ...] | None]:
+    """The labels of the classes, and how they read if a stage after the tree says so."""
+    classes: list[Label] = list(range(tree.numClasses))
+    for stage in before:
+        if type(stage).__name__ == "StringIndexerModel":
+            outputs = stage.getOutputCols() if stage.isSet("outputCols") else [stage.getOutputCol()]
+            for output, labels in zip(outputs, stage.labelsArray, strict=True):
+                if output == tree.getLabelCol():
+                    classes = [*labels, "__unknown"][: tree.numClasses]
+    names = None
+    for stage in after:
+        found = type(stage).__name__
+        if found != "IndexToString":
+            raise UnsupportedModelError(f"The stage {found} after the tree is not read. Pass a pipeline without it.")
+        if stage.getInputCol() == tree.getPredictionCol():
+            listed = list(stage.getOrDefault("labels")) if stage.isDefined("labels") else []
+            names = tuple(listed) if len(listed) == tree.numClasses else None
+    if len(classes) != tree.numClasses:
+        raise UnsupportedModelError(
+            f"The pipeline's StringIndexer knows {len(classes)} labels, but the tree has {tree.numClasses} classes. "
+            "Fit the pipeline as a whole."
+        )
+    return classes, names
+
+
+# The tree over the numbers of the vector.
+
+
+class NodeRecord(NamedTuple):
+    """A node as Spark's writer lists it; a leaf has no children."""
+
+    left: int
+    right: int
+    feature: int
+    threshold: float
+    left_categories: tuple[int, ...]
+    n_categories: int
+    stats: list[float]
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it splits by categories."""
+        return self.n_categories >= 0 and self.left >= 0
+
+    @property
+    def others_left(self) -> bool:
+        """Whether a value that is none of the categories goes left."""
+        return self.is_set and len(self.left_categories) > self.n_categories // 2
+
+
+def _find_jvm() -> Any:
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None:
+        raise UnsupportedModelError("The model's Spark session has ended. Read the model while it is running.")
+    return context._jvm
+
+
+def _list_nodes(model: Any) -> list[NodeRecord]:
+    jvm = _find_jvm()
+    try:
+        companion = getattr(jvm.org.apache.spark.ml.tree, "DecisionTreeModelReadWrite$NodeData$")
+        nodes = getattr(companion, "MODULE$").build(model._java_obj.rootNode(), 0)._1()
+        jackson = jvm.com.fasterxml.jackson
+        mapper = jackson.databind.ObjectMapper()
+        visibility = getattr(jackson.annotation, "JsonAutoDetect$Visibility")
+        mapper.setVisibility(jackson.annotation.PropertyAccessor.ALL, visibility.NONE)
+        mapper.setVisibility(jackson.annotation.PropertyAccessor.FIELD, visibility.ANY)
+        text = mapper.writeValueAsString(jvm.scala.jdk.javaapi.CollectionConverters.asJava(nodes))
+    except Exception as error:  # a class that is not there makes py4j fail in one way or another
+        raise UnsupportedModelError(
+            f"This version of Spark does not list the nodes of a tree as Spark 4 does ({type(error).__name__})."
+        ) from error
+    return [_read_record(record) for record in json.loads(text)]
+
+
+def _read_record(record: dict[str, Any]) -> NodeRecord:
+    split = record["split"]
+    is_set = split["numCategories"] >= 0 and record["leftChild"] >= 0
+    listed = [float(value) for value in split["leftCategoriesOrThreshold"]]
+    return NodeRecord(
+        left=record["leftChild"],
+        right=record["rightChild"],
+        feature=split["featureIndex"],
+        threshold=math.nan if is_set or record["leftChild"] < 0 else listed[0],
+        left_categories=tuple(sorted(int(value) for value in listed)) if is_set else (),
+        n_categories=split["numCategories"],
+        stats=[float(value) for value in record["impurityStats"]],
+    )
+
+
+def _read_tree(model: Any, takes_nan: list[bool], classes: list[Label], class_names: Sequence[str] | None) -> Tree:
+    nodes = _list_nodes(model)
+    sizes = {node.feature: node.n_categories for node in nodes if node.is_set}
+    codes = {
+        place: [*node.left_categories, *([node.n_categories] if node.others_left else [])]
+        for place, node in enumerate(nodes)
+        if node.is_set
+    }
+    return make_tree(
+        children_left=[node.left for node in nodes],
+        children_right=[node.right for node in nodes],
+        feature=[node.feature for node in nodes],
+        threshold=[node.threshold for node in nodes],
+        missing_left=[node.others_left for node in nodes],
+        left_categories=codes,
+        categories=[tuple(range(sizes[f])) if f in sizes else None for f in range(model.numFeatures)],
+        leaf_class=[_largest(model, node.stats) for node in nodes],
+        counts=[node.stats for node in nodes],
+        classes=classes,
+        class_names=class_names,
+        n_features=model.numFeatures,
+        accepts_missing=takes_nan,
+        dtype="float64",
+    )
+
+
+def _largest(model: Any, stats: Sequence[float]) -> int:
+    """The class that Spark predicts: from the counts, or from shares where it is told to make no counts."""
+    if not model.getRawPredictionCol() and model.getProbabilityCol():
+        total = 0.0
+        for one in stats:  # one after another, as Spark adds
+            total += one
+        stats = [one / total for one in stats] if total else stats
+    return int(np.argmax(stats))
+
+
+# The tree over the columns before the stages.
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the tree asks of one column: a number, cells of a number, or labels.
+
+    Attributes
+    ----------
+    labels : tuple of labels, or None
+    cuts : tuple of float, or None
+    is_closed, takes_missing : bool
+    """
+
+    labels: tuple[Label, ...] | None
+    cuts: tuple[float, ...] | None
+    is_closed: bool
+    takes_missing: bool
+
+
+def _decode(encoded: Tree, slots: Sequence[Slot]) -> Tree:
+    """The tree over slots as one over the columns that they come from."""
+    tested = np.unique(encoded.feature[~encoded.is_leaf]).tolist()
+    strange = next((slots[place] for place in tested if slots[place].source is None), None)
+    if strange is not None:
+        raise UnsupportedModelError(
+            f"The tree tests what the stage {strange.maker} makes, which is not read back to its columns. Fit a "
+            "pipeline of StringIndexer, OneHotEncoder, Imputer, VectorIndexer and VectorAssembler, on columns that "
+            "other stages have prepared."
+        )
+    names = list(dict.fromkeys(slot.source for slot in slots if slot.source is not None))
+    asked: dict[str, list[int]] = {}
+    for place in tested:
+        asked.setdefault(str(slots[place].source), []).append(place)
+    sources = {name: _settle_source(name, places, encoded, slots) for name, places in asked.items()}
+    plain = Source(None, None, False, False)
+    settled = [sources.get(name, plain) for name in names]
+    feature, threshold = encoded.feature.copy(), encoded.threshold.copy()
+    missing_left = np.zeros(encoded.n_nodes, dtype=bool)
+    codes: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    lengths = np.zeros(encoded.n_nodes, dtype=np.int64)
+    for node in np.flatnonzero(~encoded.is_leaf).tolist():
+        slot = slots[encoded.feature[node]]
+        feature[node] = names.index(str(slot.source))
+        source = settled[feature[node]]
+        missing_left[node] = source.takes_missing and _missing_side(encoded, node, slot)
+        if source.labels is not None:
+            threshold[node] = math.nan
+            found = _left_codes(encoded, node, slot, source)
+            codes.append(found)
+            lengths[node] = len(found)
+    tree = replace(
+        encoded,
+        feature=feature,
+        threshold=threshold,
+        missing_left=missing_left,
+        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        category_codes=np.concatenate(codes),
+        n_features=len(names),
+        accepts_missing=np.array([source.takes_missing for source in settled], dtype=bool),
+        categories=tuple(source.labels for source in settled),
+        feature_names=tuple(names),
+        columns=Columns(
+            cuts=tuple(source.cuts for source in settled),
+            closed=tuple(source.is_closed for source in settled),
+            remarks=tuple(_collect_remarks(asked, slots)),
+            asked=tuple(names.index(name) for name in asked),
+            encoded=encoded,
+        ),
+    )
+    check_tree(tree)
+    return tree
+
+
+def _settle_source(name: str, places: Sequence[int], encoded: Tree, slots: Sequence[Slot]) -> Source:
+    own = [slots[place] for place in places]
+    takes_missing = all(slot.missing is not None for slot in own)
+    pairs = list(zip(places, own, strict=True))
+    is_label = [slot.labels is not None or encoded.categories[place] is not None for place, slot in pairs]
+    if all(is_label):
+        labels: dict[Label, None] = {}
+        for place, slot in pairs:
+            labels |= dict.fromkeys(slot.labels if slot.labels is not None else encoded.categories[place] or ())
+            if slot.marker is not None:
+                labels[int(slot.marker) if slot.marker == int(slot.marker) else slot.marker] = None
+        is_closed = any(slot.labels is not None and slot.unlisted is None for slot in own)
+        return Source(tuple(labels), None, is_closed, takes_missing)
+    if any(is_label):
+        raise UnsupportedModelError(
+            f"The tree tests column {name!r} both as a number and by its categories, which one column of a rule cannot "
+            "hold. Fit with one of the two."
+        )
+    markers = [slot.marker for slot in own if slot.marker is not None]
+    if not markers:
+        return Source(None, None, False, takes_missing)
+    limits = encoded.threshold[np.isin(encoded.feature, places)].tolist()
+    limits += [end for marker in markers for end in (math.nextafter(marker, -math.inf), marker)]
+    cuts = sorted({cut + 0.0 for cut in limits})  # -0.0 is 0.0
+    return Source(name_cells(cuts), tuple(cuts), False, takes_missing)
+
+
+def _goes_left(encoded: Tree, node: int, values: tuple[float, ...], name: str | None) -> bool:
+    """Where a split of a slot sends a value, or several if it is not known which of them comes."""
+    if not encoded.is_categorical[node]:
+        sides = {bool(value <= encoded.threshold[node]) for value in values}
+    else:
+        listed = set(encoded.left_codes(node).tolist())
+        unlisted = len(encoded.categories[encoded.feature[node]] or ())
+        sides = {(value if 0 <= value < unlisted and value == int(value) else unlisted) in listed for value in values}
+    if len(sides) > 1:
+        raise UnsupportedModelError(
+            f"Where a missing {name} goes depends on whether the column holds whole numbers, floats or doubles, to "
+            "which the pipeline's Imputer rounds its surrogate. Pass the rows along with the pipeline: types tell."
+        )
+    return sides.pop()
+
+
+def _missing_side(encoded: Tree, node: int, slot: Slot) -> bool:
+    """Where a missing value goes; null and NaN must go the same way, for rules do not tell them apart."""
+    side = _goes_left(encoded, node, slot.missing or (math.nan,), slot.source)
+    if slot.nan is not None and _goes_left(encoded, node, slot.nan, slot.source) != side:
+        raise UnsupportedModelError(
+            f"To the pipeline, null and NaN in column {slot.source!r} are not the same, because its Imputer fills "
+            "nulls alone. Fit the Imputer with missingValue=NaN, or the VectorAssembler with handleInvalid='error'."
+        )
+    return side
+
+
+def _left_codes(encoded: Tree, node: int, slot: Slot, source: Source) -> NDArray[np.int64]:
+    left = []
+    if source.cuts is not None:  # the highest number of each cell stands for it
+        for number in (*source.cuts, math.inf):
+            left.append(_goes_left(encoded, node, slot.of_number(number), slot.source))
+    elif slot.labels is None:  # numbers that are categories to the tree alone
+        for label in source.labels or ():
+            left.append(_goes_left(encoded, node, slot.of_number(float(label)), slot.source))
+        left.append(_goes_left(encoded, node, (math.nan,), slot.source))
+    else:
+        for label in source.labels or ():
+            value = slot.of_label(label)
+            left.append(value is not None and _goes_left(encoded, node, (value,), slot.source))
+        other = None if source.is_closed else slot.unlisted
+        left.append(other is not None and _goes_left(encoded, node, (other,), slot.source))
+    return np.flatnonzero(left)
+
+
+def _collect_remarks(asked: dict[str, list[int]], slots: Sequence[Slot]) -> list[str]:
+    remarks = []
+    for name, places in asked.items():
+        fill = next((s.missing[0] for p in places if (s := slots[p]).maker == "ImputerModel" and s.missing), None)
+        if fill is not None:
+            remarks.append(f"A missing {name} counts as {fill:.6g}.")
+        if any(slots[place].missing is not None and slots[place].nan is None for place in places):
+            remarks.append(f"To the pipeline, NaN in {name} is an error and null is not: the rules take both as null.")
+    return remarks

@@ -1,0 +1,190 @@
+"""The columns of a Spark data frame that a tree asks for, found and checked before any job runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from secateur.column_terms import shorten
+from secateur.errors import InputError
+from secateur.facts import NO_FACTS
+from secateur.tree import Tree
+
+__all__ = ["Placement", "check_numeric", "narrow_tree", "place_columns", "quote", "tested_features", "typed_table"]
+
+WHOLE = ("ByteType", "ShortType", "IntegerType", "LongType")
+NUMERIC = (*WHOLE, "FloatType", "DoubleType", "DecimalType", "BooleanType")
+TEXT = ("StringType", "CharType", "VarcharType")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the features of a tree are in a data frame.
+
+    Attributes
+    ----------
+    columns : tuple of pyspark.sql.Column
+        What makes each of the features that were asked for.
+    names : tuple of str, or None
+        The columns of all features, where each has one.
+    vector : str or None
+        The column of vectors that holds them all, else None.
+    """
+
+    columns: tuple[Any, ...]
+    names: tuple[str, ...] | None
+    vector: str | None
+
+
+def quote(name: str) -> str:
+    """A column's name as Spark reads it back, whatever it holds."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def tested_features(tree: Tree) -> list[int]:
+    """The features that some split tests; at least one, for rows must have a column."""
+    tested = {int(feature) for feature in tree.feature[~tree.is_leaf]}
+    return sorted(tested | set(() if tree.columns is None else tree.columns.asked)) or [0]
+
+
+def place_columns(
+    df: Any, tree: Tree, features: Sequence[int], *, taken: Sequence[str] = (), vector: str | None = None
+) -> Placement:
+    """Find the features of a tree in a data frame, or say which are missing or of a wrong type.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    tree : Tree
+    features : sequence of int
+        Those that are asked for; others need not be there.
+    taken : sequence of str, default=()
+        Columns that are no features.
+    vector : str, default=None
+        The column of vectors that the model reads, if it does.
+
+    Returns
+    -------
+    Placement
+    """
+    from pyspark.sql import functions as F
+
+    names: list[str] = list(df.columns)
+    is_exact = df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    folded = Counter(name if is_exact else name.lower() for name in names)
+    twice = next((name for name in names if folded[name if is_exact else name.lower()] > 1), None)
+    if twice is not None:
+        case = "" if is_exact else ", in which case does not matter to Spark"
+        raise InputError(f"df has two columns of the name {twice!r}{case}; rename one of them.")
+    found = _find_vector(df, tree, features, taken, vector)
+    if found is not None:
+        from pyspark.ml.functions import vector_to_array
+
+        array = vector_to_array(F.col(quote(found)))
+        return Placement(tuple(F.get(array, F.lit(feature)) for feature in features), tree.feature_names, found)
+    own: Sequence[str]
+    if tree.feature_names is not None:
+        own = tree.feature_names
+    else:
+        own = [name for name in names if name not in taken]
+        if len(own) != tree.n_features:
+            beside = "" if not taken else f" beside {shorten(list(taken))}"
+            raise InputError(
+                f"df has {len(own)} columns{beside}, but the tree was fitted on {tree.n_features} and does not name "
+                "them: select its columns in their order, or pass feature_names."
+            )
+    absent = [own[feature] for feature in features if own[feature] not in names]
+    if absent:
+        raise InputError(
+            f"df has no column {shorten(absent)}, which the tree asks for; its columns are {shorten(names)}."
+        )
+    types = {field.name: field.dataType for field in df.schema.fields}
+    made = []
+    for feature in features:
+        name = own[feature]
+        _check_type(tree, feature, name, types[name])
+        column = F.col(quote(name))
+        made.append(column.cast("double") if type(types[name]).__name__ == "DecimalType" else column)
+    return Placement(tuple(made), tuple(own), None)
+
+
+def _find_vector(df: Any, tree: Tree, features: Sequence[int], taken: Sequence[str], vector: str | None) -> str | None:
+    vectors = [f.name for f in df.schema.fields if type(f.dataType).__name__ == "VectorUDT" and f.name not in taken]
+    if vector in vectors:
+        return vector
+    names = tree.feature_names
+    if tree.columns is not None or (names is not None and all(names[feature] in df.columns for feature in features)):
+        return None
+    return vectors[0] if len(vectors) == 1 else None
+
+
+def _check_type(tree: Tree, feature: int, name: str, dtype: Any) -> None:
+    """Raise if a column cannot hold what the tree tests there."""
+    found = type(dtype).__name__
+    levels = tree.categories[feature]
+    is_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
+    if levels is not None and not is_cell and any(isinstance(level, str) for level in levels):
+        if found not in TEXT:
+            raise InputError(
+                f"Column {name!r} of df holds {dtype.simpleString()}, but the tree tests texts such as {levels[0]!r}. "
+                "Cast it to string, if that is how it was indexed."
+            )
+    elif found not in NUMERIC:
+        raise InputError(
+            f"Column {name!r} of df holds {dtype.simpleString()}, but the tree compares numbers. "
+            "Encode it as it was encoded for fitting."
+        )
+
+
+def check_numeric(df: Any, name: str, what: str, classes: Any = None) -> None:
+    """Raise if a column of labels or weights is not there, or not of the type of the classes, or of numbers."""
+    if not isinstance(name, str) or name not in df.columns:
+        raise InputError(
+            f"Expected {what} as the name of a column of df, found {name!r}; it has {shorten(df.columns)}."
+        )
+    dtype = next(field.dataType for field in df.schema.fields if field.name == name)
+    is_text = classes is not None and classes.dtype.kind == "U"
+    if type(dtype).__name__ not in (TEXT if is_text else NUMERIC):
+        expected = "numbers" if classes is None else f"labels such as {classes.tolist()[0]!r}"
+        hint = "Cast it to string, if that is how it was indexed." if is_text else "Cast it to numbers."
+        raise InputError(f"Column {name!r} of df holds {dtype.simpleString()}, but {what} must hold {expected}. {hint}")
+
+
+def typed_table(df: Any, names: Sequence[str]) -> Any:
+    """A table without rows that has the columns of a data frame, as far as types tell what is known of them."""
+    import pyarrow as pa
+
+    types = {field.name: type(field.dataType).__name__ for field in df.schema.fields}
+    kinds = {"BooleanType": pa.bool_(), **dict.fromkeys(WHOLE, pa.int64()), **dict.fromkeys(TEXT, pa.string())}
+    return pa.table({name: pa.array([], type=kinds.get(types.get(name, ""), pa.float64())) for name in names})
+
+
+def narrow_tree(tree: Tree, features: Sequence[int]) -> Tree:
+    """The same tree over those columns alone that it asks for; what is known of columns is left out."""
+    place = np.full(tree.n_features + 1, -1, dtype=np.int64)  # the last is for the -1 of a leaf
+    place[list(features)] = np.arange(len(features))
+    columns = tree.columns
+    if columns is not None:
+        columns = replace(
+            columns,
+            cuts=tuple(columns.cuts[feature] for feature in features),
+            closed=tuple(columns.closed[feature] for feature in features),
+            ranges=tuple(columns.ranges[feature] for feature in features) if columns.ranges else (),
+            asked=tuple(int(place[feature]) for feature in columns.asked),
+            encoded=None,
+        )
+    return replace(
+        tree,
+        feature=place[tree.feature],
+        n_features=len(features),
+        accepts_missing=tree.accepts_missing[list(features)],
+        categories=tuple(tree.categories[feature] for feature in features),
+        feature_names=tuple(tree.feature_name(feature) for feature in features),
+        monotone=None,
+        columns=columns,
+        facts=NO_FACTS,
+    )

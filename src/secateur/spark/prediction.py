@@ -1,0 +1,67 @@
+"""Predictions of a rule set for rows of Spark, by SQL that needs nothing of secateur on the workers."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from secateur.errors import InputError, ParameterError
+from secateur.rules import RuleSet
+from secateur.spark.columns import place_columns, quote, tested_features
+from secateur.spark.session import check_frame, spark_failures
+
+__all__ = ["check_rules", "predict"]
+
+
+def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
+    """Add what the rules predict to a data frame of Spark, as a column.
+
+    Nothing runs before the result is asked for. A row that the rules refuse, because it holds nothing where something
+    is needed, say, has NULL there.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    df : pyspark.sql.DataFrame
+        Has the tree's columns by name; or, for a tree that names none, those columns alone; or one column of vectors.
+    column : str, default="prediction"
+        What the added column is called.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+    """
+    check_frame(df)
+    check_rules(rules)
+    if column in df.columns:
+        raise ParameterError(f"df has a column {column!r} already: pass another name as column.")
+    tree = rules.tree
+    if tree.columns is not None and tree.columns.derived:
+        raise InputError(
+            f"The rules ask for {tree.columns.derived[0]!r}, which only the pipeline can make: add it to df, and make "
+            "rules of a tree that has it as a column."
+        )
+    from pyspark.sql import functions as F
+
+    features = tested_features(tree)
+    whole = "row"
+    while whole in {tree.feature_name(feature) for feature in features}:
+        whole += "_"
+    view = f"secateur_{uuid4().hex}"
+    with spark_failures():
+        placement = place_columns(df, tree, features)
+        named = [made.alias(tree.feature_name(f)) for f, made in zip(features, placement.columns, strict=True)]
+        # The row stays in one piece, so that none of its columns can have a name of ours.
+        rows = df.select(F.struct(*(F.col(quote(name)) for name in df.columns)).alias(whole), *named)
+        rows.createOrReplaceTempView(view)
+        try:
+            said = df.sparkSession.sql(rules.to_sql("spark", table=[view]))
+        finally:
+            df.sparkSession.catalog.dropTempView(view)
+        return said.select(F.col(f"{quote(whole)}.*"), F.col(quote(said.columns[0])).alias(column))
+
+
+def check_rules(rules: Any) -> None:
+    """Raise if something is no rule set."""
+    if not isinstance(rules, RuleSet):
+        raise InputError(f"Expected a RuleSet from secateur.simplify, found {type(rules).__name__}.")

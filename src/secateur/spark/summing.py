@@ -1,0 +1,83 @@
+"""Counts of partitions added up by Spark, so that the driver gets one number for each cell and not one more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateur.errors import InputError
+from secateur.spark.columns import Placement, quote
+from secateur.spark.session import spark_failures
+from secateur.spark.tasks import N_ROWS, PROBLEM, SCHEMA, CountingTask
+
+__all__ = ["sum_counts"]
+
+
+def sum_counts(
+    df: Any, placement: Placement, label: str, weight: str | None, task: CountingTask
+) -> tuple[int, NDArray[np.int64], NDArray[np.float64]]:
+    """Run a task on every partition and add up what it counts.
+
+    Sums of whole numbers are exact in any order. Sums of other weights are taken in the order of the partitions, so
+    that they are the same whenever the rows are partitioned alike.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    placement : Placement
+    label : str
+    weight : str or None
+    task : CountingTask
+
+    Returns
+    -------
+    n_rows : int
+    cells : ndarray of int64
+    sums : ndarray of float64
+    """
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        selected = df.select(*_list_columns(df, placement, label, weight))
+        counted = selected.mapInArrow(task, SCHEMA)
+        value = F.sum("value") if weight is None else _sum_in_order()
+        summed = counted.groupBy("cell").agg(value.alias("value"), F.min_by("problem", "part").alias("problem"))
+        table = summed.toArrow()
+    cells, sums = table["cell"].to_numpy(), table["value"].to_numpy()
+    if PROBLEM in cells:
+        raise InputError(table["problem"][int(np.flatnonzero(cells == PROBLEM)[0])].as_py())
+    n_rows = int(sums[cells == N_ROWS].sum())
+    if n_rows == 0:
+        raise InputError("df has no rows; at least one is needed.")
+    kept = cells >= 0
+    sums = sums[kept]
+    if weight is not None and not np.any(sums):
+        raise InputError("sample_weight is zero for every row; at least one row must count.")
+    if not np.isfinite(sums).all():
+        raise InputError("The sum of sample_weight is too large for a float; divide all weights by a constant.")
+    return n_rows, cells[kept], sums
+
+
+def _sum_in_order() -> Any:
+    from pyspark.sql import functions as F
+
+    ordered = F.array_sort(F.collect_list(F.struct("part", "value")))
+    return F.aggregate(ordered, F.lit(0.0), lambda total, one: total + one["value"])
+
+
+def _list_columns(df: Any, placement: Placement, label: str, weight: str | None) -> Sequence[Any]:
+    """Features, label, weight and the length of vectors, under names of our own: those of others may hold anything."""
+    from pyspark.sql import functions as F
+
+    is_decimal = df.schema[label].dataType.typeName() == "decimal"
+    columns = [*placement.columns, F.col(quote(label)).cast("double") if is_decimal else F.col(quote(label))]
+    if weight is not None:
+        columns.append(F.col(quote(weight)).cast("double"))
+    if placement.vector is not None:
+        from pyspark.ml.functions import vector_to_array
+
+        columns.append(F.size(vector_to_array(F.col(quote(placement.vector)))).cast("double"))
+    return [column.alias(f"c{place}") for place, column in enumerate(columns)]

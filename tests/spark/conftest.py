@@ -1,0 +1,33 @@
+"""One Spark session for all tests; they are skipped where there is no pyspark or no Java."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'secateur[spark]'")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("Spark needs Java 17: apt-get install openjdk-17-jre-headless")
+    from secateur.spark import open_session
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark and pandas disagree about their versions, and leave files open
+        settings = {
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # short jobs end before code is optimized
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        session = open_session("local[2,4]", **settings)
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
