@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import probing_rows
-import pyarrow as pa
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
@@ -21,7 +20,8 @@ import secateur
 from secateur import Evidence, InputError, ParameterError, TreeBuilder, simplify
 from secateur import collect_evidence as collect_in_memory
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas
 
 SERVED = (None, "exact", "mismatch", "layered")
 N_ROWS = 600

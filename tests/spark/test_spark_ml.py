@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import secateur
 from secateur import Tree, from_model
+from secateur.adapters import spark_ml, spark_stages
 from secateur.routing import apply_tree
 from secateur.rows import check_rows
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas
 
 N_ROWS = 300
 
@@ -226,6 +227,25 @@ def test_trees_of_vectors(spark: Any, table: dict[str, list[Any]]) -> None:
     model.setThresholds([0.2, 0.3, 0.5])
     with pytest.raises(secateur.UnsupportedModelError, match="predicts by the thresholds"):
         from_model(model)
+
+
+@pytest.mark.parametrize(("limit", "is_told"), [(3.5, False), (4.0, True), (2.0, True)])
+def test_a_surrogate_is_rounded_to_a_type_that_the_pipeline_does_not_tell(limit: float, is_told: bool) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["f0"], dtype="float64")
+    root = builder.split("f0", limit)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    fills = spark_stages._cast_fill(3.7, None, "age")
+    slot = spark_stages.Slot("age", "ImputerModel", missing=fills, nan=fills)
+    if is_told:
+        assert spark_ml._decode(builder.build(), [slot]).missing_left[0] == (limit == 4.0)
+        return
+    with pytest.raises(secateur.UnsupportedModelError, match="depends on whether the column holds whole numbers"):
+        spark_ml._decode(builder.build(), [slot])
+    for kind, goes_left in (("whole", True), ("float64", False)):
+        (fill,) = spark_stages._cast_fill(3.7, kind, "age")
+        one = spark_stages.Slot("age", "ImputerModel", missing=(fill,), nan=(fill,))
+        assert spark_ml._decode(builder.build(), [one]).missing_left[0] == goes_left
 
 
 def test_what_cannot_be_read_exactly_is_refused(spark: Any, table: dict[str, list[Any]]) -> None:
