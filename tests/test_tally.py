@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur import coverage, routing, row_blocks, tally, threads, tile_kernels
 from secateur.annotation import annotate
-from secateur.evidence import Evidence
 from secateur.literals import make_tests
+from secateur.row_evidence import RowEvidence
 from secateur.rows import check_rows
 from secateur.tree import Tree
 
@@ -53,7 +53,7 @@ def test_tiles_numpy_and_one_row_at_a_time_agree(most_numbers: int, problem: Pro
     parts = np.array(data.draw(st.lists(st.sampled_from("dof"), min_size=size, max_size=size)))
     deleted, opened = parts == "d", parts == "o"
     for weights in (None, np.array(w)):
-        evidence = Evidence(tree, check_rows(tree, X), y, weights)
+        evidence = RowEvidence(tree, check_rows(tree, X), y, weights)
         with mock.patch.object(tally, "MOST_NUMBERS", most_numbers):
             small = evidence.tally(notes, deleted, opened)
             with by_tiles():

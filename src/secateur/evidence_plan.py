@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from secateur.errors import ParameterError
 from secateur.evidence import Evidence, check_size
 from secateur.literals import Conditions
 from secateur.methods import METHODS
-from secateur.tally import LabelledRows, count_patterns
+from secateur.tally import LabelledRows, PatternCounter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,12 +48,17 @@ class EvidencePlan:
 
     def count(self, listed: LabelledRows) -> Evidence:
         """Count a chunk of rows."""
-        conditions = Conditions(self.ignored, self.opened, np.ones(self.notes.n_rules, dtype=bool))
-        leaf_counts, cells = count_patterns(self.tree, self.notes, conditions, listed)
+        leaf_counts, cells = self.counter.count(listed)
         is_weighted = listed.weights is not None
         return Evidence(
             self.tree, listed.rows.n_rows, is_weighted, self.method, self.ignored, self.opened, leaf_counts, cells
         )
+
+    @cached_property
+    def counter(self) -> PatternCounter:
+        """What counts the rows of a chunk."""
+        conditions = Conditions(self.ignored, self.opened, np.ones(self.notes.n_rules, dtype=bool))
+        return PatternCounter(self.tree, self.notes, conditions)
 
 
 def plan_evidence(problem: Problem, method: str | None) -> EvidencePlan:

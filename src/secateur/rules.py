@@ -367,7 +367,7 @@ class RuleSet(Sequence[Rule]):
             from secateur.streams.scoring import label_table
 
             with label_table(self, X, y, sample_weight) as reader:
-                chunks = ((listed.rows.matrix, listed.class_ids, listed.weights) for listed in reader.read())
+                chunks = reader.map(lambda listed: (listed.rows.matrix, listed.class_ids, listed.weights))
                 return verify_rules(self.tree, record, domain=domain, chunks=chunks)
         return verify_rules(self.tree, record, *self._check(TrainingRows(X, y, sample_weight)), domain)
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LabelledRows",
+    "PatternCounter",
     "Tally",
-    "count_patterns",
     "find_reliability",
     "list_patterns",
     "split_rules",
@@ -212,14 +212,38 @@ def tally_patterns(
     return Tally(notes, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
 
 
-def count_patterns(
-    tree: Tree, notes: Annotation, conditions: Conditions, listed: LabelledRows
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are."""
-    rules, offsets = list_patterns(notes, conditions)
-    layout = Layout(rules, offsets, False)
-    leaf_counts, cells = _choose_counter(notes, listed)(tree, notes, conditions, layout, listed, with_leaves=True)
-    return leaf_counts, cells.astype(np.float64)
+@dataclass(frozen=True)
+class PatternCounter:
+    """Counts rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are.
+
+    What does not depend on the rows is prepared once, for rows that come in many chunks.
+
+    Attributes
+    ----------
+    tree : Tree
+    notes : Annotation
+    conditions : Conditions
+    """
+
+    tree: Tree
+    notes: Annotation
+    conditions: Conditions
+
+    def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count a chunk of rows."""
+        if _choose_counter(self.notes, listed) is _count_by_numpy:
+            found = _count_by_numpy(self.tree, self.notes, self.conditions, self._layout, listed, with_leaves=True)
+        else:
+            found = _run_tiles(self.tree, self.notes, self._layout, self._prepared, listed)
+        return found[0], found[1].astype(np.float64)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(*list_patterns(self.notes, self.conditions), False)
+
+    @cached_property
+    def _prepared(self) -> Prepared:
+        return _prepare(self.tree, self.notes, self.conditions, self._layout, with_leaves=True)
 
 
 def list_patterns(notes: Annotation, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -296,13 +320,32 @@ def _count_by_tiles(
     Numbers of rows are whole and may be added in any order. Weights are added row after row on one thread, so that
     their sums do not depend on the machine.
     """
-    tally_rows = compile_module("secateur.tile_kernels").tally_rows
-    rows, class_ids, weights = listed
+    return _run_tiles(tree, notes, layout, _prepare(tree, notes, conditions, layout, with_leaves=with_leaves), listed)
+
+
+class Prepared(NamedTuple):
+    """What compiled code needs beside rows."""
+
+    features: NDArray[np.int64]
+    tests: Any
+    literals: Any
+    nodes: Any
+
+
+def _prepare(tree: Tree, notes: Annotation, conditions: Conditions, layout: Layout, *, with_leaves: bool) -> Prepared:
     features, tests, literal = make_tests(tree)
-    literals = make_literals(notes, literal, conditions, *layout)
     nodes = make_preorder(tree, notes, literal)
     if not with_leaves:
         nodes = nodes._replace(depth=nodes.depth[:0])
+    return Prepared(features, tests, make_literals(notes, literal, conditions, *layout), nodes)
+
+
+def _run_tiles(
+    tree: Tree, notes: Annotation, layout: Layout, prepared: Prepared, listed: LabelledRows
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    tally_rows = compile_module("secateur.tile_kernels").tally_rows
+    rows, class_ids, weights = listed
+    features, tests, literals, nodes = prepared
     weight = np.zeros(0) if weights is None else weights
     n_parts = min(n_threads(), len(rows.spans())) if weights is None else 1
     waiting: SimpleQueue[tuple[int, int] | None] = SimpleQueue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -11,8 +12,9 @@ import joblib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
-__all__ = ["map_in_threads", "n_threads", "read_ahead"]
+__all__ = ["map_in_threads", "map_stream", "n_threads"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -48,14 +50,23 @@ def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
                 waiting.append(pool.submit(function, items[place + ahead]))
 
 
-def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, of which the next is fetched while the caller works on one.
+def map_stream(function: Callable[[Item], Result], items: Iterator[Item]) -> Iterator[Result]:
+    """Results in the order of items that come one by one; a thread fetches them while others work on those before.
 
-    An error of the fetching is raised where its item would come; a caller that stops early waits for one item at most.
+    A few items are in memory at a time. An error is raised where its result would come; a caller that stops early
+    waits for what is under way.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="secateur-read") as pool:
-        nothing = object()
-        coming = pool.submit(next, items, nothing)
+    nothing = object()
+    with (
+        ThreadPoolExecutor(1, thread_name_prefix="secateur-read") as fetcher,
+        ThreadPoolExecutor(n_threads(), initializer=_mark_worker) as pool,
+    ):
+        coming = fetcher.submit(next, items, nothing)
+        waiting: deque[Future[Result]] = deque()
         while (item := coming.result()) is not nothing:
-            coming = pool.submit(next, items, nothing)
-            yield item  # type: ignore[misc]  # it is no sentinel
+            coming = fetcher.submit(next, items, nothing)
+            waiting.append(pool.submit(function, item))  # type: ignore[arg-type]  # it is no sentinel
+            if len(waiting) > n_threads():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

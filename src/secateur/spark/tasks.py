@@ -22,7 +22,7 @@ from secateur.fact_rows import check_facts
 from secateur.literals import Conditions
 from secateur.rows import check_labels, check_rows, check_weights
 from secateur.rules import RuleSet
-from secateur.tally import LabelledRows, count_patterns
+from secateur.tally import LabelledRows, PatternCounter
 from secateur.tree import Tree
 
 __all__ = ["N_ROWS", "PROBLEM", "SCHEMA", "AuditTask", "CountingTask", "EvidenceTask", "RowReader"]
@@ -168,15 +168,15 @@ class EvidenceTask(CountingTask):
     opened: NDArray[np.bool_]
 
     def start(self) -> Any:
-        """Annotated tree, conditions, and the counts of leaves and cells."""
+        """What counts, and the counts of leaves and cells."""
         tree = self.reader.tree
         notes = annotate(tree, 0.0)
         conditions = Conditions(self.ignored, self.opened, np.ones(notes.n_rules, dtype=bool))
-        return {"tree": tree, "notes": notes, "conditions": conditions, "sums": None}
+        return {"counter": PatternCounter(tree, notes, conditions), "sums": None}
 
     def count(self, listed: LabelledRows, counts: Any) -> None:
         """Add some rows."""
-        found = count_patterns(counts["tree"], counts["notes"], counts["conditions"], listed)
+        found = counts["counter"].count(listed)
         flat = np.concatenate([part.ravel() for part in found])
         counts["sums"] = flat if counts["sums"] is None else counts["sums"] + flat
 

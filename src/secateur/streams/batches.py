@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,10 +17,10 @@ from secateur.labels import as_truth, to_label_types
 from secateur.row_blocks import Rows
 from secateur.rows import asked_features, check_finite, check_labels, check_rows, check_weights
 from secateur.tally import LabelledRows
-from secateur.threads import read_ahead
+from secateur.threads import map_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from secateur.tree import Tree
 
 __all__ = ["BatchReader"]
+
+Result = TypeVar("Result")
 
 # Rows times features of the matrix that a batch becomes.
 MOST_CELLS = 1 << 26
@@ -56,31 +59,35 @@ class BatchReader:
         beside = [name for name in (self.y, self.weight) if name is not None]
         return list(dict.fromkeys([*self._features.values(), *beside]))
 
-    def read(self) -> Iterator[LabelledRows]:
-        """The rows of one batch after the other, with their labels and weights."""
-        if self.y is None:
+    def map(self, work: Callable[[LabelledRows], Result]) -> Iterator[Result]:
+        """What a function makes of the rows of one batch after the other, with their labels and weights.
+
+        Batches are worked on by several threads; the results come in the order of the rows.
+        """
+        y = self.y
+        if y is None:
             raise InputError("Expected y as the name of the column that holds the labels.")
-        first = 0
-        for batch in self._batches(self.columns):
-            yield self._read_labelled(batch, first, self.y)
-            first += batch.num_rows
+        return self._map(lambda batch, first: work(self._read_labelled(batch, first, y)), self.columns)
 
-    def read_rows(self, columns: list[str] | None = None) -> Iterator[tuple[Any, Rows]]:
-        """The batches as they are, by default of the columns that the tree asks for, and their rows."""
-        first = 0
-        for batch in self._batches(self.columns if columns is None else columns):
-            yield batch, self._read_rows(batch, first)
-            first += batch.num_rows
+    def map_rows(self, work: Callable[[Any, Rows], Result], columns: list[str] | None = None) -> Iterator[Result]:
+        """The same for rows without labels, and the batch that they are of; by default of the columns that are read."""
+        chosen = self.columns if columns is None else columns
+        return self._map(lambda batch, first: work(batch, self._read_rows(batch, first)), chosen)
 
-    def _batches(self, columns: list[str]) -> Iterator[Any]:
-        """Batches that are not empty and not too large for a tree of many features."""
+    def _map(self, work: Callable[[Any, int], Result], columns: list[str]) -> Iterator[Result]:
+        if self.tree.columns is not None and self.tree.columns.derive is not None:
+            return starmap(work, self._batches(columns))  # the steps of a pipeline are not made for threads
+        return map_stream(lambda pair: work(*pair), self._batches(columns))
+
+    def _batches(self, columns: list[str]) -> Iterator[tuple[Any, int]]:
+        """Batches that are not empty and not too large for a tree of many features, and the number of the first row."""
         step = max(1, MOST_CELLS // max(1, self.tree.n_features))
-        is_empty = True
-        for batch in read_ahead(self.source.read(columns)):
+        n_rows = 0
+        for batch in self.source.read(columns):
             for first in range(0, batch.num_rows, step):
-                yield batch.slice(first, step)
-                is_empty = False
-        if is_empty:
+                yield batch.slice(first, step), n_rows + first
+            n_rows += batch.num_rows
+        if n_rows == 0:
             raise InputError(f"{self.source.name} has no rows; at least one is needed.")
 
     def _read_labelled(self, batch: Any, first: int, y: str) -> LabelledRows:

@@ -94,8 +94,7 @@ def count_table(
 
 def _count(reader: BatchReader, plan: EvidencePlan, progress: Progress | None) -> Evidence:
     total: Evidence | None = None
-    for listed in reader.read():
-        part = plan.count(listed)
+    for part in reader.map(plan.count):
         if total is None:
             total = part
         else:

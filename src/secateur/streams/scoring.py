@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.audit import Audit
+    from secateur.row_blocks import Rows
     from secateur.rules import RuleSet
     from secateur.streams.source import Source
 
@@ -35,7 +36,7 @@ def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[A
     """What a method of a rule set says of each row of a table."""
     with open_source(table) as source:
         reader = BatchReader(fit_tree_to(rules.tree, source, ()), source)
-        return np.concatenate([predict(rows) for _, rows in reader.read_rows()])
+        return np.concatenate(list(reader.map_rows(lambda _, rows: predict(rows))))
 
 
 @contextmanager
@@ -52,8 +53,7 @@ def audit_table(rules: RuleSet, table: Any, y: Any, sample_weight: Any) -> Audit
     """Audit a rule set on a table."""
     counts: AuditCounts | None = None
     with label_table(rules, table, y, sample_weight) as reader:
-        for listed in reader.read():
-            part = count_audit(rules, listed.rows, listed.class_ids, listed.weights)
+        for part in reader.map(lambda listed: count_audit(rules, listed.rows, listed.class_ids, listed.weights)):
             counts = part if counts is None else counts + part
     assert counts is not None  # a table without rows was refused
     return finish_audit(rules, counts)
@@ -105,15 +105,21 @@ class _Predicted:
 
     def __iter__(self) -> Iterator[Any]:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         rules = self.rules
-        reader = BatchReader(fit_tree_to(rules.tree, self.source, ()), self.source)
-        for batch, rows in reader.read_rows(self.source.schema.names):
-            winners = rules.apply(rows)
+        reliability = pa.array(rules.reliability, from_pandas=True)
+
+        def add(batch: Any, rows: Rows) -> Any:
+            winners = pa.array(rules.apply(rows))
             labels = self._labels.take(pa.array(rules.decide(rows)))
-            added = [labels, pa.array(winners + 1), pa.array(rules.reliability[winners], from_pandas=True)]
+            added = [labels, pc.add(winners, 1), reliability.take(winners)]
+            return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
+
+        reader = BatchReader(fit_tree_to(rules.tree, self.source, ()), self.source)
+        for batch in reader.map_rows(add, self.source.schema.names):
             self.n_rows += batch.num_rows
-            yield pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
+            yield batch
 
 
 def _write_parquet(batches: _Predicted, path: Path) -> None:
