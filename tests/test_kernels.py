@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from secateur import budget_kernels, compiled, evidence, kernels, pool, route_kernels, simplify, tally
 from secateur.annotation import annotate
 from secateur.budget import spend_budget
-from secateur.evidence import Evidence
+from secateur.row_evidence import RowEvidence
 from secateur.row_index import index_rows
 from secateur.rows import check_rows
 from secateur.tree import Tree
@@ -84,7 +84,7 @@ def test_rows_counted_by_walking_the_tree_are_those_counted_by_masks(
     size = len(notes.links)
     deleted = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
     for weight in (None, np.array(w)):
-        rows = Evidence(tree, check_rows(tree, X), y, weight)
+        rows = RowEvidence(tree, check_rows(tree, X), y, weight)
         by_masks = rows.count(notes, deleted, is_exact=False)
         plain = rows.count_by_walks(notes, deleted)
         with mock.patch.object(compiled, "SMALL_TREE_ENTRIES", -1):
