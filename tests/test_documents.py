@@ -29,7 +29,10 @@ def blocks(document: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_python_blocks_run_and_print_what_is_shown(document: Path) -> None:
+def test_python_blocks_run_and_print_what_is_shown(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some blocks write files
     if document.name == "spark.md":
         pytest.skip("its code needs a Spark session: tests/spark/test_spark_page.py runs it")
     run_blocks(document)

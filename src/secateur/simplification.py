@@ -71,11 +71,13 @@ def simplify(
         A fitted tree of a library that ``docs/adapters.md`` lists; a scikit-learn Pipeline that ends in one, whose
         rules are in the columns that go into it; a RandomForestClassifier, ExtraTreesClassifier or BaggingClassifier of
         trees, alone or at the end of a pipeline; or a :class:`Tree`.
-    X : array-like or data frame of shape (n_rows, n_features), default=None
-        The training rows. The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` do without; the
+    X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
+        The training rows. A table is a path, directory or pattern of files, a DuckDB relation or (connection, SQL), a
+        pyarrow Dataset or RecordBatchReader, a polars LazyFrame, or a Spark DataFrame; it is read a batch at a time
+        (``docs/scale.md``). The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` do without; the
         support and reliability of a rule that they widened are then None.
-    y : array-like of shape (n_rows,), default=None
-        The training labels, as the model knows them.
+    y : array-like of shape (n_rows,), or str, default=None
+        The training labels, as the model knows them; of a table or data frame the column that holds them.
     method : str, default="layered"
         A name in :data:`METHODS`, or one of the paper's: ``M1-D``, ``M1-P``, ``M2-D``, ``M2-P``, ``Izza``, ``Quinlan``.
     tolerance : float in [0, 1], default=0.05
@@ -94,8 +96,8 @@ def simplify(
         the first, 0 where neither is known. By default the signs that the tree was fitted with, if any.
     rf_tol : float, default=1e-12
         A class share that changes by no more than this along a link counts as unchanged.
-    sample_weight : array-like of shape (n_rows,), default=None
-        Weights of the training rows.
+    sample_weight : array-like of shape (n_rows,), or str, default=None
+        Weights of the training rows; of a table or data frame the column that holds them.
     evidence : Evidence, default=None
         Counts of the training rows rather than the rows themselves, from :func:`collect_evidence`; names, missing
         values and facts are then those that it was collected with.
@@ -115,7 +117,8 @@ def simplify(
         Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
         them, and every certificate names those it rests on. False uses them for reading only.
     progress : callable, default=None
-        For a forest: called with the number of trees that are done, and of all trees, after each one.
+        For a forest called with the number of trees that are done, and of all trees, after each one; for a table with
+        the number of rows that are read, and of all rows if it is known, after each batch.
 
     Returns
     -------
