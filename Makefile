@@ -32,7 +32,7 @@ types: .venv/.dev  ## Check the types (mypy)
 	$(BIN)/mypy
 
 pytest: .venv/.dev  ## Only the tests and doctests
-	$(BIN)/pytest -q -n $(PYTEST_WORKERS)
+	$(BIN)/pytest -q -n $(PYTEST_WORKERS) --dist loadgroup
 
 doctest: .venv/.dev  ## Only the examples in docstrings
 	$(BIN)/pytest -q src

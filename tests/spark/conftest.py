@@ -6,6 +6,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,3 +32,11 @@ def spark() -> Iterator[Any]:
         session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs them all, for each would start a session of its own."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("spark"))

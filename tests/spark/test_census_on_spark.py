@@ -1,0 +1,31 @@
+"""The census table: Spark gives the rules of the matrix in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streams.census import SERVED, expect, load_census
+from streams.kinds import make_table
+
+import secateur
+
+
+def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spark: Any) -> None:
+    frame, model = load_census(data_dir)
+    make_table("glob", frame, tmp_path)
+    df = spark.read.parquet(str(tmp_path))
+    for method in (*SERVED, "mismatch-certified"):
+        expected, told = expect(frame, model, method)
+        assert secateur.simplify(model, df, y="label", method=method, **told).to_json() == expected.to_json(), method
+    with pytest.raises(secateur.InputError, match=f"as large as the {len(frame):,} rows of the data frame"):
+        secateur.simplify(model, df, y="label", method="budgeted")
+    rules = secateur.simplify(model, df, y="label", tolerance=0.2)
+    rows = frame.drop(columns="label")
+    assert rules.audit(df, "label") == rules.audit(rows, frame["label"])
+    said = rules.predict(df).groupBy("prediction").count().toPandas()
+    counted = dict(zip(said["prediction"], said["count"], strict=True))
+    classes, sizes = np.unique(rules.predict(rows), return_counts=True)
+    assert counted == dict(zip(classes.tolist(), sizes.tolist(), strict=True))
