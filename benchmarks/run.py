@@ -25,6 +25,7 @@ from benchmarks.growth import CURVES, run_curve
 from benchmarks.pyxai_reasons import NAME, run_pyxai
 from benchmarks.report import to_table, write_json
 from benchmarks.scale import SCALE
+from benchmarks.sources import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,7 +80,7 @@ def plan(only: str, quick: bool) -> Iterator[tuple[str, Callable[[bool], list[Re
         NAME: run_pyxai,
     }
     if quick or only.startswith("scale"):  # the full table takes gigabytes of disk, which nobody should get unasked
-        others |= SCALE
+        others |= SCALE | SOURCES
     yield from ((name, work) for name, work in others.items() if fnmatch(name, only))
 
 

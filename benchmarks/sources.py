@@ -1,0 +1,119 @@
+"""The same rules wherever the rows are: numpy, pandas, polars, Arrow, Parquet files, Spark; each beside numpy."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+import secateur
+from benchmarks.result import Result, quartiles
+from benchmarks.scale import N_FEATURES, fit, make_files, take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SOURCES"]
+
+METHODS = ("mismatch", "layered", "quinlan", "mismatch-certified", "budgeted")
+SIGNS = [1] + [0] * (N_FEATURES - 1)
+# What the types of a frame tell, and those of a matrix do not.
+WHOLE = [f"x{place}" for place in (9, 10)]
+
+
+def run_sources(quick: bool) -> list[Result]:
+    """Compare the rules from every source with those from a matrix, and time them."""
+    n_rows = 60_000 if quick else 5_000_000
+    with tempfile.TemporaryDirectory(prefix="secateur-sources-") as directory:
+        pattern = make_files(Path(directory), n_rows)
+        model = fit(pattern)
+        frame = take(pattern, n_rows)
+        rows, labels = frame.drop(columns="y"), frame["y"].to_numpy()
+        matrix = rows.to_numpy(dtype=np.float64)
+        with spark_session(quick) as spark:
+            tables: dict[str, Any] = {
+                "pandas": frame,
+                "polars": pl.from_pandas(frame),
+                "Arrow": pa.Table.from_pandas(frame, preserve_index=False),
+                "Parquet files": pattern,
+            }
+            if spark is not None:
+                tables["Spark"] = spark.read.parquet(*sorted(str(path) for path in Path(directory).glob("*.parquet")))
+            expected, seconds = {}, {}
+            for method in METHODS:
+                told = {"integers": WHOLE, "feature_names": list(rows.columns), **_tell(method)}
+                model_alone = _without_names(model)
+                call = _caller(model_alone, matrix, labels, method, told)
+                expected[method], seconds[method] = _time(call)
+            return [_compare(name, table, model, n_rows, expected, seconds) for name, table in tables.items()]
+
+
+def _compare(
+    name: str, table: Any, model: Any, n_rows: int, expected: dict[str, str], seconds: dict[str, float]
+) -> Result:
+    result = Result(f"sources/{name}", f"{n_rows:,} rows × 12 columns; the rules of {', '.join(METHODS)}")
+    ratios = []
+    for method in METHODS:
+        if name == "Spark" and method == "budgeted":
+            continue  # which refuses, for it looks at rows one by one
+        found, took = _time(_caller(model, table, "y", method, _tell(method)))
+        result.right &= found == expected[method]
+        ratios.append(took / seconds[method])
+    result.measures["× numpy in memory"] = quartiles(ratios)
+    return result
+
+
+def _caller(model: Any, X: Any, y: Any, method: str, told: dict[str, Any]) -> Callable[[], str]:
+    return lambda: secateur.simplify(model, X, y, method=method, **told).to_json()
+
+
+def _time(call: Callable[[], str]) -> tuple[str, float]:
+    call()  # what is compiled or started once is not timed
+    began = time.perf_counter()
+    return call(), time.perf_counter() - began
+
+
+def _tell(method: str) -> dict[str, Any]:
+    return {"monotone": SIGNS} if method == "mismatch-certified" else {}
+
+
+def _without_names(model: Any) -> Any:
+    """The same tree, which does not know the names of its columns, so that it takes a matrix."""
+    from copy import copy
+
+    nameless = copy(model)
+    del nameless.feature_names_in_
+    return nameless
+
+
+@contextmanager
+def spark_session(quick: bool) -> Iterator[Any]:
+    """A session on two processors, where Spark is installed and there is time for it; else None."""
+    if quick:
+        yield None
+        return
+    from secateur.spark import open_session
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            session = open_session("local[2]", **{"spark.ui.enabled": "false", "spark.driver.memory": "4g"})
+            session.sparkContext.setLogLevel("OFF")
+    except secateur.InputError:
+        yield None
+        return
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+SOURCES = {"scale/sources": run_sources}
