@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from secateur.adapters import from_model
@@ -16,7 +17,7 @@ from secateur.row_evidence import RowEvidence
 from secateur.streams.counting import count_table
 from secateur.streams.frames import split_frame
 from secateur.streams.opening import is_frame, is_spark, is_stream, open_source
-from secateur.streams.reading import Naming
+from secateur.streams.reading import Naming, find_texts
 from secateur.tally import LabelledRows
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def collect_evidence(
         return count_frame(model, X, y, sample_weight, naming, method=chosen, rf_tol=rf_tol)
     if is_stream(X):
         tolerated = check_amount("rf_tol", rf_tol)
-        with open_source(X) as source:
+        with open_source(X, partial(find_texts, model)) as source:
             return count_table(model, source, y, sample_weight, naming, method=chosen, rf_tol=tolerated)
     if isinstance(y, str) and is_frame(X):
         X, y, sample_weight = split_frame(model, X, y, sample_weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from secateur.rules import RuleSet, TrainingRows
 from secateur.streams.frames import load_table, split_frame
 from secateur.streams.opening import is_frame, is_spark, is_stream, open_source
 from secateur.streams.problem import open_table
-from secateur.streams.reading import Naming
+from secateur.streams.reading import Naming, find_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +148,7 @@ def simplify(
     if isinstance(y, str) and is_frame(X):
         X, y, sample_weight = split_frame(model, X, y, sample_weight)
     elif is_stream(X) and is_forest(model):
-        with open_source(X) as source:
+        with open_source(X, partial(find_texts, model)) as source:
             X, y, sample_weight = load_table(model, source, y, sample_weight, "A forest is simplified from its rows")
     if is_forest(model):
         rules: Any = simplify_forest(

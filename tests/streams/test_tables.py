@@ -299,3 +299,19 @@ def test_numbers_of_every_type_are_read_as_in_memory(dtype: str, tmp_path: Path)
     pq.write_table(table, tmp_path / "t.parquet")
     assert secateur.simplify(model, tmp_path / "t.parquet", y="y") == expected
     assert secateur.simplify(model, table.to_reader(), y="y", accepts_missing=bool(np.isnan(values).any())) == expected
+
+
+def test_categories_that_look_like_numbers_stay_texts_in_a_csv(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"zip": rng.choice(["01", "1", "2", "10"], 600), "a": rng.normal(size=600)})
+    frame["y"] = np.where((frame["zip"] == "01") ^ (frame["a"] > 0.3), "yes", "no")
+    steps = ColumnTransformer([("c", OrdinalEncoder(), ["zip"])], remainder="passthrough")
+    model = make_pipeline(steps, DecisionTreeClassifier(max_leaf_nodes=8, random_state=0))
+    model.fit(frame[["zip", "a"]], frame["y"])
+    expected = secateur.simplify(model, frame[["zip", "a"]], frame["y"])
+    path = make_table("csv", frame, tmp_path)
+    rules = secateur.simplify(model, path, y="y")
+    assert rules == expected
+    np.testing.assert_array_equal(rules.predict(path), model.predict(frame[["zip", "a"]]))
+    stored = secateur.RuleSet.from_json(rules.to_json())
+    assert stored.verify(path, "y").ok

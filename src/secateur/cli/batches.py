@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from glob import has_magic
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def open_batches(
 ) -> Iterator[tuple[Source, Callable[[], tuple[str, ...]]]]:
     """A table to be read in batches, without the rows that have no label; and what is to be said of it at the end."""
     from secateur.streams.duckdb_sources import open_files
-    from secateur.tables.model_rows import text_columns
+    from secateur.streams.reading import text_columns
 
     skipped: Counter[str] = Counter()
 
@@ -72,5 +73,5 @@ def open_batches(
         return tuple(told)
 
     format = None if reading.format is None else reading.format.value
-    with open_files(data, format=format, text=text_columns(tree)) as source:
+    with open_files(data, format=format, find_texts=partial(text_columns, tree)) as source:
         yield source.without_blanks(source.find(target, "--target names"), skipped), tell

@@ -54,8 +54,8 @@ class Reading:
     def open(self, data: str, *, tree: Tree | None = None, seed: int = 0, quiet: bool = False) -> TableFile:
         """Read a table; the text columns of a tree stay text."""
         from secateur.cli.console import working
+        from secateur.streams.reading import text_columns
         from secateur.tables.files import read_table
-        from secateur.tables.model_rows import text_columns
 
         with working("Reading the table", quiet=quiet):
             return read_table(

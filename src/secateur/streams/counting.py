@@ -99,8 +99,8 @@ def _count(reader: BatchReader, plan: EvidencePlan, progress: Progress | None) -
             total = part
         else:
             compile_module("secateur.tile_kernels")  # there is more than numpy alone should count
-            total.leaf_counts.__iadd__(part.leaf_counts)
-            total.cells.__iadd__(part.cells)
+            np.add(total.leaf_counts, part.leaf_counts, out=total.leaf_counts)
+            np.add(total.cells, part.cells, out=total.cells)
             total = replace(total, n_rows=total.n_rows + part.n_rows)
         if progress is not None:
             progress(total.n_rows, reader.source.n_rows)

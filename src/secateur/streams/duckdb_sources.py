@@ -15,7 +15,7 @@ from secateur.files.relations import check_twice, connect, open_arrow, open_rela
 from secateur.streams.source import BATCH_ROWS, Source, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from secateur.files.relations import FileRelation
 
@@ -26,11 +26,26 @@ TRUTHS = "('true', 'True', 'TRUE', 'false', 'False', 'FALSE')"  # as secateur.ta
 
 @contextmanager
 def open_files(
-    pattern: str | os.PathLike[str], *, format: str | None = None, text: Sequence[str] = ()
+    pattern: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    find_texts: Callable[[], Collection[str]] | None = None,
 ) -> Iterator[Source]:
     """The files that a path, a directory or a pattern names, as one table.
 
     Every file must have the columns that are read, of the same types. A file that changes meanwhile is an error.
+
+    Parameters
+    ----------
+    pattern : str or path
+    format : str, default=None
+        By default what the first bytes of each file show.
+    find_texts : callable, default=None
+        Gives the columns of a CSV file that are text even where they look like numbers.
+
+    Yields
+    ------
+    Source
     """
     with ExitStack() as stack:
         room = Path(stack.enter_context(TemporaryDirectory(prefix="secateur-")))
@@ -39,7 +54,10 @@ def open_files(
             own = room / str(place)
             own.mkdir()
             name, path = find_file(named, own)
-            relations.append(open_relation(name, path, own, format=format, text=text))
+            relation = open_relation(name, path, own, format=format)
+            if relation.names is not None and find_texts is not None:
+                relation = open_relation(name, path, own, format=format, text=find_texts())
+            relations.append(relation)
         table = _Files(relations, stack.enter_context(connect(room)))
         name = relations[0].name if len(relations) == 1 else f"{os.fspath(pattern)}"
         yield Source(name, table.schema, table.n_rows, False, table.read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from secateur.errors import InputError
 from secateur.labels import to_label_types
 from secateur.rows import frame_columns
 from secateur.streams.opening import is_frame, is_stream, open_source
-from secateur.streams.reading import find_beside, own_columns
+from secateur.streams.reading import find_beside, find_texts, own_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +69,7 @@ def split_frame(model: Any, frame: Any, y: str, sample_weight: Any) -> tuple[Any
 def hold_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Rows, labels and weights in memory, from whatever holds them; what is there already is returned as it is."""
     if is_stream(X):
-        with open_source(X) as source:
+        with open_source(X, partial(find_texts, model)) as source:
             return load_table(model, source, y, sample_weight, "All rows are needed at once")
     if isinstance(y, str) and is_frame(X):
         return split_frame(model, X, y, sample_weight)

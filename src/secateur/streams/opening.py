@@ -13,6 +13,7 @@ from secateur.streams.duckdb_sources import open_files, open_query, open_relatio
 from secateur.streams.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
     from contextlib import AbstractContextManager
 
 __all__ = ["is_frame", "is_spark", "is_stream", "open_source"]
@@ -37,12 +38,23 @@ def is_frame(table: Any) -> bool:
     return not is_stream(table) and not is_spark(table) and frame_columns(table) is not None
 
 
-def open_source(table: Any) -> AbstractContextManager[Source]:
-    """Open a table to be read as batches; it is closed with the context."""
+def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = None) -> AbstractContextManager[Source]:
+    """Open a table to be read as batches; it is closed with the context.
+
+    Parameters
+    ----------
+    table : path, relation, (connection, SQL), dataset, reader, frame or lazy frame
+    find_texts : callable, default=None
+        Gives the columns of a CSV file that are text even where they look like numbers.
+
+    Returns
+    -------
+    context manager of Source
+    """
     if isinstance(table, Source):  # somebody else opened it
         return nullcontext(table)
     if isinstance(table, (str, os.PathLike)):
-        return open_files(table)
+        return open_files(table, find_texts=find_texts)
     if _is_query(table):
         return open_query(*table)
     if not hasattr(table, "__arrow_c_stream__") and _kind(table) not in OPENERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from secateur.evidence import TooLargeError
@@ -9,6 +10,7 @@ from secateur.problems import open_evidence, open_problem
 from secateur.streams.counting import count_table
 from secateur.streams.frames import load_table
 from secateur.streams.opening import open_source
+from secateur.streams.reading import find_texts
 
 if TYPE_CHECKING:
     from secateur.methods import Problem
@@ -52,7 +54,7 @@ def open_table(
     -------
     Problem
     """
-    with open_source(table) as source:
+    with open_source(table, partial(find_texts, model)) as source:
         if not by_rows:
             try:
                 evidence = count_table(

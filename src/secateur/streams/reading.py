@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.adapters import from_model
 from secateur.adapters.pipelines import is_pipeline
 from secateur.column_terms import shorten
-from secateur.errors import InputError
+from secateur.errors import InputError, SecateurError
 from secateur.knowledge import state_facts
 from secateur.rows import asked_features
 from secateur.streams.batches import BatchReader
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from secateur.streams.source import Source
     from secateur.tree import Tree
 
-__all__ = ["Naming", "find_beside", "fit_tree_to", "own_columns", "pair_columns"]
+__all__ = [
+    "Naming",
+    "find_beside",
+    "find_texts",
+    "fit_tree_to",
+    "own_columns",
+    "own_names",
+    "pair_columns",
+    "text_columns",
+]
 
 PEEKED_ROWS = 1_000
 
@@ -102,15 +111,37 @@ def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str]) -> Tree:
     return tree
 
 
+def own_names(tree: Tree) -> list[str] | None:
+    """The columns that a tree's rows have, without those that only its pipeline makes."""
+    if tree.feature_names is None:
+        return None
+    n_derived = 0 if tree.columns is None else len(tree.columns.derived)
+    return list(tree.feature_names[: tree.n_features - n_derived])
+
+
+def text_columns(tree: Tree) -> list[str]:
+    """Columns whose values are text, whatever they look like in a file."""
+    names = own_names(tree) or []
+    return [
+        name
+        for name, levels in zip(names, tree.categories, strict=False)
+        if levels and all(isinstance(level, str) for level in levels)
+    ]
+
+
+def find_texts(model: Any) -> list[str]:
+    """Columns of a model whose values are text; none where the model cannot be read without its rows."""
+    try:
+        return text_columns(from_model(model))
+    except SecateurError:
+        return []
+
+
 def own_columns(model: Any) -> list[str] | None:
     """The names of the columns that a model takes; None where it does not know them."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        tree = from_model(model)
-        if tree.feature_names is None:
-            return None
-        n_derived = 0 if tree.columns is None else len(tree.columns.derived)
-        names = tree.feature_names[: tree.n_features - n_derived]
+        return own_names(from_model(model))
     return [str(name) for name in names]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from secateur.errors import InputError
 from secateur.streams.batches import BatchReader
 from secateur.streams.duckdb_sources import quote
 from secateur.streams.opening import open_source
-from secateur.streams.reading import find_beside, fit_tree_to
+from secateur.streams.reading import find_beside, fit_tree_to, text_columns
 from secateur.writing import stage_file
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ ADDED = ("prediction", "rule", "reliability")
 
 def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
     """What a method of a rule set says of each row of a table."""
-    with open_source(table) as source:
+    with open_source(table, partial(text_columns, rules.tree)) as source:
         reader = BatchReader(fit_tree_to(rules.tree, source, ()), source)
         return np.concatenate(list(reader.map_rows(lambda _, rows: predict(rows))))
 
@@ -42,7 +43,7 @@ def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[A
 @contextmanager
 def label_table(rules: RuleSet, table: Any, y: Any, sample_weight: Any) -> Iterator[BatchReader]:
     """A table as a rule set reads it, with the columns of its labels and weights."""
-    with open_source(table) as source:
+    with open_source(table, partial(text_columns, rules.tree)) as source:
         target = find_beside(source, y, "y")
         weight = None if sample_weight is None else find_beside(source, sample_weight, "sample_weight")
         beside = [name for name in (target, weight) if name is not None]
@@ -74,7 +75,7 @@ def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
     int
         Number of rows.
     """
-    with open_source(table) as source:
+    with open_source(table, partial(text_columns, rules.tree)) as source:
         taken = next((name for name in ADDED if name in source.schema.names), None)
         if taken is not None:
             raise InputError(f"{source.name} has a column {taken!r} already: rename it, so that nothing is lost.")

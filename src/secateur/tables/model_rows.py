@@ -10,6 +10,7 @@ import numpy as np
 from secateur.column_terms import shorten
 from secateur.errors import InputError
 from secateur.labels import as_label, as_truth
+from secateur.streams.reading import own_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,27 +18,9 @@ if TYPE_CHECKING:
     from secateur.tables.files import TableFile
     from secateur.tree import Tree
 
-__all__ = ["parse_row", "pick_columns", "text_columns", "to_types"]
+__all__ = ["parse_row", "pick_columns", "to_types"]
 
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
-
-
-def own_names(tree: Tree) -> list[str] | None:
-    """The columns that a tree's rows have, without those that only its pipeline makes."""
-    if tree.feature_names is None:
-        return None
-    n_derived = 0 if tree.columns is None else len(tree.columns.derived)
-    return list(tree.feature_names[: tree.n_features - n_derived])
-
-
-def text_columns(tree: Tree) -> list[str]:
-    """Columns whose values are text, whatever they look like in a file."""
-    names = own_names(tree) or []
-    return [
-        name
-        for name, levels in zip(names, tree.categories, strict=False)
-        if levels and all(isinstance(level, str) for level in levels)
-    ]
 
 
 def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) -> Any:
