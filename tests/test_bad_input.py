@@ -459,8 +459,8 @@ def test_a_mistake_is_one_clear_sentence(case: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::polars.exceptions.PerformanceWarning")
-def test_a_lazy_frame_is_a_mistake() -> None:
-    with pytest.raises(InputError, match="Expected X as an array or an eager data frame"):
+def test_a_lazy_frame_with_labels_beside_it_is_a_mistake() -> None:
+    with pytest.raises(InputError, match="Expected y as the name of a column of the table, found ndarray"):
         simplify(NAMED_MODEL, pl.DataFrame(X, schema=NAMES).lazy(), Y)
 
 

@@ -77,7 +77,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 T = ("--target", "outcome")
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "no file": (("simplify", "lons.csv", *T), r"There is no file lons\.csv\. Did you mean loans\.csv\?"),
-    "a directory": (("simplify", ".", *T), "is a directory: name a file in it"),
+    "a directory": (("simplify", ".", *T), r"\. names several files.* name one file, or bring a tree with --model"),
     "empty": (("simplify", "empty.csv", *T), "empty.csv is empty"),
     "header only": (("simplify", "header.csv", *T), "has a header but no rows"),
     "one row": (("simplify", "one.csv", *T), "One row has a value of 'outcome'"),

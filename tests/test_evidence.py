@@ -37,7 +37,7 @@ def chunked_rows(draw: st.DrawFn) -> tuple[Tree, Any, Any, Any, list[Any]]:
 
 
 @given(problem=chunked_rows(), method=st.sampled_from(SERVED))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_merged_evidence_gives_the_rules_of_all_rows(problem: tuple[Any, ...], method: str) -> None:
     tree, X, y, w, parts = problem
     chunks = [collect_evidence(tree, X[p], y[p], sample_weight=None if w is None else w[p]) for p in parts]
@@ -48,7 +48,7 @@ def test_merged_evidence_gives_the_rules_of_all_rows(problem: tuple[Any, ...], m
 
 
 @given(problem=chunked_rows(), method=st.sampled_from(SERVED))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_evidence_for_one_method_serves_it(problem: tuple[Any, ...], method: str) -> None:
     tree, X, y, w, _ = problem
     if tree.counts is None:

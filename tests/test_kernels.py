@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import budget_kernels, compiled, evidence, kernels, pool, route_kernels, simplify, tally
+from secateur import budget_kernels, compiled, kernels, pool, route_kernels, row_evidence, simplify, tally
 from secateur.annotation import annotate
 from secateur.budget import spend_budget
 from secateur.row_evidence import RowEvidence
@@ -112,7 +112,7 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     by_masks = simplify(model, X, y, method="exact")
-    with mock.patch.object(evidence, "WALKED_LEAVES", 1):
+    with mock.patch.object(row_evidence, "WALKED_LEAVES", 1):
         by_walks = simplify(model, X, y, method="exact")
     with mock.patch.object(tally, "SMALL_TALLY", 0):
         by_tiles = simplify(model, X, y, method="exact")

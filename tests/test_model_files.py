@@ -35,12 +35,13 @@ from typer.testing import CliRunner
 import secateur
 from secateur import FormatError, InputError, SecateurError, UnsupportedModelError
 from secateur.cli.main import app
+from secateur.labels import to_label_types
 from secateur.model_check import find_tree_differences
 from secateur.model_files import dump_model, is_rules_file, load_model, load_rules
 from secateur.routing import apply_tree
 from secateur.rows import check_rows
 from secateur.tables.files import TableFile, read_table
-from secateur.tables.model_rows import parse_row, pick_columns, to_label_types, to_types
+from secateur.tables.model_rows import parse_row, pick_columns, to_types
 from secateur.tables.simplified import fit_table, read_one_tree, simplify_fitted
 
 X, Y = load_iris(return_X_y=True)
