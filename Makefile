@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest pyxai clean
+.PHONY: help demo test check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ types: .venv/.dev  ## Check the types (mypy)
 
 pytest: .venv/.dev  ## Only the tests and doctests
 	$(BIN)/pytest -q -n $(PYTEST_WORKERS) --dist loadgroup
+
+spark: .venv/.dev  ## Only the tests on Spark (needs Java 17)
+	$(BIN)/pytest -q tests/spark
 
 doctest: .venv/.dev  ## Only the examples in docstrings
 	$(BIN)/pytest -q src
