@@ -49,7 +49,7 @@ NO_WEIGHT = "sample_weight is zero for every row; at least one row must count."
 SUMMED_ROWS = 1 << 16
 
 
-def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
+def check_rows(tree: Tree, X: Any, *, name: str = "X", first: int = 0) -> Rows:
     """Return the rows in the tree's own terms, or say in a sentence why they do not fit.
 
     Parameters
@@ -58,6 +58,8 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
     X : array-like or data frame of shape (n_rows, n_features), or Rows
     name : str, default="X"
         What the rows are called in messages.
+    first : int, default=0
+        Number of the first row of a data frame, for messages.
 
     Returns
     -------
@@ -75,13 +77,13 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X") -> Rows:
             _check_width(tree, len(names), name)
         else:
             check_names(tree.feature_names, names, name)
-        rows = _from_frame(tree, X, name)
+        rows = _from_frame(tree, X, name, first)
     else:
         rows = _from_array(tree, X, name)
     if rows.n_rows == 0:
         raise InputError(f"{name} has no rows; at least one is needed.")
     if rows.source is None or not isinstance(X, FiniteMatrix):
-        check_finite(tree, rows, name)
+        check_finite(tree, rows, name, first=first)
     return rows
 
 
@@ -290,7 +292,7 @@ def _derive_columns(tree: Tree, columns: Columns, derive: Callable[[Any], Any], 
     return derive(values)
 
 
-def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
+def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
     import narwhals as nw
 
     try:
@@ -306,7 +308,7 @@ def _from_frame(tree: Tree, X: Any, what: str) -> Rows:
             if tree.columns is None:
                 matrix[:, place] = read_column(tree, part[:, feature], feature, what)
             elif feature in asked:
-                matrix[:, place] = read_source(tree, tree.columns, part[:, feature], feature, first, what)
+                matrix[:, place] = read_source(tree, tree.columns, part[:, feature], feature, first_row + first, what)
             else:
                 matrix[:, place] = 0.0  # nobody looks at it, and it may hold anything
         return matrix

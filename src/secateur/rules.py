@@ -366,7 +366,7 @@ class RuleSet(Sequence[Rule]):
         if is_stream(X):
             from secateur.streams.scoring import label_table
 
-            with label_table(self, X, y, sample_weight) as reader:
+            with label_table(self.tree, X, y, sample_weight) as reader:
                 chunks = reader.map(lambda listed: (listed.rows.matrix, listed.class_ids, listed.weights))
                 return verify_rules(self.tree, record, domain=domain, chunks=chunks)
         return verify_rules(self.tree, record, *self._check(TrainingRows(X, y, sample_weight)), domain)

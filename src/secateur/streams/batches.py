@@ -46,12 +46,15 @@ class BatchReader:
     source : Source
     y, weight : str or None
         The columns of the labels and of the weights.
+    checks_facts : bool
+        Whether a row that contradicts a fact of the tree is refused.
     """
 
     tree: Tree
     source: Source
     y: str | None = None
     weight: str | None = None
+    checks_facts: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -103,7 +106,7 @@ class BatchReader:
         tree, name = self.tree, self.source.name
         if tree.columns is not None and tree.columns.derive is not None:  # the pipeline itself must see its rows
             frame = batch.select(list(self._features.values())).to_pandas()
-            rows = check_rows(tree, frame, name=name)
+            rows = check_rows(tree, frame, name=name, first=first)
         else:
             # Pages of columns that nobody asks for are never touched, so they take no memory.
             matrix = np.zeros((batch.num_rows, tree.n_features), dtype=tree.dtype, order="F")
@@ -115,7 +118,8 @@ class BatchReader:
             rows = Rows.of(matrix)
             if not is_finite:
                 check_finite(tree, rows, name, first=first, among=np.array(list(self._features), dtype=np.int64))
-        check_facts(tree, rows, typed=self._typed, name=name, first_row=first)
+        if self.checks_facts:
+            check_facts(tree, rows, typed=self._typed, name=name, first_row=first)
         return rows
 
     @cached_property

@@ -73,7 +73,7 @@ def pair_columns(model: Any, source: Source, y: Any, weight: Any, naming: Naming
     beside = [name for name in (target, weights) if name is not None]
     tree = fit_tree_to(tree, source, beside)
     tree = state_facts(tree, source.schema.empty_table(), **naming.knowledge)
-    return BatchReader(tree, source, target, weights)
+    return BatchReader(tree, source, target, weights, checks_facts=True)
 
 
 def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str]) -> Tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from secateur.audit import AuditCounts, count_audit, finish_audit
 from secateur.errors import InputError
+from secateur.facts import NO_FACTS
 from secateur.streams.batches import BatchReader
 from secateur.streams.duckdb_sources import quote
 from secateur.streams.opening import open_source
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from secateur.row_blocks import Rows
     from secateur.rules import RuleSet
     from secateur.streams.source import Source
+    from secateur.tree import Tree
 
 __all__ = ["audit_table", "label_table", "predict_table", "write_predictions"]
 
@@ -36,28 +39,33 @@ ADDED = ("prediction", "rule", "reliability")
 def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
     """What a method of a rule set says of each row of a table."""
     with open_source(table, partial(text_columns, rules.tree)) as source:
-        reader = BatchReader(fit_tree_to(rules.tree, source, ()), source)
+        reader = BatchReader(fit_tree_to(_without_facts(rules), source, ()), source)
         return np.concatenate(list(reader.map_rows(lambda _, rows: predict(rows))))
 
 
 @contextmanager
-def label_table(rules: RuleSet, table: Any, y: Any, sample_weight: Any) -> Iterator[BatchReader]:
-    """A table as a rule set reads it, with the columns of its labels and weights."""
-    with open_source(table, partial(text_columns, rules.tree)) as source:
+def label_table(tree: Tree, table: Any, y: Any, sample_weight: Any) -> Iterator[BatchReader]:
+    """A table as a tree reads it, with the columns of its labels and weights."""
+    with open_source(table, partial(text_columns, tree)) as source:
         target = find_beside(source, y, "y")
         weight = None if sample_weight is None else find_beside(source, sample_weight, "sample_weight")
         beside = [name for name in (target, weight) if name is not None]
-        yield BatchReader(fit_tree_to(rules.tree, source, beside), source, target, weight)
+        yield BatchReader(fit_tree_to(tree, source, beside), source, target, weight)
 
 
 def audit_table(rules: RuleSet, table: Any, y: Any, sample_weight: Any) -> Audit:
     """Audit a rule set on a table."""
     counts: AuditCounts | None = None
-    with label_table(rules, table, y, sample_weight) as reader:
+    with label_table(_without_facts(rules), table, y, sample_weight) as reader:
         for part in reader.map(lambda listed: count_audit(rules, listed.rows, listed.class_ids, listed.weights)):
             counts = part if counts is None else counts + part
     assert counts is not None  # a table without rows was refused
     return finish_audit(rules, counts)
+
+
+def _without_facts(rules: RuleSet) -> Tree:
+    """The tree, which then asks only for what its splits test: rows against the facts get an answer too."""
+    return replace(rules.tree, facts=NO_FACTS)
 
 
 def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
@@ -117,7 +125,7 @@ class _Predicted:
             added = [labels, pc.add(winners, 1), reliability.take(winners)]
             return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
 
-        reader = BatchReader(fit_tree_to(rules.tree, self.source, ()), self.source)
+        reader = BatchReader(fit_tree_to(_without_facts(rules), self.source, ()), self.source)
         for batch in reader.map_rows(add, self.source.schema.names):
             self.n_rows += batch.num_rows
             yield batch
