@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
@@ -319,3 +320,19 @@ def test_categories_that_look_like_numbers_stay_texts_in_a_csv(tmp_path: Path) -
     np.testing.assert_array_equal(rules.predict(path), model.predict(frame[["zip", "a"]]))
     stored = secateur.RuleSet.from_json(rules.to_json())
     assert stored.verify(path, "y").ok
+
+
+def test_columns_that_only_the_pipeline_can_make_are_made_in_every_batch(tmp_path: Path) -> None:
+    frame = make_frame()
+    columns = ["a", "b", "c d"]
+    model = make_pipeline(PCA(2), DecisionTreeClassifier(max_leaf_nodes=8, random_state=0))
+    model.fit(frame[columns], frame["y"])
+    expected = secateur.simplify(model, frame[columns], frame["y"])
+    path = make_table("glob", frame, tmp_path)
+    rules = secateur.simplify(model, path, y="y")
+    assert rules == expected
+    assert rules.verify().ok
+    np.testing.assert_array_equal(rules.predict(path), expected.predict(frame[columns]))
+    frame.loc[2_900, "b"] = np.nan
+    with pytest.raises(InputError):
+        rules.predict(make_table("glob", frame, tmp_path))
