@@ -17,6 +17,10 @@ from secateur.methods import METHODS
 from secateur.regions import regions_of_links
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
     from secateur.regions import Region
     from secateur.rules import RuleSet
     from secateur.tree import Label, Tree
@@ -29,6 +33,7 @@ __all__ = [
     "double_limit",
     "find_cuts",
     "join_cells",
+    "list_tests",
     "make_column",
     "make_decision_list",
 ]
@@ -172,12 +177,8 @@ def make_decision_list(rules: RuleSet) -> DecisionList:
         )
     tree, notes = rules.tree, rules.notes
     found: dict[frozenset[tuple[int, Region]], tuple[int, list[tuple[int, Region]]]] = {}
-    for index in rules.ranking.tolist():
-        span = notes.entries(index)
-        kept = notes.links[span][~rules.deleted[span]]
-        asked = [pair for pair in regions_of_links(tree, notes, kept).items() if not _holds_all(tree, *pair)]
-        if not any(_holds_none(tree, *pair) for pair in asked):
-            found.setdefault(frozenset(asked), (index, asked))
+    for index, asked in _list_asked(rules, rules.deleted):
+        found.setdefault(frozenset(asked), (index, asked))
     features = sorted({feature for asked in found for feature, _ in asked})
     place = {feature: number for number, feature in enumerate(features)}
     labels = tree.classes.tolist()
@@ -194,6 +195,33 @@ def make_decision_list(rules: RuleSet) -> DecisionList:
             )
         )
     return DecisionList(tuple(make_column(tree, feature) for feature in features), tuple(listed))
+
+
+def list_tests(
+    rules: RuleSet, deleted: NDArray[np.bool_], features: Sequence[int]
+) -> list[tuple[int, tuple[ColumnTest, ...]]]:
+    """What each rule asks, in the order in which they win; all but rules that no row can pass.
+
+    Unlike :func:`make_decision_list`, rules stay that ask the same as an earlier one: they cover rows, too.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    deleted : ndarray of bool, shape (n_entries,)
+        The conditions that are not asked: those of the rule set, or none for the leaves of its tree.
+    features : sequence of int
+        The columns, which tests name by their place among them.
+
+    Returns
+    -------
+    list of (int, tuple of ColumnTest)
+        The index of each rule, and its tests.
+    """
+    place = {feature: number for number, feature in enumerate(features)}
+    return [
+        (index, tuple(_make_test(rules.tree, place[feature], feature, region) for feature, region in asked))
+        for index, asked in _list_asked(rules, deleted)
+    ]
 
 
 def double_limit(limit: float, dtype: str) -> float:
@@ -249,6 +277,17 @@ def make_column(tree: Tree, feature: int) -> Column:
         lowest=-math.inf if ends is None else ends[0],
         highest=math.inf if ends is None else ends[1],
     )
+
+
+def _list_asked(rules: RuleSet, deleted: NDArray[np.bool_]) -> Iterator[tuple[int, list[tuple[int, Region]]]]:
+    """The index of each rule that some row can pass, in the order in which they win, and what it asks of features."""
+    tree, notes = rules.tree, rules.notes
+    for index in rules.ranking.tolist():
+        span = notes.entries(index)
+        kept = notes.links[span][~deleted[span]]
+        asked = [pair for pair in regions_of_links(tree, notes, kept).items() if not _holds_all(tree, *pair)]
+        if not any(_holds_none(tree, *pair) for pair in asked):
+            yield index, asked
 
 
 def _is_closed(tree: Tree, feature: int) -> bool:

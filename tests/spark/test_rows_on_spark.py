@@ -144,7 +144,12 @@ def test_only_sums_reach_the_driver_and_a_task_that_fails_once_changes_nothing(
     assert "never" not in plan.split("MapInArrow")[1].split("\n")[1]  # a column that no split asks for
     rules = simplify(model, evidence=found, method="exact")
     assert audit(rules, many, "outcome") == rules.audit(pd.concat([features] * 20), np.tile(frame["outcome"], 20))
-    assert received[1][1] <= 2**3 * 4 + 1
+    (counted, n_received) = received[1]
+    assert n_received <= 2**3 * 4
+    plan = counted._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.index("Aggregate") < plan.index("MapInArrow")
+    assert plan.count("MapInArrow") == 1  # the one above: nothing of ours runs on the workers
+    assert "never" not in plan.split("MapInArrow")[0]
 
 
 def test_predictions_and_audits_are_those_in_memory(
@@ -161,6 +166,13 @@ def test_predictions_and_audits_are_those_in_memory(
     assert audit(rules, df, "outcome", sample_weight="weight") == rules.audit(
         features, frame["outcome"], sample_weight=weights
     )
+    # Fractions are added up in the order of the partitions: the same whenever these are.
+    short = DecisionTreeClassifier(max_depth=2).fit(features, frame["outcome"])
+    rules = simplify(short, features, frame["outcome"], method="mismatch", tolerance=0.5)
+    shares = [audit(rules, df, "outcome", sample_weight="share") for _ in range(2)]
+    assert shares[0] == shares[1]
+    expected = rules.audit(features, frame["outcome"], sample_weight=frame["share"])
+    assert shares[0].macro_dev == pytest.approx(expected.macro_dev, rel=1e-9)
 
 
 @pytest.mark.parametrize("make", [probing_rows.fitted_probe, probing_rows.closed_probe])
@@ -234,37 +246,43 @@ def test_a_pipeline_of_scikit_learn_whose_columns_are_made_in_the_tasks(df: Any,
     assert audit(rules, named, "smoker") == rules.audit(X, target)
 
 
-def test_what_does_not_fit_is_one_sentence(spark: Any, df: Any, model: Any, frame: pd.DataFrame) -> None:
+@pytest.fixture(scope="module")
+def few(spark: Any, frame: pd.DataFrame) -> Any:
+    """Eight rows in one partition, where a job is short."""
+    return spark.createDataFrame(pa.Table.from_pandas(frame[:8], preserve_index=False)).coalesce(1).cache()
+
+
+def test_what_does_not_fit_is_one_sentence(few: Any, model: Any, frame: pd.DataFrame) -> None:
     from pyspark.sql import functions as F
 
-    from secateur.spark import audit, collect_evidence, predict
+    from secateur.spark import collect_evidence, predict
 
     rules = simplify(model, method="exact")
     cases: list[tuple[Any, str, str]] = [
-        (df.withColumnRenamed("share", "AGE"), "outcome", r"df has two columns of the name 'age', in which case does"),
-        (df.drop("age"), "outcome", r"df has no column 'age', which the tree asks for"),
-        (df.withColumn("age", F.lit("old")), "outcome", r"Column 'age' of df holds string, but the tree compares num"),
-        (df, "result", r"Expected y as the name of a column of df, found 'result'"),
-        (df, "age", r"Column 'age' of df holds bigint, but y must hold labels such as 'ill'"),
+        (few.withColumnRenamed("share", "AGE"), "outcome", r"df has two columns of the name 'age', in which case does"),
+        (few.drop("age"), "outcome", r"df has no column 'age', which the tree asks for"),
+        (few.withColumn("age", F.lit("old")), "outcome", r"Column 'age' of df holds string, but the tree compares num"),
+        (few, "result", r"Expected y as the name of a column of df, found 'result'"),
+        (few, "age", r"Column 'age' of df holds bigint, but y must hold labels such as 'ill'"),
         (
-            df.withColumn("age", F.when(F.rand(1) < 2, None).cast("int")),
+            few.withColumn("age", F.when(F.rand(1) < 2, None).cast("int")),
             "outcome",
             r"df has a missing value in column 'age'",
         ),
         (
-            df.coalesce(1).withColumn("age", F.lit(math.nan)),
+            few.withColumn("age", F.lit(math.nan)),
             "outcome",
             r"column 'age' \(row 0 of partition 0\), but the",
         ),
-        (df.withColumn("`x", F.lit(math.inf)), "outcome", r"df holds an infinite value"),
+        (few.withColumn("`x", F.lit(math.inf)), "outcome", r"df holds an infinite value"),
         (
-            df.withColumn("outcome", F.lit("dead")),
+            few.withColumn("outcome", F.lit("dead")),
             "outcome",
             r"y holds the label 'dead' \(row 0 of partition \d\), which",
         ),
-        (df.limit(0), "outcome", r"df has no rows; at least one is needed"),
+        (few.limit(0), "outcome", r"df has no rows; at least one is needed"),
         (
-            df.withColumn("age", F.expr("raise_error('disk full')").cast("int")),
+            few.withColumn("age", F.expr("raise_error('disk full')").cast("int")),
             "outcome",
             r"Spark could not do it: .*disk",
         ),
@@ -275,19 +293,58 @@ def test_what_does_not_fit_is_one_sentence(spark: Any, df: Any, model: Any, fram
             collect_evidence(model, rows, y, method="exact")
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="df has no column 'age'"):
-        predict(rules, df.drop("age"))
-    with pytest.raises(InputError, match="never saw"):
-        audit(rules, df.withColumn("outcome", F.lit("dead")), "outcome")
+        predict(rules, few.drop("age"))
     with pytest.raises(ParameterError, match="df has a column 'share' already"):
-        predict(rules, df, "share")
+        predict(rules, few, "share")
     with pytest.raises(InputError, match="sample_weight is zero for every row"):
-        collect_evidence(model, df.withColumn("weight", F.lit(0)), "outcome", sample_weight="weight", method="exact")
+        collect_evidence(model, few.withColumn("weight", F.lit(0)), "outcome", sample_weight="weight", method="exact")
     with pytest.raises(InputError, match="sample_weight must not be negative, but row"):
-        collect_evidence(model, df.withColumn("weight", F.lit(-1)), "outcome", sample_weight="weight", method="exact")
+        collect_evidence(model, few.withColumn("weight", F.lit(-1)), "outcome", sample_weight="weight", method="exact")
     with pytest.raises(ParameterError, match="looks at rows one by one"):
-        collect_evidence(model, df, "outcome", method="budgeted")
+        collect_evidence(model, few, "outcome", method="budgeted")
     nameless = DecisionTreeClassifier(max_depth=1).fit(frame[["age"]].to_numpy(), frame["outcome"])
     with pytest.raises(InputError, match=r"df has 7 columns beside 'outcome', but the tree was fitted on 1"):
-        collect_evidence(nameless, df, "outcome")
-    found = collect_evidence(nameless, df.select("age", "outcome"), "outcome")
+        collect_evidence(nameless, few, "outcome")
+    found = collect_evidence(nameless, few.select("age", "outcome"), "outcome")
     assert found.tree.feature_names == ("age",)
+
+
+def test_rows_that_an_audit_cannot_take_are_counted_and_named(few: Any, frame: pd.DataFrame) -> None:
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import functions as F
+
+    from secateur.spark import audit
+
+    X = frame[["age", "in.come"]]
+    rules = simplify(DecisionTreeClassifier(max_depth=2).fit(X, frame["outcome"]), method="exact")
+    is_odd = F.col("age") == int(frame["age"][0])
+    n_odd = int((frame["age"][:8] == frame["age"][0]).sum())
+    label, income = F.col("outcome"), F.col("`in.come`")
+    cases: list[tuple[Any, str]] = [
+        (
+            few.withColumn("age", F.when(~is_odd, F.col("age"))).withColumn("in.come", F.lit(math.inf)),
+            rf"df has 8 rows that the rules refuse: column 'in.come' holds an infinite value, or one too large for "
+            rf"float32, in {8 - n_odd} rows, column 'age' has a missing value, for which the tree was not fitted, in "
+            rf"{n_odd} row",
+        ),
+        (few.withColumn("in.come", F.when(is_odd, math.nan).otherwise(income)), f"refuse: .* missing .* {n_odd} row"),
+        (few.withColumn("outcome", F.when(is_odd, "dead").otherwise(label)), f"'dead' or others .* in {n_odd} row"),
+        (few.withColumn("outcome", F.when(~is_odd, label)), f"y holds no label in {n_odd} row"),
+        (few.limit(0), "df has no rows"),
+        (few.drop("age"), "df has no column 'age'"),
+        (few.withColumn("age", F.expr("raise_error('disk full')").cast("int")), "Spark could not do it: .*disk"),
+    ]
+    for rows, sentence in cases:
+        with pytest.raises(InputError, match=sentence) as caught:
+            audit(rules, rows, "outcome")
+        assert "\n" not in str(caught.value)
+    for weight, sentence in (
+        (F.when(~is_odd, 1), f"must be finite and not negative, but {n_odd} row"),
+        (F.lit(-0.5), "must be finite and not negative, but 8 rows"),
+        (F.lit(0), "sample_weight is zero for every row"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            audit(rules, few.withColumn("weight", weight), "outcome", sample_weight="weight")
+    vectors = few.select(array_to_vector(F.array(F.col("age").cast("double"))).alias("v"), F.lit(1).alias("y"))
+    with pytest.raises(InputError, match=r"Column 'v' of df holds no vector of 5 numbers, on .* in 8 of its rows"):
+        audit(simplify(_wider(), method="exact"), vectors, "y")

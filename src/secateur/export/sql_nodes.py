@@ -1,6 +1,6 @@
 """Small pieces of SQL as nodes of sqlglot's syntax tree: names, numbers, comments.
 
-Only :mod:`secateur.export.sql` imports this, and only when SQL is asked for: sqlglot is not loaded before.
+Imported only when SQL is asked for: sqlglot is not loaded before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The audit of a rule set on rows of Spark, from counts that Spark adds up."""
+"""The audit of a rule set on rows of Spark, by SQL that needs nothing of secateur on the workers.
+
+Rules that ask for columns which only a pipeline of scikit-learn can make are audited by tasks.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,24 @@ from typing import Any
 import numpy as np
 
 from secateur.audit import Audit, AuditCounts, finish_audit
+from secateur.errors import InputError
+from secateur.export.plain_names import FreeNames
 from secateur.rules import RuleSet
-from secateur.spark.columns import check_numeric, narrow_tree, place_columns, tested_features
+from secateur.spark.columns import check_numeric, has_length, place_columns, quote, tested_features
 from secateur.spark.prediction import check_rules
 from secateur.spark.session import check_frame, spark_failures
-from secateur.spark.summing import sum_counts
+from secateur.spark.summing import sum_counts, sum_in_order
 from secateur.spark.tasks import AuditTask, RowReader
+from secateur.spark.views import name_rows
 
 __all__ = ["audit"]
 
 
 def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None) -> Audit:
     """Measure what was deleted and what it changed, on Spark; the same as ``rules.audit`` of all rows at once.
+
+    It is SQL, as in :func:`predict`; only where rules ask for columns that a pipeline of scikit-learn makes, these are
+    made and counted by secateur on the workers.
 
     Parameters
     ----------
@@ -37,21 +46,78 @@ def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None) 
     """
     check_frame(df)
     check_rules(rules)
-    tree = rules.tree
     with spark_failures():
-        check_numeric(df, y, "y", tree.classes)
+        check_numeric(df, y, "y", rules.tree.classes)
         if sample_weight is not None:
             check_numeric(df, sample_weight, "sample_weight")
-        derives = tree.columns is not None and tree.columns.derive is not None
-        features = tested_features(tree)
-        if derives:
-            features = list(range(tree.n_features - len(tree.columns.derived)))  # type: ignore[union-attr]
-        taken = [y] if sample_weight is None else [y, sample_weight]
-        placement = place_columns(df, tree, features, taken=taken)
-    narrow = tree if derives else narrow_tree(tree, features)
-    reader = RowReader(narrow, sample_weight is not None, placement.vector, tree.n_features)
-    task = AuditTask(reader, replace(rules, tree=narrow, training=None, domain=None))
+    derives = rules.tree.columns is not None and rules.tree.columns.derive is not None
+    count = _count_in_tasks if derives else _count_in_sql
+    return finish_audit(rules, count(rules, df, y, sample_weight))
+
+
+def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
+    """Count by a statement of the same pieces as ``rules.to_sql``; the driver gets a few groups of rows."""
+    from pyspark.sql import functions as F
+
+    from secateur.export.sql_audit import GROUPED, audit_to_sql
+    from secateur.spark.audit_groups import count_groups
+
+    tree = rules.tree
+    features = tested_features(tree)
+    taken = FreeNames(tree.feature_name(feature) for feature in features)
+    label, weight, part, fits = (taken.take(name) for name in ("label", "weight", "part", "fits"))
+    with spark_failures():
+        placement = place_columns(df, tree, features, taken=[y] if sample_weight is None else [y, sample_weight])
+        made = [column.alias(tree.feature_name(f)) for f, column in zip(features, placement.columns, strict=True)]
+        made.append(_read_labels(df, y).alias(label))
+        by = []
+        if sample_weight is not None:
+            made += [F.col(quote(sample_weight)).cast("double").alias(weight), F.spark_partition_id().alias(part)]
+            by.append(part)
+        if placement.vector is not None:
+            made.append(has_length(placement.vector, tree.n_features).alias(fits))
+            by.append(fits)
+        with name_rows(df.select(*made)) as table:
+            statement = audit_to_sql(
+                *(rules, label, "spark", table),
+                sample_weight=None if sample_weight is None else weight,
+                labels=[int(known) if isinstance(known, bool) else known for known in tree.classes.tolist()],
+                by=by,
+            )
+            counted = df.sparkSession.sql(statement.text)
+        if sample_weight is not None:
+            sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights")]
+            kept = [name for name in (*by, *GROUPED) if name != part]
+            in_order = sum_in_order(part, "weight").alias("weight")
+            counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), in_order)
+        groups = counted.toArrow().to_pylist()
+    unfit = sum(group["n_rows"] for group in groups if placement.vector is not None and not group[fits])
+    if unfit:
+        raise InputError(
+            f"Column {placement.vector!r} of df holds no vector of {tree.n_features} numbers, on which the tree was "
+            f"fitted, in {unfit} of its rows."
+        )
+    return count_groups(tree, statement.refusals, groups)
+
+
+def _read_labels(df: Any, y: str) -> Any:
+    """The column of labels; a truth value counts as 0 or 1, as it does in memory."""
+    from pyspark.sql import functions as F
+
+    types = {"boolean": "int", "decimal": "double"}
+    found = df.schema[y].dataType.typeName()
+    return F.col(quote(y)).cast(types[found]) if found in types else F.col(quote(y))
+
+
+def _count_in_tasks(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
+    """Count in Python on the workers, where columns are asked for that only the pipeline can make."""
+    tree = rules.tree
+    with spark_failures():
+        own = range(tree.n_features - len(tree.columns.derived))  # type: ignore[union-attr]
+        placement = place_columns(df, tree, own, taken=[y] if sample_weight is None else [y, sample_weight])
+    reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
+    task = AuditTask(reader, replace(rules, training=None, domain=None))
     _, places, sums = sum_counts(df, placement, y, sample_weight, task)
     numbers = np.zeros(7 + 2 * tree.n_classes**2)
     numbers[places] = sums
-    return finish_audit(rules, AuditCounts.from_numbers(numbers, tree.n_classes))
+    return AuditCounts.from_numbers(numbers, tree.n_classes)

@@ -14,7 +14,16 @@ from secateur.errors import InputError
 from secateur.facts import NO_FACTS
 from secateur.tree import Tree
 
-__all__ = ["Placement", "check_numeric", "narrow_tree", "place_columns", "quote", "tested_features", "typed_table"]
+__all__ = [
+    "Placement",
+    "check_numeric",
+    "has_length",
+    "narrow_tree",
+    "place_columns",
+    "quote",
+    "tested_features",
+    "typed_table",
+]
 
 WHOLE = ("ByteType", "ShortType", "IntegerType", "LongType")
 NUMERIC = (*WHOLE, "FloatType", "DoubleType", "DecimalType", "BooleanType")
@@ -152,6 +161,14 @@ def check_numeric(df: Any, name: str, what: str, classes: Any = None) -> None:
         expected = "numbers" if classes is None else f"labels such as {classes.tolist()[0]!r}"
         hint = "Cast it to string, if that is how it was indexed." if is_text else "Cast it to numbers."
         raise InputError(f"Column {name!r} of df holds {dtype.simpleString()}, but {what} must hold {expected}. {hint}")
+
+
+def has_length(vector: str, length: int) -> Any:
+    """Whether a column holds a vector of so many numbers."""
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.sql import functions as F
+
+    return F.coalesce(F.size(vector_to_array(F.col(quote(vector)))) == length, F.lit(False))
 
 
 def typed_table(df: Any, names: Sequence[str]) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
 
 from secateur.errors import InputError, ParameterError
 from secateur.rules import RuleSet
 from secateur.spark.columns import place_columns, quote, tested_features
 from secateur.spark.session import check_frame, spark_failures
+from secateur.spark.views import name_rows
 
 __all__ = ["check_rules", "predict"]
 
@@ -47,17 +47,13 @@ def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
     whole = "row"
     while whole in {tree.feature_name(feature) for feature in features}:
         whole += "_"
-    view = f"secateur_{uuid4().hex}"
     with spark_failures():
         placement = place_columns(df, tree, features)
         named = [made.alias(tree.feature_name(f)) for f, made in zip(features, placement.columns, strict=True)]
         # The row stays in one piece, so that none of its columns can have a name of ours.
         rows = df.select(F.struct(*(F.col(quote(name)) for name in df.columns)).alias(whole), *named)
-        rows.createOrReplaceTempView(view)
-        try:
-            said = df.sparkSession.sql(rules.to_sql("spark", table=[view]))
-        finally:
-            df.sparkSession.catalog.dropTempView(view)
+        with name_rows(rows) as table:
+            said = df.sparkSession.sql(rules.to_sql("spark", table=table))
         return said.select(F.col(f"{quote(whole)}.*"), F.col(quote(said.columns[0])).alias(column))
 
 

@@ -13,7 +13,7 @@ from secateur.spark.columns import Placement, quote
 from secateur.spark.session import spark_failures
 from secateur.spark.tasks import N_ROWS, PROBLEM, SCHEMA, CountingTask
 
-__all__ = ["sum_counts"]
+__all__ = ["sum_counts", "sum_in_order"]
 
 
 def sum_counts(
@@ -43,7 +43,7 @@ def sum_counts(
     with spark_failures():
         selected = df.select(*_list_columns(df, placement, label, weight))
         counted = selected.mapInArrow(task, SCHEMA)
-        value = F.sum("value") if weight is None else _sum_in_order()
+        value = F.sum("value") if weight is None else sum_in_order("part", "value")
         summed = counted.groupBy("cell").agg(value.alias("value"), F.min_by("problem", "part").alias("problem"))
         table = summed.toArrow()
     cells, sums = table["cell"].to_numpy(), table["value"].to_numpy()
@@ -61,10 +61,11 @@ def sum_counts(
     return n_rows, cells[kept], sums
 
 
-def _sum_in_order() -> Any:
+def sum_in_order(part: str, value: str) -> Any:
+    """The sum of a column in the order of another, so that it is the same however the rows come."""
     from pyspark.sql import functions as F
 
-    ordered = F.array_sort(F.collect_list(F.struct("part", "value")))
+    ordered = F.array_sort(F.collect_list(F.struct(F.col(quote(part)), F.col(quote(value)).alias("value"))))
     return F.aggregate(ordered, F.lit(0.0), lambda total, one: total + one["value"])
 
 

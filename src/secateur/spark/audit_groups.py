@@ -1,0 +1,121 @@
+"""The counts of an audit, from the groups that its SQL statement gives; or what is wrong with the rows.
+
+Imported only when SQL is asked for, as sqlglot is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from secateur.audit import AuditCounts
+from secateur.column_terms import shorten
+from secateur.errors import InputError
+from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
+from secateur.export.sql_columns import MISSING, UNLISTED
+from secateur.tree import Tree
+
+__all__ = ["count_groups"]
+
+SHOWN_REFUSALS = 3
+
+
+def count_groups(
+    tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
+) -> AuditCounts:
+    """Add up groups of rows, or say which rows do not fit.
+
+    Parameters
+    ----------
+    tree : Tree
+    refusals : sequence of Refusal
+        Of the statement that made the groups.
+    groups : sequence of mappings
+        Rows of the result, by the names of its columns.
+    what : str, default="df"
+        What the table is called in messages.
+
+    Returns
+    -------
+    AuditCounts
+    """
+    if not groups:
+        raise InputError(f"{what} has no rows; at least one is needed.")
+    _check_refused(tree, refusals, groups, what)
+    _check_labels(tree, groups, what)
+    odd = sum(int(group.get("odd_weights") or 0) for group in groups)
+    if odd:
+        raise InputError(f"sample_weight must be finite and not negative, but {_rows(odd)} of {what} hold another.")
+    by_tree, by_rules = np.zeros((2, tree.n_classes, tree.n_classes))
+    sums = dict.fromkeys(("total", "tree_hits", "hits", "agreed", "in_conflict", "covered"), 0.0)
+    # Sums of fractions depend on the order, and Spark gives groups in any.
+    for group in sorted(
+        groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED)
+    ):
+        truth, own, said = group["truth"], group["by_tree"], group["by_rules"]
+        share = float(group["weight"] if "weight" in group else group["n_rows"])
+        by_tree[truth, own] += share
+        by_rules[truth, said] += share
+        marks = (True, own == truth, said == truth, said == own, group["conflict"] == 1, group["covered"] == 1)
+        for name, mark in zip(sums, marks, strict=True):
+            sums[name] += share if mark else 0.0
+    if not math.isfinite(sums["total"]):
+        raise InputError("The sum of sample_weight is too large for a float; divide all weights by a constant.")
+    return AuditCounts(sum(int(group["n_rows"]) for group in groups), by_tree, by_rules, *sums.values())
+
+
+def _check_refused(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:
+    """Raise if there are rows that the rules refuse."""
+    refused: dict[int, int] = {}
+    for group in groups:
+        if group["refused"] is not None:
+            refused[group["refused"]] = refused.get(group["refused"], 0) + int(group["n_rows"])
+    if not refused:
+        return
+    most = sorted(refused, key=lambda place: -refused[place])
+    said = [f"{_read_refusal(tree, refusals[place])} in {_rows(refused[place])}" for place in most[:SHOWN_REFUSALS]]
+    if len(most) > SHOWN_REFUSALS:
+        said.append("and so on")
+    raise InputError(
+        f"{what} has {_rows(sum(refused.values()))} that the rules refuse: {', '.join(said)}. "
+        "Fill in what is missing, correct the others, or leave these rows out."
+    )
+
+
+def _read_refusal(tree: Tree, refusal: Refusal) -> str:
+    column = refusal.column
+    if refusal.what == MISSING:
+        return f"column {column.name!r} has a missing value, for which the tree was not fitted,"
+    if refusal.what == UNLISTED:
+        return (
+            f"column {column.name!r} holds a category that the pipeline's encoder refuses (it knows "
+            f"{shorten(column.labels or ())})"
+        )
+    if math.isinf(column.lowest) and math.isinf(column.highest):
+        return f"column {column.name!r} holds an infinite value, or one too large for {tree.dtype},"
+    return (
+        f"column {column.name!r} holds an infinite value, or one that is not between {column.lowest + 0.0:.6g} and "
+        f"{column.highest:.6g},"
+    )
+
+
+def _check_labels(tree: Tree, groups: Sequence[Mapping[str, Any]], what: str) -> None:
+    """Raise if there are rows without a label, or with one that the tree does not have."""
+    unknown = [group for group in groups if group["truth"] == UNKNOWN]
+    if unknown:
+        label = min(group["label"] for group in unknown)
+        raise InputError(
+            f"y holds the label {label!r} or others which the model never saw, in "
+            f"{_rows(sum(int(group['n_rows']) for group in unknown))} of {what}; its classes are "
+            f"{shorten(tree.classes.tolist())}. Pass y in the model's own labels."
+        )
+    absent = sum(int(group["n_rows"]) for group in groups if group["truth"] is None)
+    if absent:
+        raise InputError(f"y holds no label in {_rows(absent)} of {what}. Leave these rows out.")
+
+
+def _rows(number: int) -> str:
+    return f"{number} {'row' if number == 1 else 'rows'}"
