@@ -59,7 +59,7 @@ def run_sources(quick: bool) -> list[Result]:
 def _compare(
     name: str, table: Any, model: Any, n_rows: int, expected: dict[str, str], seconds: dict[str, float]
 ) -> Result:
-    result = Result(f"sources/{name}", f"{n_rows:,} rows × 12 columns; the rules of {', '.join(METHODS)}")
+    result = Result(f"scale/sources/{name}", f"{n_rows:,} rows × 12 columns; the rules of {', '.join(METHODS)}")
     ratios = []
     for method in METHODS:
         if name == "Spark" and method == "budgeted":

@@ -68,6 +68,17 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     assert (place / "page.html").stat().st_size > 10_000
 
 
+def test_without_facts_whole_numbers_are_numbers(place: Path) -> None:
+    model = ("--target", "y", "--model", place / "model.skops", "--json")
+    for data in (place / "whole.parquet", place / "parts"):
+        for flags, whole in (((), ["n"]), (("--no-facts",), None)):
+            told = json.loads(run("simplify", data, *model, *flags))
+            facts = told["rules"]["tree"].get("facts", {})
+            found = facts.get("integers")
+            assert (found is None) == (whole is None), (data, flags, facts)
+            assert told["verified"]
+
+
 def test_rows_without_a_label_are_left_out_and_counted(place: Path) -> None:
     path = place / "parts" / "1.parquet"
     frame = pd.read_parquet(path)

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
-HEAVY = ["duckdb", "jinja2", "matplotlib", "numba", "pandas", "polars", "rich", "typer"]
+HEAVY = [
+    *("duckdb", "jinja2", "matplotlib", "numba", "pandas", "polars", "pyarrow", "pyspark", "rich", "skops", "sqlglot"),
+    "typer",
+]
 
 
 @pytest.fixture(scope="module")

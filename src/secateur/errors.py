@@ -24,6 +24,12 @@ __all__ = [
 ]
 
 
+def first_line(error: Exception) -> str:
+    """The first line of what another library says of an error, without its full stop."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(". ")
+
+
 class SecateurError(ValueError):
     """Base class of every error that secateur raises on purpose."""
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secateur.evidence import Evidence
-    from secateur.evidence_plan import plan_evidence
 
 __all__ = ["collect_evidence"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from secateur.methods import Problem
     from secateur.tree import Tree
 
-__all__ = ["BY_ROWS_ALONE", "EvidencePlan", "plan_evidence"]
+__all__ = ["EvidencePlan", "plan_evidence"]
 
 # Methods that look at rows one by one.
 BY_ROWS_ALONE = ("budgeted", "mismatch-certified")

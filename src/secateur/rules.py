@@ -347,7 +347,7 @@ class RuleSet(Sequence[Rule]):
         Verification
         """
         from secateur.export.json import rules_to_record
-        from secateur.streams.opening import is_stream
+        from secateur.streams.opening import is_spark, is_stream
         from secateur.verify import verify_rules
 
         listed = self.domain
@@ -363,7 +363,7 @@ class RuleSet(Sequence[Rule]):
         domain = None if listed is None else self._check(listed)[:2]
         if X is None:
             return verify_rules(self.tree, record, domain=domain)
-        if is_stream(X):
+        if is_stream(X) or is_spark(X):
             from secateur.streams.scoring import label_table
 
             with label_table(self.tree, X, y, sample_weight) as reader:
@@ -386,9 +386,9 @@ class RuleSet(Sequence[Rule]):
         from secateur.row_blocks import Rows
 
         if not isinstance(X, (Rows, np.ndarray)):
-            from secateur.streams.opening import is_stream
+            from secateur.streams.opening import is_spark, is_stream
 
-            if is_stream(X):
+            if is_stream(X) or is_spark(X):
                 from secateur.streams.scoring import predict_table
 
                 return predict_table(self, X, find)

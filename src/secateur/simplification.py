@@ -144,7 +144,8 @@ def simplify(
     """
     if not isinstance(domain_knowledge, bool):
         raise ParameterError(f"Expected domain_knowledge as True or False, found {domain_knowledge!r}.")
-    given_rows = None if X is None else TrainingRows(X, y, sample_weight)
+    # Rows on Spark are not kept: proving would bring them here.
+    given_rows = None if X is None or is_spark(X) else TrainingRows(X, y, sample_weight)
     if isinstance(y, str) and is_frame(X):
         X, y, sample_weight = split_frame(model, X, y, sample_weight)
     elif is_stream(X) and is_forest(model):

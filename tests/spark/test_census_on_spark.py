@@ -29,3 +29,22 @@ def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spar
     counted = dict(zip(said["prediction"], said["count"], strict=True))
     classes, sizes = np.unique(rules.predict(rows), return_counts=True)
     assert counted == dict(zip(classes.tolist(), sizes.tolist(), strict=True))
+
+
+def test_what_would_bring_rows_to_the_driver_is_refused(tmp_path: Path, spark: Any) -> None:
+    df = spark.createDataFrame([(float(k), k % 2) for k in range(20)], "a double, y int")
+    tree = secateur.TreeBuilder(classes=[0, 1], feature_names=["a"])
+    root = tree.split("a", 9.5)
+    tree.leaf([5, 5], parent=root, side="left")
+    tree.leaf([4, 6], parent=root, side="right")
+    rules = secateur.simplify(tree.build(), df, y="y")
+    assert rules.training is None
+    assert rules.support.tolist() == [10.0, 10.0]
+    for call in (
+        lambda: rules.apply(df),
+        lambda: rules.verify(df, "y"),
+        lambda: rules.write_predictions(df, tmp_path / "out.parquet"),
+    ):
+        with pytest.raises(secateur.InputError, match="so that no row comes to the driver"):
+            call()
+    assert not list(tmp_path.iterdir())

@@ -95,6 +95,15 @@ def test_files_of_one_table_must_be_alike(frame: Any, model: Any, tmp_path: Path
         secateur.simplify(model, str(tmp_path / "*.orc"), y="y")
 
 
+def test_a_name_with_marks_of_a_pattern_is_one_file(frame: Any, model: Any, tmp_path: Path) -> None:
+    expected = secateur.simplify(model, frame, y="y")
+    frame.to_csv(tmp_path / "t[1].csv", index=False)
+    frame.to_parquet(tmp_path / "t*.parquet")
+    frame.to_parquet(tmp_path / "table.parquet")
+    for name in ("t[1].csv", "t*.parquet"):
+        assert secateur.simplify(model, tmp_path / name, y="y") == expected
+
+
 def test_a_file_that_changes_while_it_is_read_is_refused(frame: Any, model: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame.to_parquet(path)

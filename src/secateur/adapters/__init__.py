@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["from_model", "read_iai", "read_onnx", "read_pmml"]
 
 # Top-level package of the model's class -> module with a `read_model(model, X, sample_weight,
-# accepts_missing)`. What each carries is listed in docs/adapters.md. No adapter imports its library: the model brings
-# it.
+# accepts_missing)`. What each carries is listed in docs/adapters.md. No library is
+# imported before its model comes.
 ADAPTERS = {
     "sklearn": "secateur.adapters.scikit_learn",
     "licketysplit": "secateur.adapters.licketysplit",

@@ -58,7 +58,7 @@ def check_batch_options(data: str, used: Rows, reading: Reading, holdout: float)
 
 @contextmanager
 def open_batches(
-    data: str, tree: Tree, target: str, reading: Reading
+    data: str, tree: Tree, target: str, reading: Reading, *, no_facts: bool = False
 ) -> Iterator[tuple[Source, Callable[[], tuple[str, ...]]]]:
     """A table to be read in batches, without the rows that have no label; and what is to be said of it at the end."""
     from secateur.streams.duckdb_sources import open_files
@@ -67,11 +67,13 @@ def open_batches(
     skipped: Counter[str] = Counter()
 
     def tell() -> tuple[str, ...]:
-        told: list[Any] = ["The table was read in batches; only the types of its columns are taken for granted."]
+        granted = "nothing is" if no_facts else "only the types of its columns are"
+        told: list[Any] = [f"The table was read in batches; {granted} taken for granted."]
         if skipped[target]:
             told.append(f"{skipped[target]:,} rows without a value of {target!r} were left out.")
         return tuple(told)
 
     format = None if reading.format is None else reading.format.value
     with open_files(data, format=format, find_texts=partial(text_columns, tree)) as source:
-        yield source.without_blanks(source.find(target, "--target names"), skipped), tell
+        labelled = source.without_blanks(source.find(target, "--target names"), skipped)
+        yield labelled.as_floats(target) if no_facts else labelled, tell

@@ -124,7 +124,11 @@ def command(
         tree = None if brought is None else read_one_tree(brought)
         if in_batches(data, tree):
             check_batch_options(data, used, reading, holdout)
-            story = _from_batches(data, brought, used.require_name(data), chosen, options, reading, quiet=quiet)
+            story = _from_batches(
+                *(data, brought, used.require_name(data), chosen, options, reading),
+                no_facts=knobs.no_facts,
+                quiet=quiet,
+            )
         else:
             opened = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
             arguments = {**used.take(opened), **growing.arguments, "holdout": holdout, "model": brought}
@@ -211,10 +215,7 @@ def _from_table(
         audit = rules.audit(*_labelled(fitted.held_out or fitted.train))
         proof = rules.verify()
     n_rows = len(fitted.train.y)
-    sizes = [f"{label} {size:,}" for label, size in fitted.class_sizes.items()]
-    classes = ", ".join(sizes[:SHOWN_CLASSES]) + (
-        f" and {len(sizes) - SHOWN_CLASSES} more" if sizes[SHOWN_CLASSES:] else ""
-    )
+    classes = _name_sizes(fitted.class_sizes)
     what = "The model" if fitted.is_brought else f"A decision tree (depth up to {_depth(arguments)})"
     opening = f"{what} for {fitted.target!r} on {n_rows:,} rows of {fitted.name} ({classes})"
     own = "these rows are those that the rules were made from" if fitted.is_brought else "the tree was fitted on them"
@@ -231,7 +232,15 @@ def _from_table(
 
 
 def _from_batches(
-    data: str, model: Any, target: str, method: str, options: dict[str, Any], reading: Reading, *, quiet: bool
+    data: str,
+    model: Any,
+    target: str,
+    method: str,
+    options: dict[str, Any],
+    reading: Reading,
+    *,
+    no_facts: bool,
+    quiet: bool,
 ) -> _Story:
     """The rules of a model on a table that is read in batches."""
     from dataclasses import replace
@@ -239,19 +248,25 @@ def _from_batches(
     from secateur.simplification import simplify
     from secateur.tables.simplified import read_one_tree
 
-    with open_batches(data, read_one_tree(model), target, reading) as (table, notes):
+    with open_batches(data, read_one_tree(model), target, reading, no_facts=no_facts) as (table, notes):
         with counting("Counting", quiet=quiet) as progress:
             rules = simplify(model, table, y=target, method=method, progress=progress, **options)
         with working("Measuring and checking the rules", quiet=quiet):
             audit, proof = rules.audit(table, target), rules.verify(table, target)
     told = notes()
     rules = replace(rules, training=None)  # the table is closed
-    sizes = zip(rules.tree.classes.tolist(), rules.source_class_counts.sum(axis=0).tolist(), strict=True)
-    ordered = sorted(sizes, key=lambda pair: -pair[1])
-    classes = ", ".join(f"{label} {size:,.0f}" for label, size in ordered[:SHOWN_CLASSES])
+    sizes = zip(rules.tree.classes.tolist(), rules.source_class_counts.sum(axis=0).astype(int).tolist(), strict=True)
+    classes = _name_sizes(dict(sorted(sizes, key=lambda pair: -pair[1])))
     opening = f"The model for {target!r} on {audit.n_rows:,} rows of {table.name} ({classes})"
     audited = f"all {audit.n_rows:,} rows; these rows are those that the rules were made from"
     return _Story(table.name, opening, model, rules, (None, None), audit, audited, proof, told)
+
+
+def _name_sizes(class_sizes: dict[Any, int]) -> str:
+    """The largest classes and their sizes, and how many more there are."""
+    sizes = [f"{label} {size:,}" for label, size in class_sizes.items()]
+    more = f" and {len(sizes) - SHOWN_CLASSES} more" if sizes[SHOWN_CLASSES:] else ""
+    return ", ".join(sizes[:SHOWN_CLASSES]) + more
 
 
 def _tell_facts(fitted: FittedTable, rules: RuleSet) -> list[str]:

@@ -64,7 +64,7 @@ def command(
         with open_batches(data, rules.tree, target, reading) as (source, _), working("Checking the rules", quiet=quiet):
             proof = rules.verify(source, target)
         _conclude(rules, proof, differing, as_json=as_json, quiet=quiet)
-    if data is not None:
+    elif data is not None:
         table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
         kept, _ = split_table(label_rows(table, rules.tree, **used.take(table)), holdout, seed)
         rows = kept.X, kept.y

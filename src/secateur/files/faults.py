@@ -58,7 +58,8 @@ def find_encoding_fault(path: Path, name: str, *, is_packed: bool) -> InputError
     except UnicodeDecodeError as error:
         guess = _guess_encoding(line)
         return InputError(
-            f"{name} is not in UTF-8 (byte 0x{line[error.start]:02x}); it looks like {guess}: pass --encoding {guess}."
+            f"{name} is not in UTF-8 (byte 0x{line[error.start]:02x}); it looks like {guess}: save it as UTF-8, "
+            f"or pass --encoding {guess} on the command line."
         )
     except UNPACKING_ERRORS as error:
         return refuse_packed(name, error)

@@ -133,6 +133,7 @@ def escape_wildcards(path: Path, room: Path) -> Path:
     if not any(mark in "*?[" or "\ud800" <= mark <= "\udfff" for mark in str(path)):
         return path
     link = room / "table"
+    link.unlink(missing_ok=True)  # of another look at the same file
     try:
         os.symlink(path.resolve(), link)
     except OSError:  # where links are not allowed

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import InputError
+from secateur.errors import InputError, first_line
 from secateur.files.faults import find_encoding_fault, find_fault, has_long_line, long_fields
 from secateur.files.found_file import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
@@ -81,8 +81,7 @@ class FileRelation:
                 f"{self.name} cannot be read: its lines do not all end the same way, or a quote is not closed. Save "
                 "it anew."
             )
-        first = str(error).strip().splitlines()[0]
-        reason = re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", first).replace(str(self.path), self.name).rstrip(". ")
+        reason = re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", first_line(error)).replace(str(self.path), self.name)
         return InputError(f"{self.name} cannot be read: {reason}. Check the file, or name its --format.")
 
 
@@ -173,7 +172,7 @@ def _describe_csv(
     return tuple(names), options, notes
 
 
-def open_arrow(relation: FileRelation, file: Any) -> Any:
+def open_arrow(file: Any) -> Any:
     """A reader of the record batches of an Arrow file that is open, be it a file or a stream by its format."""
     import pyarrow as pa
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import InputError
+from secateur.errors import InputError, first_line
 from secateur.streams.source import BATCH_ROWS, Source, cut
 
 if TYPE_CHECKING:
@@ -81,5 +81,4 @@ def refusing(name: str, *kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException, *kinds) as error:
-        first = str(error).strip().splitlines()[0].rstrip(". ")
-        raise InputError(f"{name} cannot be read: {first}.") from error
+        raise InputError(f"{name} cannot be read: {first_line(error)}.") from error

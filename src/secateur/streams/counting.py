@@ -1,4 +1,4 @@
-"""Evidence from a table: one pass over its batches, or rows in memory where a method needs them all at once."""
+"""Evidence from a table: one pass over its batches, or two where the rows show what the model does not."""
 
 from __future__ import annotations
 

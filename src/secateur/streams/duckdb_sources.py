@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import InputError
+from secateur.errors import InputError, first_line
 from secateur.files.found_file import find_file
 from secateur.files.relations import check_twice, connect, open_arrow, open_relation
 from secateur.streams.source import BATCH_ROWS, Source, cut
@@ -59,7 +59,7 @@ def open_files(
                 relation = open_relation(name, path, own, format=format, text=find_texts())
             relations.append(relation)
         table = _Files(relations, stack.enter_context(connect(room)))
-        name = relations[0].name if len(relations) == 1 else f"{os.fspath(pattern)}"
+        name = relations[0].name if len(relations) == 1 else os.fspath(pattern)
         yield Source(name, table.schema, table.n_rows, False, table.read)
         table.check_unchanged()
 
@@ -158,7 +158,7 @@ class _Files:
         try:
             if relation.kind == "arrow":
                 with pa.memory_map(str(relation.path)) as file:
-                    return open_arrow(relation, file).schema
+                    return open_arrow(file).schema
             query = self.connection.sql(f"SELECT * FROM {relation.query} LIMIT 0", params=relation.values)
             schema = _to_reader(query).schema
         except (duckdb.Error, OSError, pa.ArrowException) as error:
@@ -177,7 +177,7 @@ class _Files:
         try:
             if relation.kind == "arrow":
                 with pa.memory_map(str(relation.path)) as file:
-                    for batch in open_arrow(relation, file):
+                    for batch in open_arrow(file):
                         yield from cut(batch.select(columns))
                 return
             own = dict(zip(relation.names, relation.values["names"], strict=True)) if relation.names else {}
@@ -238,8 +238,7 @@ def open_relation_object(relation: Any) -> Iterator[Source]:
 
 
 def _refuse_query(error: Exception) -> InputError:
-    first = str(error).strip().splitlines()[0].rstrip(". ")
-    return InputError(f"DuckDB refused the query: {first}.")
+    return InputError(f"DuckDB refused the query: {first_line(error)}.")
 
 
 def _to_reader(relation: Any) -> Any:

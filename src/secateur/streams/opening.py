@@ -51,6 +51,11 @@ def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = N
     -------
     context manager of Source
     """
+    if is_spark(table):
+        raise InputError(
+            "A Spark DataFrame is not read here, so that no row comes to the driver: use rules.predict(df) and "
+            "rules.audit(df, y), and df.write for what they give."
+        )
     if isinstance(table, Source):  # somebody else opened it
         return nullcontext(table)
     if isinstance(table, (str, os.PathLike)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.audit import AuditCounts, count_audit, finish_audit
-from secateur.errors import InputError
+from secateur.errors import InputError, first_line
 from secateur.facts import NO_FACTS
 from secateur.streams.batches import BatchReader
 from secateur.streams.duckdb_sources import quote
@@ -148,6 +148,6 @@ def _write_table(batches: _Predicted, connection: Any, name: str) -> None:
     try:
         connection.execute(f"CREATE TABLE {quote(name)} AS SELECT * FROM secateur_predictions")
     except duckdb.Error as error:
-        raise InputError(f"DuckDB did not make the table {name!r}: {str(error).strip().splitlines()[0]}") from error
+        raise InputError(f"DuckDB did not make the table {name!r}: {first_line(error)}.") from error
     finally:
         connection.unregister("secateur_predictions")

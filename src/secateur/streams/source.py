@@ -62,6 +62,26 @@ class Source:
 
         return replace(self, read=read)
 
+    def as_floats(self, beside: str) -> Source:
+        """The same table in columns whose types do not tell that they hold whole numbers, but for one column."""
+        import pyarrow as pa
+
+        typed = [
+            field.with_type(pa.float64()) if _is_whole(field.type) and field.name != beside else field
+            for field in self.schema
+        ]
+        schema = pa.schema(typed)
+
+        def read(columns: Sequence[str]) -> Iterator[Any]:
+            wanted = pa.schema([schema.field(column) for column in columns])
+            for batch in self.read(columns):
+                yield pa.RecordBatch.from_arrays(
+                    [column.cast(field.type) for column, field in zip(batch.columns, wanted, strict=True)],
+                    schema=wanted,
+                )
+
+        return replace(self, schema=schema, read=read)
+
     def find(self, column: str, what: str) -> str:
         """A column that somebody named, or a sentence that says which it might be."""
         if column in self.schema.names:
@@ -69,6 +89,12 @@ class Source:
         close = get_close_matches(str(column), self.schema.names, n=1)
         hint = f" Is {close[0]!r} meant?" if close else f" Its columns are {shorten(self.schema.names)}."
         raise InputError(f"{self.name} has no column {column!r}, which {what}.{hint}")
+
+
+def _is_whole(dtype: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(dtype) or pa.types.is_boolean(dtype))
 
 
 def cut(batch: Any) -> Iterator[Any]:

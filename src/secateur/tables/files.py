@@ -158,7 +158,7 @@ def _read_arrow(relation: FileRelation) -> Any:
 
     try:
         with pa.memory_map(str(relation.path)) as file:
-            table = open_arrow(relation, file).read_all()
+            table = open_arrow(file).read_all()
     except (OSError, pa.ArrowException) as error:
         raise relation.refuse(error) from error
     check_twice(table.column_names, relation.name)

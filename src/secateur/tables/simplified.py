@@ -153,7 +153,14 @@ def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True
     if take_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}
-    return simplify(tree, train.X, train.y, method=method, **options)
+    X = train.X if take_facts else _as_floats(train.X)
+    return simplify(tree, X, train.y, method=method, **options)
+
+
+def _as_floats(frame: Any) -> Any:
+    """The same rows in columns whose types do not tell that they hold whole numbers."""
+    whole = [column for column in frame.columns if frame[column].dtype.kind in "iub"]
+    return frame.astype(dict.fromkeys(whole, "float64"))
 
 
 def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:

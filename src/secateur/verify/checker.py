@@ -267,16 +267,16 @@ class _Checker:
         recounted = {"class_counts": now, "source_class_counts": source}
         differs = {
             name: ~np.isnan(self.record[name]).any(axis=1)
-            & ~np.isclose(self.record[name], counted, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
-            for name, counted in recounted.items()
+            & ~np.isclose(self.record[name], again, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
+            for name, again in recounted.items()
         }
         self.report(
             "supports and class counts recounted from the rows",
             [
-                f"The {name} of the rule of leaf {self.leaves[rule]} are {counted[rule].tolist()} on these rows, not "
+                f"The {name} of the rule of leaf {self.leaves[rule]} are {again[rule].tolist()} on these rows, not "
                 f"{self.record[name][rule].tolist()}."
                 for rule in np.flatnonzero(differs["class_counts"] | differs["source_class_counts"])
-                for name, counted in recounted.items()
+                for name, again in recounted.items()
                 if differs[name][rule]
             ],
         )
