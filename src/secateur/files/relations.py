@@ -9,7 +9,9 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from secateur.files.faults import find_encoding_fault, find_fault, has_long_line
 from secateur.files.found_file import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_arrow", "open_relation", "read_header_names"]
@@ -27,6 +29,7 @@ __all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_arrow", "o
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
 LONGEST_LINE = 2_000_000  # what DuckDB takes
+CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
 DECIMAL_COMMA = re.compile(r"(^|;)-?\d+,\d+(;|\r?$)", re.MULTILINE)
 DECIMAL_POINT = re.compile(r"(^|;)-?\d+\.\d+(;|\r?$)", re.MULTILINE)
 
@@ -185,7 +188,8 @@ def open_arrow(file: Any) -> Any:
     return pa.RecordBatchReader.from_batches(opened.schema, batches)
 
 
-def connect(room: Path) -> Any:
+@contextmanager
+def connect(room: Path) -> Iterator[Any]:
     """A DuckDB of our own, which fetches nothing from anywhere and puts what it cannot hold into a directory."""
     import duckdb
 
@@ -197,7 +201,16 @@ def connect(room: Path) -> Any:
         }
     )
     connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-    return connection
+    try:
+        yield connection
+    finally:
+        for _ in range(CLOSING_TRIES):  # where a run is stopped, a thread may still be at work with it
+            try:
+                connection.close()
+                break
+            except duckdb.Error:
+                connection.interrupt()
+                time.sleep(CLOSING_PAUSE)
 
 
 def check_twice(names: Sequence[str], table: str) -> None:
