@@ -163,7 +163,7 @@ class Evidence(Tallies):
         except FormatError:
             raise
         except Exception as error:
-            raise FormatError(f"This is no file of evidence, or it is damaged: {error}.") from error
+            raise FormatError("This is no file of evidence, or it is damaged.") from error
         _check_shapes(read)
         return read
 

@@ -123,7 +123,7 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int
             f"{name} holds the label "
             f"{labels[strange[:1]].tolist()[0]!r} "
             f"(row {first + strange[0]}), which the model never saw; its classes are {shorten(tree.classes.tolist())}. "
-            f"Pass {name} in the model's own labels."
+            "Pass labels as the model knows them."
         )
     return codes
 

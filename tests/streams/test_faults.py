@@ -237,3 +237,25 @@ def test_a_stopped_or_killed_run_leaves_no_output(how: signal.Signals, frame: An
     if how == signal.SIGINT:
         assert told == "stopped\n"
         assert list(out.parent.iterdir()) == []
+
+
+def test_a_directory_holds_one_format(frame: Any, model: Any, tmp_path: Path) -> None:
+    place = tmp_path / "loans"
+    (place / "year=2020").mkdir(parents=True)
+    frame.to_parquet(place / "year=2020" / "a.parquet")
+    (place / "_SUCCESS").write_text("")
+    assert secateur.simplify(model, place, y="y") == secateur.simplify(model, frame, y="y")
+    (place / "README.txt").write_text("hi\n")
+    with pytest.raises(InputError, match=r"README\.txt is csv and .*a\.parquet is parquet: the files of one table"):
+        secateur.simplify(model, place, y="y")
+
+
+def test_predictions_go_to_the_connection_that_is_read_and_to_no_csv(frame: Any, model: Any, tmp_path: Path) -> None:
+    rules = secateur.simplify(model, frame, y="y")
+    connection = duckdb.connect()
+    connection.register("loans", frame)
+    connection.execute("CREATE SCHEMA s")
+    assert rules.write_predictions((connection, "SELECT * FROM loans"), (connection, "s.scored")) == len(frame)
+    assert connection.sql("SELECT count(*) FROM s.scored").fetchall() == [(len(frame),)]
+    with pytest.raises(InputError, match=r"written as Parquet, not as \.csv"):
+        rules.write_predictions(frame, tmp_path / "out.csv")

@@ -117,7 +117,7 @@ def test_a_pipeline_reads_the_columns_that_go_into_it(tmp_path: Path) -> None:
         model.fit(frame[columns], frame["y"])
         for method in ("layered", "exact", "budgeted"):
             expected = secateur.simplify(model, frame[columns], frame["y"], method=method)
-            for kind in ("parquet", "lazy frame", "reader", "csv"):
+            for kind in ("arrow", "parquet", "lazy frame", "reader", "csv"):
                 table = make_table(kind, frame, tmp_path)
                 blank = kind == "reader" and isinstance(encoder, OrdinalEncoder)  # None becomes NaN
                 takes = {"accepts_missing": True} if blank else {}

@@ -91,14 +91,14 @@ class BatchReader:
                 yield batch.slice(first, step), n_rows + first
             n_rows += batch.num_rows
         if n_rows == 0:
-            raise InputError(f"{self.source.name} has no rows; at least one is needed.")
+            raise self.source.refuse_empty()
 
     def _read_labelled(self, batch: Any, first: int, y: str) -> LabelledRows:
         rows = self._read_rows(batch, first)
-        labels = _read_labels(self.tree, batch.column(y), first, f"The column {y!r} of {self.source.name}")
+        labels = _read_labels(self.tree, batch.column(y), first, f"The column {y!r} of {self.source.inner_name}")
         weights = None
         if self.weight is not None:
-            named = f"The column {self.weight!r} of {self.source.name}"
+            named = f"The column {self.weight!r} of {self.source.inner_name}"
             weights = _read_weights(batch.column(self.weight), batch.num_rows, named, first)
         return LabelledRows(rows, labels, weights)
 

@@ -67,7 +67,7 @@ def open_files(
 def _list_files(pattern: str | os.PathLike[str]) -> list[str]:
     text = os.fspath(pattern)
     if os.path.isdir(text):
-        found = sorted(entry.path for entry in os.scandir(text) if entry.is_file() and entry.name[:1] not in "._")
+        found = sorted(_walk(text))
         if not found:
             raise InputError(f"The directory {text} holds no files: expected Parquet, CSV, JSON lines or Arrow.")
         return found
@@ -79,11 +79,28 @@ def _list_files(pattern: str | os.PathLike[str]) -> list[str]:
     return found
 
 
+def _walk(directory: str) -> Iterator[str]:
+    """The files in a directory and below; those that begin with a dot or a line are not for readers."""
+    for entry in os.scandir(directory):
+        if entry.name[:1] in "._":
+            continue
+        if entry.is_dir():
+            yield from _walk(entry.path)
+        elif entry.is_file():
+            yield entry.path
+
+
 class _Files:
     """Files that are read one after the other."""
 
     def __init__(self, relations: list[FileRelation], connection: Any) -> None:
         self.relations, self.connection = relations, connection
+        other = next((one for one in relations if one.kind != relations[0].kind), None)
+        if other is not None:
+            raise InputError(
+                f"{relations[0].name} is {relations[0].kind} and {other.name} is {other.kind}: the files of one table "
+                "must have one format. Name those that are meant with a pattern, such as 'loans/*.parquet'."
+            )
         self.stamps = [_stamp(relation.path) for relation in relations]
         self.truths = [self._find_truths(relation) for relation in relations]
         self.schemas = [self._describe(*pair) for pair in zip(relations, self.truths, strict=True)]

@@ -49,6 +49,8 @@ def split_frame(model: Any, frame: Any, y: str, sample_weight: Any) -> tuple[Any
     """
     import narwhals as nw
 
+    if is_pipeline(model) and type(frame).__module__.startswith("pyarrow"):
+        frame = frame.to_pandas()  # the steps of a pipeline take no Arrow
     names = frame_columns(frame) or []
     weight = sample_weight if isinstance(sample_weight, str) else None
     for column, what in ((y, "y"), (weight, "sample_weight")):
@@ -119,9 +121,9 @@ def load_table(model: Any, source: Source, y: Any, weight: Any, why: str) -> tup
         n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
         _check_size(n_bytes, f"more than {n_rows:,} rows of {len(columns)} columns", source, why)
     if n_rows == 0:
-        raise InputError(f"{source.name} has no rows; at least one is needed.")
+        raise source.refuse_empty()
     table = pa.Table.from_batches(batches)
-    return split_frame(model, table.to_pandas() if is_pipeline(model) else table, y, weight)
+    return split_frame(model, table, y, weight)
 
 
 def _check_size(n_bytes: int, size: str, source: Source, why: str) -> None:

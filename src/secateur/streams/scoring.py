@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["audit_table", "label_table", "predict_table", "write_predictions"]
 
 ADDED = ("prediction", "rule", "reliability")
+OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc", ".xlsx")
 
 
 def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
@@ -89,6 +90,8 @@ def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
             raise InputError(f"{source.name} has a column {taken!r} already: rename it, so that nothing is lost.")
         batches = _Predicted(rules, source)
         if isinstance(to, (str, os.PathLike)):
+            if Path(to).suffix.lower() in OTHER_SUFFIXES:
+                raise InputError(f"Predictions are written as Parquet, not as {Path(to).suffix}: name a .parquet file.")
             _write_parquet(batches, Path(to))
         elif isinstance(to, tuple) and len(to) == 2 and type(to[0]).__name__ == "DuckDBPyConnection":
             _write_table(batches, *to)
@@ -144,10 +147,12 @@ def _write_table(batches: _Predicted, connection: Any, name: str) -> None:
     import pyarrow as pa
 
     reader = pa.RecordBatchReader.from_batches(batches.schema, iter(batches))
-    connection.register("secateur_predictions", reader)
+    writer = connection.cursor()  # the connection itself may be busy with the table that is read
+    writer.register("secateur_predictions", reader)
     try:
-        connection.execute(f"CREATE TABLE {quote(name)} AS SELECT * FROM secateur_predictions")
+        place = ".".join(quote(part) for part in str(name).split("."))
+        writer.execute(f"CREATE TABLE {place} AS SELECT * FROM secateur_predictions")
     except duckdb.Error as error:
         raise InputError(f"DuckDB did not make the table {name!r}: {first_line(error)}.") from error
     finally:
-        connection.unregister("secateur_predictions")
+        writer.close()

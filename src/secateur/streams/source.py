@@ -50,6 +50,16 @@ class Source:
         """The first batch of some columns, or None where there is none."""
         return next(self.read(columns), None) if self.look is None else self.look(columns)
 
+    @property
+    def inner_name(self) -> str:
+        """The name as it stands inside a sentence."""
+        return "the" + self.name.removeprefix("The") if self.name.startswith("The ") else self.name
+
+    def refuse_empty(self) -> InputError:
+        """What is to be said of a table without rows."""
+        hint = " A reader can be read once only." if self.is_once else ""
+        return InputError(f"{self.name} has no rows; at least one is needed.{hint}")
+
     def without_blanks(self, column: str, skipped: Counter[str]) -> Source:
         """The same table without the rows that have a blank in a column; they are counted under its name."""
 
