@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from secateur.columns import Columns
     from secateur.tree import Label, Tree
 
-__all__ = ["category_code", "is_missing", "read_column", "read_source", "recode", "shorten", "to_terms"]
+__all__ = [
+    "category_code",
+    "frame_numbers",
+    "is_missing",
+    "read_column",
+    "read_source",
+    "recode",
+    "shorten",
+    "to_terms",
+]
 
 SHOWN_NAMES = 5
 
@@ -33,11 +42,12 @@ def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any
             f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
             "Encode it as it was encoded for fitting."
         )
-    values = column.to_numpy()
-    if values.dtype.kind not in "fiub":
-        values = column.cast(nw.Float64).to_numpy()
+    values, blank = _to_numbers(column)
     with np.errstate(over="ignore"):
-        return recode(values.astype(tree.dtype, copy=False), levels)
+        numbers = values.astype(tree.dtype, copy=False)
+    if blank is not None:
+        numbers[blank] = np.nan
+    return recode(numbers, levels)
 
 
 def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: int, what: str) -> NDArray[Any]:
@@ -45,13 +55,43 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
     import narwhals as nw
 
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-        values = column.to_numpy()
-        if values.dtype.kind not in "fiub":  # with nulls, or of a type that numpy does not have
-            values = column.cast(nw.Float64).to_numpy()
+        numbers, blank = _to_numbers(column)
+        values = numbers if blank is None else np.where(blank, np.nan, numbers)
     else:
         values = np.empty(len(column), dtype=object)
         values[:] = column.to_list()
     return to_terms(tree, columns, values, str(column.dtype), feature, first, what)
+
+
+def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """A column of numbers or truth values, and which of its whole numbers are blanks, if some are.
+
+    Whole numbers stay what they are, so that they are rounded once, to the tree's dtype, with and without a blank.
+    """
+    import narwhals as nw
+
+    if column.dtype.is_integer() and column.is_null().any():
+        return column.fill_null(0).to_numpy().astype(np.int64 if column.dtype.is_signed_integer() else np.uint64), (
+            column.is_null().to_numpy().astype(bool)
+        )
+    if column.dtype.is_decimal():  # libraries divide by a power of ten in floats, which misses the nearest one
+        return np.array([np.nan if value is None else float(value) for value in column.to_list()]), None
+    values: NDArray[Any] = column.to_numpy()
+    return (values if values.dtype.kind in "fiub" else column.cast(nw.Float64).to_numpy()), None
+
+
+def frame_numbers(X: Any) -> NDArray[np.float64]:
+    """The columns of a data frame as float64; what is no number raises a TypeError or ValueError."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    columns = []
+    for column in frame.iter_columns():
+        if not column.dtype.is_decimal():
+            column = column.cast(nw.Float64)
+        numbers, blank = _to_numbers(column)
+        columns.append(numbers if blank is None else np.where(blank, np.nan, numbers))
+    return np.column_stack(columns)
 
 
 def to_terms(

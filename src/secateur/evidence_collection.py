@@ -91,7 +91,7 @@ def collect_evidence(
         return count_frame(model, X, y, sample_weight, naming, method=chosen, rf_tol=rf_tol)
     if is_stream(X):
         tolerated = check_amount("rf_tol", rf_tol)
-        with open_source(X, partial(find_texts, model)) as source:
+        with open_source(X, partial(find_texts, model, y)) as source:
             return count_table(model, source, y, sample_weight, naming, method=chosen, rf_tol=tolerated)
     if isinstance(y, str) and is_frame(X):
         X, y, sample_weight = split_frame(model, X, y, sample_weight)

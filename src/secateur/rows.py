@@ -37,7 +37,6 @@ __all__ = [
     "check_rows",
     "check_weights",
     "frame_columns",
-    "frame_numbers",
     "holds_missing",
     "mark_finite",
 ]
@@ -179,14 +178,6 @@ def frame_columns(X: Any) -> list[str] | None:
         if names is not None and not callable(names):
             return [str(column) for column in names]
     return None
-
-
-def frame_numbers(X: Any) -> NDArray[np.float64]:
-    """The columns of a data frame as float64; what is no number raises a TypeError or ValueError."""
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True)
-    return np.column_stack([column.cast(nw.Float64).to_numpy() for column in frame.iter_columns()])
 
 
 def holds_missing(X: Any) -> bool:

@@ -149,7 +149,7 @@ def simplify(
     if isinstance(y, str) and is_frame(X):
         X, y, sample_weight = split_frame(model, X, y, sample_weight)
     elif is_stream(X) and is_forest(model):
-        with open_source(X, partial(find_texts, model)) as source:
+        with open_source(X, partial(find_texts, model, y)) as source:
             X, y, sample_weight = load_table(model, source, y, sample_weight, "A forest is simplified from its rows")
     if is_forest(model):
         rules: Any = simplify_forest(

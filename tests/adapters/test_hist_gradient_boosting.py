@@ -214,3 +214,13 @@ def test_what_is_not_one_tree_is_refused() -> None:
     towns = pl.DataFrame({"town": ["a", "b", None, "c"] * 20}, schema={"town": pl.Categorical})
     with pytest.raises(UnsupportedModelError, match=r"Column 0 .* has None as a category"):
         from_model(fit(towns, [0, 1, 1, 0] * 20))
+
+
+def test_a_column_of_categories_that_no_split_asks_for_may_hold_them() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "g": pd.Categorical(["same"] * 299 + ["other"])})
+    y = (frame["a"] > 0).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=1, learning_rate=1, max_leaf_nodes=3).fit(frame, y)
+    rules = secateur.simplify(model, frame, y, method="exact")
+    assert set(rules.tree.feature.tolist()) == {-1, 0}
+    np.testing.assert_array_equal(rules.predict(frame), model.predict(frame))

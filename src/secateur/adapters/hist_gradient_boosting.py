@@ -75,7 +75,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
             feature_names=None if names is None else names.tolist(),
             dtype="float64",
             monotone=signs if signs is not None and np.any(signs) else None,
-            columns=None if not levels else Columns((None,) * len(original), (False,) * len(original)),
+            columns=None if not _has_categories(model) else Columns((None,) * len(original), (False,) * len(original)),
         )
     except InvalidTreeError as error:
         raise UnsupportedModelError(f"This {type(model).__qualname__} cannot be written as a Tree. {error}") from error
@@ -84,6 +84,11 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         return tree
     none = np.zeros(tree.n_features, dtype=bool)
     return replace(tree, accepts_missing=none, missing_left=np.zeros(tree.n_nodes, dtype=bool))
+
+
+def _has_categories(model: Any) -> bool:
+    """Whether some column holds categories, be they asked for or not; then rows hold labels, not codes."""
+    return model.is_categorical_ is not None and bool(np.any(model.is_categorical_))
 
 
 def _check_supported(model: Any) -> None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import hist_gradient_boosting
+from secateur.column_terms import frame_numbers
 from secateur.errors import UnsupportedModelError
-from secateur.rows import frame_columns, frame_numbers, holds_missing
+from secateur.rows import frame_columns, holds_missing
 from secateur.tree import Tree, make_tree
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def open_batches(
 ) -> Iterator[tuple[Source, Callable[[], tuple[str, ...]]]]:
     """A table to be read in batches, without the rows that have no label; and what is to be said of it at the end."""
     from secateur.streams.duckdb_sources import open_files
-    from secateur.streams.reading import text_columns
+    from secateur.streams.reading import find_texts
 
     skipped: Counter[str] = Counter()
 
@@ -74,6 +74,6 @@ def open_batches(
         return tuple(told)
 
     format = None if reading.format is None else reading.format.value
-    with open_files(data, format=format, find_texts=partial(text_columns, tree)) as source:
+    with open_files(data, format=format, find_texts=partial(find_texts, tree, target)) as source:
         labelled = source.without_blanks(source.find(target, "--target names"), skipped)
         yield labelled.as_floats(target) if no_facts else labelled, tell

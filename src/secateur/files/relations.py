@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import json
 import re
 import time
 from collections import Counter
@@ -20,7 +21,7 @@ from secateur.files.faults import find_encoding_fault, find_fault, has_long_line
 from secateur.files.found_file import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_arrow", "open_relation", "read_header_names"]
@@ -30,6 +31,7 @@ MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
 LONGEST_LINE = 2_000_000  # what DuckDB takes
 CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
+DATE_TYPES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 DECIMAL_COMMA = re.compile(r"(^|;)-?\d+,\d+(;|\r?$)", re.MULTILINE)
 DECIMAL_POINT = re.compile(r"(^|;)-?\d+\.\d+(;|\r?$)", re.MULTILINE)
 
@@ -134,10 +136,64 @@ def open_relation(
         names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text)
         options |= found
     options["hive_partitioning"] = False  # else a directory called a=1 is a column
+    _check_cases(path, kind, head, name)
+    if kind == "json" and text:
+        types = _type_json(path, options, room, name)
+        if any(types.get(column, "VARCHAR") in DATE_TYPES for column in text):
+            options["columns"] = {column: "VARCHAR" if column in text else known for column, known in types.items()}
     function = {"tsv": "csv"}.get(kind, kind)
     listed = "".join(f", {option} := ${option}" for option in options)
     query, values = f"read_{function}($path{listed})", {"path": str(path), **options}
     return FileRelation(name, path, kind, is_packed, query, values, names, notes)
+
+
+def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
+    """Refuse names that differ in case only: DuckDB would call one of them otherwise, perhaps like a third column."""
+    names: Iterable[str] = ()
+    if kind == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            names = pq.read_schema(path).names
+        except (OSError, pa.ArrowException):
+            return  # DuckDB says what is wrong
+    elif kind == "json":
+        names = dict.fromkeys(key for record in _read_records(head) for key in record)
+    seen: dict[str, str] = {}
+    for column in names:
+        other = seen.setdefault(column.lower(), column)
+        if other != column:
+            raise InputError(
+                f"{name} has the columns {other!r} and {column!r}, which DuckDB does not tell apart: rename one of "
+                "them."
+            )
+
+
+def _read_records(head: bytes) -> Iterator[dict[str, Any]]:
+    """The records of the first bytes of a JSON file, as far as they stand on lines of their own."""
+    for line in head.split(b"\n"):
+        try:
+            record = json.loads(line.strip().strip(b"[],"))
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def _type_json(path: Path, options: dict[str, Any], room: Path, name: str) -> dict[str, str]:
+    """The columns of a JSON file and their types, as DuckDB finds them."""
+    import duckdb
+
+    listed = "".join(f", {option} := ${option}" for option in options)
+    with connect(room) as connection:
+        try:
+            found = connection.sql(
+                f"SELECT * FROM read_json($path{listed}) LIMIT 0", params={"path": str(path), **options}
+            )
+            return dict(zip(found.columns, map(str, found.types), strict=True))
+        except duckdb.Error:
+            return {}  # the reading itself says what is wrong
 
 
 def _describe_csv(

@@ -59,14 +59,15 @@ def open_reader(stream: Any) -> Iterator[Source]:
 def open_lazy_frame(frame: Any) -> Iterator[Source]:
     """A polars LazyFrame."""
     import polars as pl
+    import polars.selectors
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
-        chosen = frame.select(list(columns))
+        chosen = frame.select(pl.selectors.by_name(*columns))  # names alone may be patterns to polars
         with refusing("The LazyFrame", pl.exceptions.PolarsError):
             # Older releases of polars have no batches: they hold the chosen columns at once.
             parts = chosen.collect_batches() if hasattr(chosen, "collect_batches") else [chosen.collect()]
             for part in parts:
-                yield from part.to_arrow().to_batches(BATCH_ROWS)
+                yield from part.to_arrow().select(list(columns)).to_batches(BATCH_ROWS)
 
     with refusing("The LazyFrame", pl.exceptions.PolarsError):
         empty = frame.limit(0).collect()

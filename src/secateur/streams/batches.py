@@ -138,12 +138,14 @@ class BatchReader:
 
 def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, what: str) -> NDArray[Any]:
     """A column of a batch as numbers or codes; to the tree's dtype they are cast as rows in memory are."""
+    import pyarrow as pa
+
     is_number = _is_number(column.type)
     levels = tree.categories[feature]
     if levels is None and is_number and tree.columns is None:
         numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        if numbers.dtype.kind in "fiub":  # and not a decimal or a truth value with blanks
-            return numbers
+        if numbers.dtype.kind in "iub" or (numbers.dtype.kind == "f" and pa.types.is_floating(column.type)):
+            return numbers  # whole numbers with blanks would be rounded twice
     by_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
     if is_number and (levels is None or by_cell):
         return _to_terms(tree, column, name, feature, first, what)
@@ -169,6 +171,8 @@ def _find_distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
     """The different values of a column, a blank behind them, and the place of each row's value among them."""
     import pyarrow as pa
 
+    if pa.types.is_string_view(column.type):  # which has fewer functions
+        column = column.cast(pa.large_string())
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     values = encoded.dictionary
     place = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
@@ -190,8 +194,7 @@ def _find_truths(values: Any, levels: Any) -> Any:
 def _is_number(dtype: Any) -> bool:
     import pyarrow as pa
 
-    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean
-    return any(is_kind(dtype) for is_kind in kinds)
+    return any(is_kind(dtype) for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
 
 
 def _read_labels(tree: Tree, column: Any, first: int, name: str) -> NDArray[np.int64]:
@@ -218,7 +221,9 @@ def _as_labels(values: Any, tree: Tree) -> NDArray[Any]:
 
 
 def _read_weights(column: Any, n_rows: int, name: str, first: int) -> NDArray[np.float64] | None:
-    if not _is_number(column.type):
+    import pyarrow as pa
+
+    if not _is_number(column.type) and not pa.types.is_decimal(column.type):
         raise InputError(f"{name} holds {column.type}, but weights are numbers.")
     if column.null_count:
         row = column.is_null().to_numpy(zero_copy_only=False).argmax()

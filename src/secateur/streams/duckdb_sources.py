@@ -55,7 +55,7 @@ def open_files(
             own.mkdir()
             name, path = find_file(named, own)
             relation = open_relation(name, path, own, format=format)
-            if relation.names is not None and find_texts is not None:
+            if relation.kind in ("csv", "tsv", "json") and find_texts is not None:
                 relation = open_relation(name, path, own, format=format, text=find_texts())
             relations.append(relation)
         table = _Files(relations, stack.enter_context(connect(room)))
@@ -102,8 +102,8 @@ class _Files:
                 "must have one format. Name those that are meant with a pattern, such as 'loans/*.parquet'."
             )
         self.stamps = [_stamp(relation.path) for relation in relations]
-        self.truths = [self._find_truths(relation) for relation in relations]
-        self.schemas = [self._describe(*pair) for pair in zip(relations, self.truths, strict=True)]
+        self.casts = [self._find_casts(relation) for relation in relations]
+        self.schemas = [self._describe(*pair) for pair in zip(relations, self.casts, strict=True)]
         self.schema = self.schemas[0]
         for relation, schema in zip(relations, self.schemas, strict=True):
             check_twice(schema.names, relation.name)
@@ -120,8 +120,8 @@ class _Files:
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Batches of some columns, file after file."""
         self._check_alike(columns)
-        for relation, truths in zip(self.relations, self.truths, strict=True):
-            yield from self._read_file(relation, truths, columns)
+        for relation, casts in zip(self.relations, self.casts, strict=True):
+            yield from self._read_file(relation, casts, columns)
             self.check_unchanged()
 
     def check_unchanged(self) -> None:
@@ -146,29 +146,26 @@ class _Files:
                         f"{self.relations[0].name}: the files of one table must have the same types."
                     )
 
-    def _find_truths(self, relation: FileRelation) -> frozenset[str]:
-        """The columns of a CSV file that say true or false in words, by the names that DuckDB knows them by."""
+    def _find_casts(self, relation: FileRelation) -> dict[str, tuple[str, Any]]:
+        """What is read otherwise than DuckDB types it: the expression and the Arrow type of some of its columns."""
         import duckdb
 
-        if relation.names is None:
-            return frozenset()
+        if relation.kind not in ("csv", "tsv", "json"):
+            return {}
         try:
             query = self.connection.sql(f"SELECT * FROM {relation.query} LIMIT 0", params=relation.values)
-            forced = relation.values.get("types", {})
-            texts = [
-                name
-                for name, dtype in zip(query.columns, query.types, strict=True)
-                if str(dtype) == "VARCHAR" and name not in forced
-            ]
-            if not texts:
-                return frozenset()
-            asked = ", ".join(f"bool_and({quote(name)} IN {TRUTHS})" for name in texts)
+            types = dict(zip(query.columns, map(str, query.types), strict=True))
+            wanted = _find_truths(types, relation) | _find_whole(types)
+            if not wanted:
+                return {}
+            asked = ", ".join(test for test, _, _ in wanted.values())
             found = self.connection.sql(f"SELECT {asked} FROM {relation.query}", params=relation.values).fetchall()[0]
         except duckdb.Error as error:
             raise relation.refuse(error) from error
-        return frozenset(name for name, is_truth in zip(texts, found, strict=True) if is_truth)
+        held = [name for name, holds in zip(wanted, found, strict=True) if holds]
+        return {name: wanted[name][1:] for name in held}
 
-    def _describe(self, relation: FileRelation, truths: frozenset[str]) -> Any:
+    def _describe(self, relation: FileRelation, casts: dict[str, tuple[str, Any]]) -> Any:
         import duckdb
         import pyarrow as pa
 
@@ -180,14 +177,16 @@ class _Files:
             schema = _to_reader(query).schema
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise relation.refuse(error) from error
+        typed = [field.with_type(casts[field.name][1]) if field.name in casts else field for field in schema]
         if relation.names is None:
-            return schema
+            return pa.schema(typed)
         if len(relation.names) != len(schema):
             raise relation.refuse(ValueError("its lines have other lengths than the header"))
-        typed = [field.with_type(pa.bool_()) if field.name in truths else field for field in schema]
         return pa.schema([field.with_name(name) for field, name in zip(typed, relation.names, strict=True)])
 
-    def _read_file(self, relation: FileRelation, truths: frozenset[str], columns: Sequence[str]) -> Iterator[Any]:
+    def _read_file(
+        self, relation: FileRelation, casts: dict[str, tuple[str, Any]], columns: Sequence[str]
+    ) -> Iterator[Any]:
         import duckdb
         import pyarrow as pa
 
@@ -201,13 +200,36 @@ class _Files:
             listed = []
             for column in columns:
                 name = own.get(column, column)
-                value = f"lower({quote(name)}) = 'true'" if name in truths else quote(name)
+                value = casts[name][0] if name in casts else quote(name)
                 listed.append(f"{value} AS {quote(column)}")
             query = f"SELECT {', '.join(listed)} FROM {relation.query}"
             yield from _to_reader(self.connection.sql(query, params=relation.values))
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             self.check_unchanged()  # which is then why
             raise relation.refuse(error) from error
+
+
+def _find_truths(types: dict[str, str], relation: FileRelation) -> dict[str, tuple[str, str, Any]]:
+    """Columns of a CSV file that may say true or false in words: the test of it, the expression, the type."""
+    import pyarrow as pa
+
+    forced = relation.values.get("types", {})
+    return {
+        name: (f"bool_and({quote(name)} IN {TRUTHS})", f"lower({quote(name)}) = 'true'", pa.bool_())
+        for name, dtype in types.items()
+        if relation.names is not None and dtype == "VARCHAR" and name not in forced
+    }
+
+
+def _find_whole(types: dict[str, str]) -> dict[str, tuple[str, str, Any]]:
+    """Whole numbers that DuckDB gives more bits than they may need, because some of them are negative."""
+    import pyarrow as pa
+
+    return {
+        name: (f"bool_and({quote(name)} BETWEEN {-(2**63)} AND {2**63 - 1})", f"{quote(name)}::BIGINT", pa.int64())
+        for name, dtype in types.items()
+        if dtype == "HUGEINT"
+    }
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

@@ -65,13 +65,13 @@ def split_frame(model: Any, frame: Any, y: str, sample_weight: Any) -> tuple[Any
     rest = [name for name in names if name not in (y, weight)] if own is None else own
     wrapped = nw.from_native(frame, eager_only=True)
     labels = _read_labels(model, wrapped[y])
-    return wrapped.select(rest).to_native(), labels, wrapped[weight].to_numpy() if weight else sample_weight
+    return wrapped[rest].to_native(), labels, wrapped[weight].to_numpy() if weight else sample_weight
 
 
 def hold_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Rows, labels and weights in memory, from whatever holds them; what is there already is returned as it is."""
     if is_stream(X):
-        with open_source(X, partial(find_texts, model)) as source:
+        with open_source(X, partial(find_texts, model, y)) as source:
             return load_table(model, source, y, sample_weight, "All rows are needed at once")
     if isinstance(y, str) and is_frame(X):
         return split_frame(model, X, y, sample_weight)

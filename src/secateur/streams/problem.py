@@ -54,7 +54,7 @@ def open_table(
     -------
     Problem
     """
-    with open_source(table, partial(find_texts, model)) as source:
+    with open_source(table, partial(find_texts, model, y)) as source:
         if not by_rows:
             try:
                 evidence = count_table(

@@ -129,12 +129,25 @@ def text_columns(tree: Tree) -> list[str]:
     ]
 
 
-def find_texts(model: Any) -> list[str]:
-    """Columns of a model whose values are text; none where the model cannot be read without its rows."""
+def find_texts(model: Any, y: Any = None) -> list[str]:
+    """Columns of a model whose values are text, and that of its labels if they are; none of a model that needs rows.
+
+    Parameters
+    ----------
+    model : fitted tree, pipeline, forest or Tree
+    y : object, default=None
+        The column of the labels.
+
+    Returns
+    -------
+    list of str
+    """
     try:
-        return text_columns(from_model(model))
+        tree = from_model(model)
     except SecateurError:
         return []
+    labels = [y] if isinstance(y, str) and tree.classes.dtype.kind == "U" else []
+    return [*text_columns(tree), *labels]
 
 
 def own_columns(model: Any) -> list[str] | None:

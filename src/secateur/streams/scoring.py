@@ -17,7 +17,7 @@ from secateur.facts import NO_FACTS
 from secateur.streams.batches import BatchReader
 from secateur.streams.duckdb_sources import quote
 from secateur.streams.opening import open_source
-from secateur.streams.reading import find_beside, fit_tree_to, text_columns
+from secateur.streams.reading import find_beside, find_texts, fit_tree_to, text_columns
 from secateur.writing import stage_file
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[A
 @contextmanager
 def label_table(tree: Tree, table: Any, y: Any, sample_weight: Any) -> Iterator[BatchReader]:
     """A table as a tree reads it, with the columns of its labels and weights."""
-    with open_source(table, partial(text_columns, tree)) as source:
+    with open_source(table, partial(find_texts, tree, y)) as source:
         target = find_beside(source, y, "y")
         weight = None if sample_weight is None else find_beside(source, sample_weight, "sample_weight")
         beside = [name for name in (target, weight) if name is not None]
