@@ -166,6 +166,7 @@ def test_predictions_and_audits_are_those_in_memory(
     assert audit(rules, df, "outcome", sample_weight="weight") == rules.audit(
         features, frame["outcome"], sample_weight=weights
     )
+    assert df.sparkSession.conf.get("spark.sql.codegen.wholeStage") == "true"  # as it was before
     # Fractions are added up in the order of the partitions: the same whenever these are.
     short = DecisionTreeClassifier(max_depth=2).fit(features, frame["outcome"])
     rules = simplify(short, features, frame["outcome"], method="mismatch", tolerance=0.5)

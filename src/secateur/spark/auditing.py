@@ -16,7 +16,7 @@ from secateur.export.plain_names import FreeNames
 from secateur.rules import RuleSet
 from secateur.spark.columns import check_numeric, has_length, place_columns, quote, tested_features
 from secateur.spark.prediction import check_rules
-from secateur.spark.session import check_frame, spark_failures
+from secateur.spark.session import check_frame, in_small_methods, spark_failures
 from secateur.spark.summing import sum_counts, sum_in_order
 from secateur.spark.tasks import AuditTask, RowReader
 from secateur.spark.views import name_rows
@@ -90,7 +90,8 @@ def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None) ->
             kept = [name for name in (*by, *GROUPED) if name != part]
             in_order = sum_in_order(part, "weight").alias("weight")
             counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), in_order)
-        groups = counted.toArrow().to_pylist()
+        with in_small_methods(df.sparkSession, statement.text):
+            groups = counted.toArrow().to_pylist()
     unfit = sum(group["n_rows"] for group in groups if placement.vector is not None and not group[fits])
     if unfit:
         raise InputError(

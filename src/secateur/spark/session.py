@@ -12,7 +12,7 @@ from typing import Any
 
 from secateur.errors import InputError, SecateurError
 
-__all__ = ["check_frame", "open_session", "spark_failures"]
+__all__ = ["check_frame", "in_small_methods", "open_session", "spark_failures"]
 
 NO_PYSPARK = "Spark is not installed here: pip install 'secateur[spark]'."
 NO_JAVA = (
@@ -23,6 +23,9 @@ SHOWN_CHARACTERS = 300
 # Java compiles no method above this many bytes, and Spark would write all rules into one: a large rule set runs several
 # times faster in parts.
 HUGE_METHOD = {"spark.sql.codegen.hugeMethodLimit": "8000"}
+WHOLE_STAGE = "spark.sql.codegen.wholeStage"
+# A statement of so many characters does not become one method that Java compiles.
+LONG_STATEMENT = 20_000
 
 
 def open_session(master: str | None = None, **settings: str) -> Any:
@@ -60,6 +63,28 @@ def check_frame(df: Any) -> None:
     if not isinstance(df, sql.DataFrame):
         found = f"{type(df).__module__.split('.')[0]}.{type(df).__qualname__}"
         raise InputError(f"Expected df as a Spark DataFrame, found {found}; without Spark, call secateur itself.")
+
+
+@contextmanager
+def in_small_methods(session: Any, statement: str) -> Iterator[None]:
+    """Plan a long statement in many small methods.
+
+    Spark would try one large method first, in vain, and the memory that this takes grows with the square of its length.
+
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+        Queries that it plans meanwhile run as they would, but for their speed.
+    statement : str
+        A short one is left as it is.
+    """
+    usual = session.conf.get(WHOLE_STAGE)
+    if len(statement) > LONG_STATEMENT:
+        session.conf.set(WHOLE_STAGE, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(WHOLE_STAGE, usual)
 
 
 @contextmanager
