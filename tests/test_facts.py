@@ -183,7 +183,7 @@ def simplified(tree: Tree, method: str = "exact", **how: Any) -> RuleSet | None:
 
 
 @given(told_trees())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_exact_deletes_what_trying_every_possible_row_allows(tree: Tree) -> None:
     rows = all_rows(tree)
     possible = [row for row in rows if is_possible(tree, tree.facts, row)]
