@@ -75,7 +75,7 @@ def _check_refused(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Map
             refused[group["refused"]] = refused.get(group["refused"], 0) + int(group["n_rows"])
     if not refused:
         return
-    most = sorted(refused, key=lambda place: -refused[place])
+    most = sorted(refused, key=lambda place: (-refused[place], place))
     said = [f"{_read_refusal(tree, refusals[place])} in {_rows(refused[place])}" for place in most[:SHOWN_REFUSALS]]
     if len(most) > SHOWN_REFUSALS:
         said.append("and so on")
