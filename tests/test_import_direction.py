@@ -34,6 +34,7 @@ LAYERS = [
     ["row_index"],
     ["pool", "literals"],
     ["tally"],
+    ["tallies"],
     ["row_evidence", "coverage", "budget"],
     ["evidence"],
     ["methods"],

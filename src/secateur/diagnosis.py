@@ -25,7 +25,7 @@ from secateur.tally import find_reliability
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.row_evidence import Tallies
+    from secateur.tallies import Tallies
     from secateur.tree import Label
 
 __all__ = ["Diagnosis", "DiagnosisRow", "diagnose"]

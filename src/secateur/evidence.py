@@ -20,7 +20,7 @@ import numpy as np
 from secateur.annotation import annotate
 from secateur.errors import FormatError, InputError, ParameterError
 from secateur.literals import Conditions
-from secateur.row_evidence import Tallies
+from secateur.tallies import Tallies
 from secateur.tally import Tally, list_patterns
 from secateur.tree_json import tree_from_json, tree_to_json
 from secateur.writing import write_whole
@@ -194,45 +194,30 @@ class Evidence(Tallies):
             raise InputError(f"{path} cannot be read: {error.strerror}.") from error
         return cls.from_bytes(content)
 
-    def tally(
-        self,
-        notes: Annotation,
-        deleted: NDArray[np.bool_],
-        opened: NDArray[np.bool_] | None = None,
-        among: NDArray[np.bool_] | None = None,
-    ) -> Tally:
-        """Count the rows of rules by the open conditions that they violate.
+    def answer(self, notes: Annotation, conditions: Conditions) -> Tally:
+        """Count the rows of rules by the open conditions that they violate, from the counts at hand.
 
         Parameters
         ----------
         notes : Annotation
-            The tree's rules and their conditions.
-        deleted : ndarray of bool, shape (n_entries,)
-            Conditions that are gone.
-        opened : ndarray of bool, shape (n_entries,), default=None
-            Conditions that rows are told apart by; by default none.
-        among : ndarray of bool, shape (n_rules,), default=None
-            The rules that are counted; by default all.
+        conditions : Conditions
 
         Returns
         -------
         Tally
         """
-        wanted = Conditions(
-            deleted,
-            np.zeros_like(deleted) if opened is None else opened,
-            np.ones(notes.n_rules, dtype=bool) if among is None else among,
+        loose = (conditions.deleted | conditions.opened) & conditions.among[notes.rule]
+        unknown = (loose & ~self.opened & ~self.ignored) | (
+            self.ignored & ~conditions.deleted & conditions.among[notes.rule]
         )
-        loose = (wanted.deleted | wanted.opened) & wanted.among[notes.rule]
-        unknown = (loose & ~self.opened & ~self.ignored) | (self.ignored & ~deleted & wanted.among[notes.rule])
         if unknown.any():
             raise ParameterError(
                 f"The evidence was collected for the method {self.method!r} and does not tell what this one asks: "
                 "collect it for this method, or for none in particular."
             )
-        rules, offsets = list_patterns(notes, wanted)
-        cells = self._project(notes, wanted, rules, offsets)
-        return Tally(notes, wanted.opened, False, self.leaf_counts, rules, offsets, cells)
+        rules, offsets = list_patterns(notes, conditions)
+        cells = self._project(notes, conditions, rules, offsets)
+        return Tally(notes, conditions.opened, False, self.leaf_counts, rules, offsets, cells)
 
     def _project(
         self, notes: Annotation, wanted: Conditions, rules: NDArray[np.int64], offsets: NDArray[np.int64]

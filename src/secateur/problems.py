@@ -26,7 +26,7 @@ from secateur.tree_check import check_tree
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secateur.row_evidence import Tallies
+    from secateur.tallies import Tallies
     from secateur.tree import Tree
 
 __all__ = ["open_evidence", "open_problem", "pose_problem"]

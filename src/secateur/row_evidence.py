@@ -8,116 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.compiled import run_count
-from secateur.literals import Conditions
 from secateur.routing import count_classes
 from secateur.row_index import index_rows
-from secateur.tally import LabelledRows, Tally, split_rules, tally_patterns
+from secateur.tallies import Tallies
+from secateur.tally import LabelledRows, tally_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
+    from secateur.literals import Conditions
     from secateur.row_blocks import Rows
+    from secateur.tally import Tally
     from secateur.tree import Tree
 
-__all__ = ["RowEvidence", "Tallies"]
+__all__ = ["RowEvidence"]
 
 # From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
 WALKED_LEAVES = 1_000
-
-
-class Tallies:
-    """What methods ask of training rows: how many of them, and of which class, any rule covers."""
-
-    tree: Tree
-
-    def tally(
-        self,
-        notes: Annotation,
-        deleted: NDArray[np.bool_],
-        opened: NDArray[np.bool_] | None = None,
-        among: NDArray[np.bool_] | None = None,
-    ) -> Tally:
-        """Count the rows of rules by the open conditions that they violate.
-
-        Parameters
-        ----------
-        notes : Annotation
-            The tree's rules and their conditions.
-        deleted : ndarray of bool, shape (n_entries,)
-            Conditions that are gone.
-        opened : ndarray of bool, shape (n_entries,), default=None
-            Conditions that rows are told apart by; by default none.
-        among : ndarray of bool, shape (n_rules,), default=None
-            The rules that are counted; by default all.
-
-        Returns
-        -------
-        Tally
-        """
-        raise NotImplementedError
-
-    def tally_left(self, notes: Annotation, deleted: NDArray[np.bool_], left: NDArray[np.int64]) -> Tally:
-        """Count the rows of the rules of some conditions, which are open.
-
-        Parameters
-        ----------
-        notes : Annotation
-        deleted : ndarray of bool, shape (n_entries,)
-        left : ndarray of int64
-            The open conditions.
-
-        Returns
-        -------
-        Tally
-        """
-        opened, among = np.zeros_like(deleted), np.zeros(notes.n_rules, dtype=bool)
-        opened[left], among[notes.rule[left]] = True, True
-        return self.tally(notes, deleted, opened, among)
-
-    def split_rules(self, notes: Annotation, opened: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-        """Groups of rules that one tally can count.
-
-        Parameters
-        ----------
-        notes : Annotation
-        opened : ndarray of bool, shape (n_entries,)
-
-        Returns
-        -------
-        list of ndarray of bool, shape (n_rules,)
-        """
-        return split_rules(notes, opened, self.tree.n_classes)
-
-    def count(
-        self, notes: Annotation, deleted: NDArray[np.bool_], *, is_exact: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the (weighted) rows of each class that each rule covers, and each leaf's own rule.
-
-        Parameters
-        ----------
-        notes : Annotation
-        deleted : ndarray of bool, shape (n_entries,)
-        is_exact : bool
-            Whether no rule meets a leaf of another class, so that there may be a shorter way.
-
-        Returns
-        -------
-        tuple of two ndarray of float64, shape (n_rules, n_classes)
-        """
-        tally = self.tally(notes, deleted)
-        return tally.counts, tally.leaf_counts
-
-    def remember(
-        self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
-    ) -> None:
-        """Take notice of counts that a method came by; somebody may ask for them again.
-
-        Parameters
-        ----------
-        deleted : ndarray of bool, shape (n_entries,)
-        counts, leaf_counts : ndarray of float64, shape (n_rules, n_classes)
-        """
 
 
 @dataclass
@@ -147,19 +55,8 @@ class RowEvidence(Tallies):
         """Number of rows."""
         return self.rows.n_rows
 
-    def tally(
-        self,
-        notes: Annotation,
-        deleted: NDArray[np.bool_],
-        opened: NDArray[np.bool_] | None = None,
-        among: NDArray[np.bool_] | None = None,
-    ) -> Tally:
-        """Count the rows of rules by the open conditions that they violate; see :mod:`secateur.tally`."""
-        conditions = Conditions(
-            deleted,
-            np.zeros_like(deleted) if opened is None else opened,
-            np.ones(notes.n_rules, dtype=bool) if among is None else among,
-        )
+    def answer(self, notes: Annotation, conditions: Conditions) -> Tally:
+        """Count the rows themselves."""
         listed = LabelledRows(self.rows, self.class_ids, self.weights)
         tally = tally_patterns(self.tree, notes, conditions, listed, self._leaf_counts)
         self._leaf_counts = tally.leaf_counts

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.row_evidence import Tallies
+    from secateur.tallies import Tallies
     from secateur.tree import Tree
 
 __all__ = ["EXACT_GUARANTEE", "Deletions", "Method", "Problem", "Why"]

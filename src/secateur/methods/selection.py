@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.annotation import Annotation
-    from secateur.row_evidence import Tallies
+    from secateur.tallies import Tallies
 
 __all__ = ["keep_by_orientation", "select_by_reliability"]
 

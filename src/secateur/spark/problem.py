@@ -27,27 +27,9 @@ def open_frame(
     domain_knowledge: bool,
     progress: Any,
 ) -> Problem:
-    """Open a data frame of Spark as the problem of a method.
+    """Open a data frame of Spark as the problem of a method; arguments are those of ``streams.problem.open_table``.
 
-    Parameters
-    ----------
-    model : fitted tree, pipeline or Tree
-    df : pyspark.sql.DataFrame
-    y, sample_weight : str or None
-        The columns of the labels and the weights.
-    naming : Naming
-    method : str
-        Name of the method.
-    by_rows : bool
-        Whether the method looks at rows one by one.
-    rf_tol : float
-    domain_knowledge : bool
-    progress : callable or None
-        Spark shows its own progress; this is not called.
-
-    Returns
-    -------
-    Problem
+    Spark shows its own progress, so nobody is told here.
     """
     check_frame(df)
     if by_rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -112,7 +113,7 @@ class RowReader:
 
 
 @dataclass(frozen=True)
-class CountingTask:
+class CountingTask(ABC):
     """Counts the rows of one partition; what is counted, a subclass says."""
 
     reader: RowReader
@@ -141,17 +142,17 @@ class CountingTask:
         for first in range(0, len(cells), EMITTED_ROWS):
             yield _make_batch(cells[first : first + EMITTED_ROWS], part, values[first : first + EMITTED_ROWS], None)
 
+    @abstractmethod
     def start(self) -> Any:
         """What counts are added to."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count(self, listed: LabelledRows, counts: Any) -> None:
         """Add some rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, counts: Any) -> dict[int, float]:
         """The counts that are not zero."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
