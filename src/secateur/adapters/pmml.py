@@ -33,41 +33,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from secateur.adapters.pmml_predicates import (
+    MISSING,
+    OTHER,
+    Field,
+    compare,
+    each_simple,
+    field_of,
+    find_predicate,
+    list_parts,
+    named_values,
+    read_label,
+    read_number,
+)
 from secateur.columns import Columns
 from secateur.errors import FormatError, InvalidTreeError, ParameterError, UnsupportedModelError
 from secateur.tree import Label, Tree, make_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from xml.etree.ElementTree import Element
 
 __all__ = ["read_pmml"]
 
 NAMESPACE = "http://www.dmg.org/PMML-"
 MOST_DEPTH = 200  # nodes and predicates within one another
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-TOKEN = re.compile(r'"([^"]*)"|(\S+)')
-ORDERED = ("lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual")
 NUMERIC_TYPES = ("double", "integer")
-MISSING, OTHER = object(), object()  # a missing value, and a category that is not listed
 NOTHING, UNTOLD = "nothing", "untold"  # no prediction, and one that a Tree cannot tell
 LAST = "last"  # the node's own score
-
-
-class Field(NamedTuple):
-    """A column as the dictionary and the schema state it."""
-
-    name: str
-    place: int
-    kind: str  # "number" or "category"
-    data_type: str
-    levels: tuple[Label, ...]
-    is_listed: bool  # the dictionary has a list of valid values
-    ends: tuple[float, float] | None
-    invalid: str
-    replacement: Any
-    is_required: bool  # a missing value makes the row invalid
 
 
 class Piece(NamedTuple):
@@ -198,12 +191,12 @@ class _Reader:
         top = self._model.find("Node")
         if top is None:
             raise FormatError("The TreeModel of the PMML has no Node; it was cut or edited.")
-        if _predicate(top).tag != "True":
+        if find_predicate(top).tag != "True":
             raise UnsupportedModelError(
                 "The first node of the PMML has a condition, so that some rows have no prediction."
             )
         for element in top.iter("Node"):
-            for predicate in _each_simple(_predicate(element)):
+            for predicate in each_simple(find_predicate(element)):
                 self._predicates.setdefault(predicate.attrib["field"], []).append(predicate)
         self._read_schema(top)
         inner = [element for element in top.iter("Node") if element.find("Node") is not None]
@@ -250,7 +243,7 @@ class _Reader:
             self._target_type = declared.get("dataType", "string")
             listed = _valid_values(declared)
         votes = [one.attrib["value"] for one in top.iter("ScoreDistribution")]
-        self._classes = _distinct(_label(text, self._target_type) for text in [*listed, *scores, *votes])
+        self._classes = _distinct(read_label(text, self._target_type) for text in [*listed, *scores, *votes])
 
     def _declared(self, name: str) -> Element:
         if name not in self._dictionary:
@@ -285,14 +278,14 @@ class _Reader:
             raise UnsupportedModelError(f"The PMML takes numbers of {name!r} beyond an interval for missing ones.")
         levels: list[Label] = []
         if not is_number:
-            named = _named_values(self._predicates.get(name, ()))
+            named = named_values(self._predicates.get(name, ()))
             texts = listed if listed and invalid != "asIs" else [*listed, *named]
-            levels = _distinct(_label(text, data_type) for text in texts) if is_asked or listed else []
+            levels = _distinct(read_label(text, data_type) for text in texts) if is_asked or listed else []
             if is_asked and not levels:
                 raise UnsupportedModelError(f"The PMML asks whether {name!r} is missing, but names no value of it.")
         replaced: Any = mining.get("missingValueReplacement")
         if replaced is not None and is_asked:
-            replaced = _number(replaced) if is_number else _label(replaced, data_type)
+            replaced = read_number(replaced) if is_number else read_label(replaced, data_type)
         return Field(
             *(name, place, "number" if is_number else "category", data_type, tuple(levels), bool(listed), ends),
             invalid,
@@ -304,7 +297,7 @@ class _Reader:
 
     def _asked(self, element: Element) -> Field | None:
         """The one column that the children of a node ask for; None where they ask for none."""
-        names = {name for child in element.findall("Node") if (name := _field_of(_predicate(child))) is not None}
+        names = {name for child in element.findall("Node") if (name := field_of(find_predicate(child))) is not None}
         if len(names) > 1:
             raise UnsupportedModelError(
                 f"The children of a node of the PMML ask for different columns: {', '.join(sorted(names))}."
@@ -320,7 +313,7 @@ class _Reader:
         last: str = LAST if "score" in element.attrib else NOTHING
         children = element.findall("Node")
         for place, child in enumerate(children):
-            holds = self._holds(_predicate(child), asked, value)
+            holds = self._holds(find_predicate(child), asked, value)
             if holds is True:
                 return place
             if holds == UNTOLD:
@@ -346,11 +339,11 @@ class _Reader:
             return (value is MISSING) == (operator == "isMissing")
         if value is MISSING:
             return None
-        return _compare(asked, predicate, operator, value)
+        return compare(asked, predicate, operator, value)
 
     def _holds_compound(self, predicate: Element, asked: Field | None, value: Any) -> bool | str | None:
         operator = predicate.attrib["booleanOperator"]
-        parts = _parts(predicate)
+        parts = list_parts(predicate)
         if operator == "surrogate":
             answers: Iterator[Any] = (self._holds(part, asked, value) for part in parts)
             return next((answer for answer in answers if answer is not None), None)
@@ -399,8 +392,10 @@ class _Reader:
         return target
 
     def _limits(self, element: Element, asked: Field) -> list[float]:
-        own = [one for child in element.findall("Node") for one in _each_simple(_predicate(child))]
-        return sorted({_number(text) for text in _named_values([one for one in own if one.get("field") == asked.name])})
+        own = [one for child in element.findall("Node") for one in each_simple(find_predicate(child))]
+        return sorted(
+            {read_number(text) for text in named_values([one for one in own if one.get("field") == asked.name])}
+        )
 
     # The nodes of the tree.
 
@@ -459,7 +454,7 @@ class _Reader:
         text = element.get("score")
         if text is None:
             raise UnsupportedModelError("A leaf of the PMML has no score, where readers of PMML differ.")
-        return self._classes.index(_label(text, self._target_type))
+        return self._classes.index(read_label(text, self._target_type))
 
     def _assemble(self) -> Tree:
         rows = self._rows
@@ -499,7 +494,7 @@ class _Reader:
             if row.get("counts") is None:
                 return None
             for value, count in row["counts"].items():
-                table[node, self._classes.index(_label(value, self._target_type))] += count
+                table[node, self._classes.index(read_label(value, self._target_type))] += count
         return table
 
 
@@ -545,85 +540,6 @@ def _refuse_transformations(root: Element, model: Element) -> None:
             )
 
 
-def _predicate(element: Element) -> Element:
-    kinds = ("SimplePredicate", "SimpleSetPredicate", "CompoundPredicate", "True", "False")
-    found = [one for one in element if one.tag in kinds]
-    if len(found) != 1:
-        raise FormatError(f"A node of the PMML has {len(found)} predicates; expected one.")
-    return found[0]
-
-
-def _parts(predicate: Element) -> list[Element]:
-    return [one for one in predicate if one.tag != "Extension"]
-
-
-def _each_simple(predicate: Element) -> Iterator[Element]:
-    """The predicates that are compared; those of a surrogate are only its first: no other is ever looked at."""
-    if predicate.tag != "CompoundPredicate":
-        if predicate.tag not in ("True", "False"):
-            yield predicate
-        return
-    parts = _parts(predicate)
-    own = None
-    for place, part in enumerate(parts):
-        for one in _each_simple(part):
-            own = one.get("field") if place == 0 and own is None else own
-            if predicate.get("booleanOperator") != "surrogate" or one.get("field") == own:
-                yield one
-
-
-def _field_of(predicate: Element) -> str | None:
-    """The column that a predicate asks for."""
-    names = {one.attrib["field"] for one in _each_simple(predicate)}
-    if len(names) > 1:
-        raise UnsupportedModelError(f"A predicate of the PMML asks for several columns: {', '.join(sorted(names))}.")
-    return names.pop() if names else None
-
-
-def _compare(asked: Field, predicate: Element, operator: str, value: Any) -> bool:
-    """Whether a predicate is true of a value that is not missing."""
-    read = _number if asked.kind == "number" else lambda text: _label(text, asked.data_type)
-    if operator in ("isIn", "isNotIn"):
-        return (value is not OTHER and value in [read(text) for text in _array(predicate)]) == (operator == "isIn")
-    limit = read(predicate.attrib["value"])
-    if operator in ("equal", "notEqual"):
-        return (value is not OTHER and bool(value == limit)) == (operator == "equal")
-    if operator not in ORDERED:
-        raise UnsupportedModelError(f"The PMML has the operator {operator!r}, which is not known.")
-    if asked.kind != "number":
-        raise UnsupportedModelError(f"The PMML compares {asked.name!r} by {operator}, but it is no number.")
-    return bool(
-        {"lessThan": value < limit, "lessOrEqual": value <= limit, "greaterThan": value > limit}.get(
-            operator, value >= limit
-        )
-    )
-
-
-def _named_values(predicates: Sequence[Element]) -> list[str]:
-    """The texts that predicates compare with."""
-    found: list[str] = []
-    for predicate in predicates:
-        if predicate.tag == "SimpleSetPredicate":
-            found += _array(predicate)
-        elif "value" in predicate.attrib:
-            found.append(predicate.attrib["value"])
-    return found
-
-
-def _array(predicate: Element) -> list[str]:
-    array = predicate.find("Array")
-    if array is None:
-        raise FormatError("A SimpleSetPredicate of the PMML has no Array; it was cut or edited.")
-    if "\\" in (array.text or ""):
-        raise UnsupportedModelError(
-            "The PMML has a backslash in an Array, which readers of PMML take in different ways."
-        )
-    found = [plain or quoted for quoted, plain in TOKEN.findall(array.text or "")]
-    if array.get("n") is not None and array.get("n") != str(len(found)):
-        raise FormatError(f"An Array of the PMML says that it has {array.get('n')} values, but {len(found)} are there.")
-    return found
-
-
 def _valid_values(declared: Element) -> list[str]:
     return [one.attrib["value"] for one in declared.findall("Value") if one.get("property", "valid") == "valid"]
 
@@ -637,31 +553,12 @@ def _read_ends(declared: Element, name: str) -> tuple[float, float] | None:
         raise UnsupportedModelError(f"The PMML has several intervals for {name!r}, of which a Tree holds one.")
     one = intervals[0]
     left, right = one.get("leftMargin"), one.get("rightMargin")
-    low = -math.inf if left is None else _number(left)
-    high = math.inf if right is None else _number(right)
+    low = -math.inf if left is None else read_number(left)
+    high = math.inf if right is None else read_number(right)
     closure = one.attrib["closure"]
     low = math.nextafter(low, math.inf) if closure.startswith("open") and left is not None else low
     high = math.nextafter(high, -math.inf) if closure.endswith("Open") and right is not None else high
     return low, high
-
-
-def _number(text: str) -> float:
-    found = float(text) if NUMBER.fullmatch(text.strip()) else math.nan
-    if not math.isfinite(found):
-        raise FormatError(f"Expected a finite number in the PMML, found {text!r}.")
-    return found
-
-
-def _label(text: str, data_type: str) -> Label:
-    if data_type == "string":
-        return text
-    if data_type == "boolean" and text in ("true", "false", "1", "0"):
-        return text in ("true", "1")
-    if data_type == "integer" and WHOLE.fullmatch(text.strip()):
-        return int(text)
-    if data_type == "double":
-        return _number(text)
-    raise UnsupportedModelError(f"The PMML has the value {text!r} of type {data_type}, which a Tree cannot hold.")
 
 
 def _distinct(labels: Iterator[Label]) -> list[Label]:
@@ -687,7 +584,7 @@ def _counts(element: Element) -> dict[str, float] | None:
     found = element.findall("ScoreDistribution")
     if not found or any("recordCount" not in one.attrib for one in found):
         return None
-    return {one.attrib["value"]: _number(one.attrib["recordCount"]) for one in found}
+    return {one.attrib["value"]: read_number(one.attrib["recordCount"]) for one in found}
 
 
 def _counts_left(element: Element) -> dict[str, float] | None:
