@@ -15,10 +15,10 @@ from benchmarks.answers import agrees
 from benchmarks.cases import FIT, PREDICT, Case, Reference
 from benchmarks.problems import Problem, adult
 from benchmarks.race import Rounds
-from secateur.forest import ForestRules, simplify_forest
+from secateur.rules.forest import ForestRules, simplify_forest
 
 if TYPE_CHECKING:
-    from secateur.merged_rules import MergedRules
+    from secateur.rules.merged import MergedRules
 
 __all__ = ["FOREST_CASES"]
 

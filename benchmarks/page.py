@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.report import read_quartiles, read_verdict
 from benchmarks.result import Quartiles
-from secateur.writing import write_whole
+from secateur.rows.whole_files import write_whole
 
 __all__ = ["PAGE", "fill_page", "to_markdown"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from benchmarks.result import is_met
-from secateur.writing import write_whole
+from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
     from benchmarks.result import Quartiles, Result

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import secateur
-from secateur.tree import make_tree
+from secateur.tree.tree import make_tree
 
 HOSTILE = (
     '"; DROP TABLE x;--',

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.decision_list import Column, ColumnTest, DecisionList, ListedRule
-from secateur.tree import Tree
+from secateur.rules.decision_list import Column, ColumnTest, DecisionList, ListedRule
+from secateur.tree.tree import Tree
 
 UNLISTED = "a label that no tree lists"
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import fisher_exact
 
-from secateur.tree import Tree
+from secateur.tree.tree import Tree
 
 RF_TOL = 1e-12
 CERTAINTY_TOL = 1e-12

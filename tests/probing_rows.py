@@ -18,9 +18,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.columns import Columns
-from secateur.decision_list import Column, DecisionList, double_limit, make_decision_list
-from secateur.tree import Tree
+from secateur.rules.decision_list import Column, DecisionList, double_limit, make_decision_list
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.tree import Tree
 
 Answer = tuple[Any, int | None, float | None]
 REFUSED: Answer = (None, None, None)

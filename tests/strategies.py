@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from secateur.tree import Tree, make_tree
+from secateur.tree.tree import Tree, make_tree
 
 # Few values, so that paths repeat and contradict themselves. The last row holds float64 numbers that are no float32:
 # 0.1 and 0.1000000001 have no float32 between them, nor have 1.000000001 and 1.000000002; the float32 nearest to 1/3

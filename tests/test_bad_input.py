@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import FormatError, InputError, InvalidTreeError, ParameterError, RuleSet, SecateurError, Tree, simplify
-from secateur.tree import make_tree
+from secateur.tree.tree import make_tree
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 X, Y = load_iris(return_X_y=True)

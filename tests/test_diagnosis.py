@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.tree import Tree
+from secateur.tree.tree import Tree
 
 
 @given(tree=strategies.trees(max_leaves=8), data=st.data())

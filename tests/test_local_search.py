@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import secateur
 from secateur import LocalSearchTreeClassifier
-from secateur.compiled import compile_module
+from secateur.kernels.compiling import compile_module
 from secateur.local_search import _encode, _Slots
 
 
@@ -65,7 +65,8 @@ def test_the_objective_is_what_it_says_and_never_worse_than_carts(
 @given(seed=st.integers(0, 1000), depth=st.integers(1, 3), min_bucket=st.integers(1, 3))
 @settings(max_examples=25, deadline=None)
 def test_compiled_and_plain_sweeps_agree(seed: int, depth: int, min_bucket: int) -> None:
-    from secateur import local_search, local_search_kernels
+    from secateur import local_search
+    from secateur.kernels import local_search as local_search_kernels
 
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 5, size=(30, 3)).astype(np.float32)
@@ -73,7 +74,7 @@ def test_compiled_and_plain_sweeps_agree(seed: int, depth: int, min_bucket: int)
     problem = _encode(X, y, np.ones(30), 3, depth, 0.001, min_bucket)
     start = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=min_bucket, random_state=0).fit(X, y).tree_
     found = []
-    for module in (local_search_kernels, compile_module("secateur.local_search_kernels")):
+    for module in (local_search_kernels, compile_module(local_search_kernels)):
         slots = _Slots(start, problem)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(local_search, "compile_module", lambda name, module=module: module)

@@ -16,9 +16,9 @@ from scipy.stats import hypergeom
 from sklearn.metrics import precision_recall_fscore_support
 from strategies import SklearnProblem, labelled_rows, rows, sklearn_problems, trees
 
-from secateur.tree import Tree, make_tree
-from secateur.tree_builder import TreeBuilder
-from secateur.tree_check import check_tree
+from secateur.tree.builder import TreeBuilder
+from secateur.tree.contract import check_tree
+from secateur.tree.tree import Tree, make_tree
 
 EXACT_METHODS = [oracles.delete_sibling, oracles.delete_subtree, oracles.delete_exact, oracles.delete_redundancy]
 

@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from secateur import datasets
     from secateur.adapters import from_model
-    from secateur.audit import Audit
+    from secateur.counting.counted_evidence import Evidence
     from secateur.diagnosis import Diagnosis, DiagnosisRow, diagnose
     from secateur.errors import (
         FormatError,
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
         UnsupportedModelError,
     )
     from secateur.estimator import RuleClassifier
-    from secateur.evidence import Evidence
     from secateur.evidence_collection import collect_evidence
-    from secateur.explain import Explanation
-    from secateur.forest import ForestAudit, ForestRules, ForestVerification
-    from secateur.groups import find_groups
+    from secateur.facts.groups import find_groups
     from secateur.local_search import LocalSearchTreeClassifier
-    from secateur.merged_rules import MergedRule, MergedRules
     from secateur.methods import METHODS
-    from secateur.reading import Condition
-    from secateur.reasons import Reason
     from secateur.report import Report
-    from secateur.rule import Rule
-    from secateur.rules import RuleSet
+    from secateur.rules.audit import Audit
+    from secateur.rules.explanation import Explanation
+    from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
+    from secateur.rules.merged import MergedRule, MergedRules
+    from secateur.rules.reasons import Reason
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.wording import Condition
     from secateur.simplification import simplify
-    from secateur.tree import Tree
-    from secateur.tree_builder import TreeBuilder
-    from secateur.tree_check import check_tree
+    from secateur.tree.builder import TreeBuilder
+    from secateur.tree.contract import check_tree
+    from secateur.tree.tree import Tree
     from secateur.tuning import Selection, SelectionPoint, select_budget, select_tolerance
     from secateur.verify import Verification
 
@@ -85,38 +85,38 @@ __all__ = [
 # Public names are loaded when they are first asked for, so that `import secateur` stays cheap.
 _HOME = {
     "METHODS": "methods",
-    "Audit": "audit",
-    "Condition": "reading",
+    "Audit": "rules.audit",
+    "Condition": "rules.wording",
     "Diagnosis": "diagnosis",
     "DiagnosisRow": "diagnosis",
-    "Evidence": "evidence",
-    "Explanation": "explain",
-    "ForestAudit": "forest",
-    "ForestRules": "forest",
-    "ForestVerification": "forest",
+    "Evidence": "counting.counted_evidence",
+    "Explanation": "rules.explanation",
+    "ForestAudit": "rules.forest",
+    "ForestRules": "rules.forest",
+    "ForestVerification": "rules.forest",
     "FormatError": "errors",
     "InputError": "errors",
     "InvalidTreeError": "errors",
     "ParameterError": "errors",
     "LocalSearchTreeClassifier": "local_search",
-    "MergedRule": "merged_rules",
-    "MergedRules": "merged_rules",
-    "Reason": "reasons",
+    "MergedRule": "rules.merged",
+    "MergedRules": "rules.merged",
+    "Reason": "rules.reasons",
     "Report": "report",
-    "Rule": "rule",
+    "Rule": "rules.rule",
     "RuleClassifier": "estimator",
-    "RuleSet": "rules",
+    "RuleSet": "rules.rule_set",
     "SecateurError": "errors",
     "Selection": "tuning",
     "SelectionPoint": "tuning",
-    "Tree": "tree",
-    "TreeBuilder": "tree_builder",
+    "Tree": "tree.tree",
+    "TreeBuilder": "tree.builder",
     "UnsupportedModelError": "errors",
     "Verification": "verify",
-    "check_tree": "tree_check",
+    "check_tree": "tree.contract",
     "collect_evidence": "evidence_collection",
     "diagnose": "diagnosis",
-    "find_groups": "groups",
+    "find_groups": "facts.groups",
     "from_model": "adapters",
     "select_budget": "tuning",
     "select_tolerance": "tuning",

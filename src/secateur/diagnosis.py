@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from secateur.annotation import DEFAULT_RF_TOL
-from secateur.compiled import run_witnesses
-from secateur.export.frame import make_frame
+from secateur.counting.violations import find_reliability
+from secateur.frames import make_frame
+from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.contract import Problem
 from secateur.methods.mismatch_certified import find_refuting_link
-from secateur.parameters import check_share
-from secateur.problems import open_problem
-from secateur.reading import read_link
-from secateur.tally import find_reliability
+from secateur.methods.parameters import check_share
+from secateur.problem import open_problem
+from secateur.rules.wording import read_link
+from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.tallies import Tallies
-    from secateur.tree import Label
+    from secateur.counting.training_evidence import TrainingEvidence
+    from secateur.tree.tree import Label
 
 __all__ = ["Diagnosis", "DiagnosisRow", "diagnose"]
 
@@ -181,30 +181,30 @@ def diagnose(
         rf_tol=rf_tol,
     )
     epsilon = check_share("tolerance", tolerance)
-    tree, notes, evidence = problem.tree, problem.notes, problem.evidence
-    wanted = notes.leaf_class[notes.rule]
+    tree, paths, evidence = problem.tree, problem.paths, problem.evidence
+    wanted = paths.leaf_class[paths.rule]
     effects, pure = _effects(problem, evidence) if evidence is not None else (None, None)
-    alone = run_witnesses(problem.feasible_tree(), notes, np.zeros(len(notes.links), dtype=bool), by_feature=False) < 0
-    subtree = notes.homogeneous[notes.sibling[notes.links]] == wanted
+    alone = run_witnesses(problem.feasible_tree(), paths, np.zeros(len(paths.links), dtype=bool), by_feature=False) < 0
+    subtree = paths.homogeneous[paths.sibling[paths.links]] == wanted
     by_direction = _monotone(problem)
-    shift = notes.shift
+    shift = paths.shift
     rows = []
-    for entry, (rule, link) in enumerate(zip(notes.rule.tolist(), notes.links.tolist(), strict=True)):
+    for entry, (rule, link) in enumerate(zip(paths.rule.tolist(), paths.links.tolist(), strict=True)):
         effect = None if effects is None or np.isnan(effects[entry]) else float(effects[entry])
         rows.append(
             DiagnosisRow(
-                leaf_id=int(notes.leaf_ids[rule]),
+                leaf_id=int(paths.leaf_ids[rule]),
                 link_id=link,
-                depth=entry - int(notes.offsets[rule]) + 1,
+                depth=entry - int(paths.offsets[rule]) + 1,
                 prediction=tree.classes[wanted[entry]].item(),
-                condition=read_link(tree, notes, link),
+                condition=read_link(tree, paths, link),
                 orientation=_orientation(problem, entry),
                 shift=float(shift[entry]),
                 status=_status(problem, entry),
-                inside_h=bool(notes.inside_h[entry]),
+                inside_h=bool(paths.inside_h[entry]),
                 effect_size=effect,
                 effect=None if effect is None else _name_effect(effect, epsilon),
-                sibling=bool(notes.sibling_certified[entry]),
+                sibling=bool(paths.sibling_certified[entry]),
                 subtree=bool(subtree[entry]),
                 exact=bool(alone[entry]),
                 finite_domain=None if pure is None else bool(pure[entry]),
@@ -214,40 +214,40 @@ def diagnose(
     return Diagnosis(rows)
 
 
-def _effects(problem: Problem, evidence: Tallies) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _effects(problem: Problem, evidence: TrainingEvidence) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """D of deleting each entry alone, and whether all rows that the rule then covers have its class."""
-    notes = problem.notes
-    every = np.ones(len(notes.links), dtype=bool)
+    paths = problem.paths
+    every = np.ones(len(paths.links), dtype=bool)
     gained = np.zeros((len(every), problem.tree.n_classes))
-    for among in evidence.split_rules(notes, every):
-        tally = evidence.tally(notes, ~every, among[notes.rule], among)
-        gained[among[notes.rule]] = tally.gain(np.flatnonzero(among[notes.rule]), ~every)
-    counts = tally.leaf_counts[notes.rule] + gained
-    right, total = counts[np.arange(len(counts)), notes.leaf_class[notes.rule]], counts.sum(axis=1)
-    effect = np.full(len(notes.links), np.nan)
+    for among in evidence.split_rules(paths, every):
+        violations = evidence.count_violations(paths, ~every, among[paths.rule], among)
+        gained[among[paths.rule]] = violations.gain(np.flatnonzero(among[paths.rule]), ~every)
+    counts = violations.leaf_counts[paths.rule] + gained
+    right, total = counts[np.arange(len(counts)), paths.leaf_class[paths.rule]], counts.sum(axis=1)
+    effect = np.full(len(paths.links), np.nan)
     np.divide(right, total, out=effect, where=total > 0)
-    return effect - find_reliability(notes, tally.leaf_counts)[notes.rule], right == total
+    return effect - find_reliability(paths, violations.leaf_counts)[paths.rule], right == total
 
 
 def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     signs = problem.tree.monotone
     if signs is None or problem.tree.n_classes != 2:
         return None
-    stated = Problem(problem.tree, problem.notes, None, None, {"monotone": signs})
-    notes = problem.notes
+    stated = Problem(problem.tree, problem.paths, None, None, {"monotone": signs})
+    paths = problem.paths
     return np.array(
         [
             find_refuting_link(stated, int(rule), [int(link)]) < 0
-            for rule, link in zip(notes.rule, notes.links, strict=True)
+            for rule, link in zip(paths.rule, paths.links, strict=True)
         ],
         dtype=bool,
     )
 
 
 def _status(problem: Problem, entry: int) -> str:
-    if problem.notes.matched[entry]:
+    if problem.paths.matched[entry]:
         return "matched"
-    return "mismatched" if problem.notes.mismatched[entry] else "neutral"
+    return "mismatched" if problem.paths.mismatched[entry] else "neutral"
 
 
 def _orientation(problem: Problem, entry: int) -> str:
@@ -257,7 +257,7 @@ def _orientation(problem: Problem, entry: int) -> str:
     rises = status == "matched"
     if problem.tree.n_classes != 2:
         return "rises" if rises else "falls"
-    class_id = int(problem.notes.leaf_class[problem.notes.rule[entry]])
+    class_id = int(problem.paths.leaf_class[problem.paths.rule[entry]])
     return f"C{class_id if rises else 1 - class_id}"
 
 

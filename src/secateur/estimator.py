@@ -17,21 +17,22 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
-from secateur.annotation import DEFAULT_RF_TOL
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
+from secateur.frames import frame_columns
 from secateur.methods import find_method
-from secateur.parameters import check_amount, check_share
-from secateur.rows import check_weights, frame_columns, holds_missing
+from secateur.methods.parameters import check_amount, check_share
+from secateur.rows.checking import check_weights, holds_missing
 from secateur.simplification import simplify
+from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.rules import RuleSet
-    from secateur.tree import Tree
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Tree
 
 __all__ = ["RuleClassifier"]
 

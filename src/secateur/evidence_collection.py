@@ -7,23 +7,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from secateur.adapters import from_model
-from secateur.annotation import annotate
+from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError
 from secateur.evidence_plan import plan_evidence
 from secateur.methods import find_method
-from secateur.parameters import check_amount
-from secateur.problems import open_problem
-from secateur.row_evidence import RowEvidence
-from secateur.streams.counting import count_table
-from secateur.streams.frames import split_frame
-from secateur.streams.opening import is_frame, is_spark, is_stream, open_source
-from secateur.streams.reading import Naming, find_texts
-from secateur.tally import LabelledRows
+from secateur.methods.parameters import check_amount
+from secateur.problem import open_problem
+from secateur.rows.counting_tables import count_table
+from secateur.rows.labelled_frames import split_frame
+from secateur.rows.opening import is_frame, is_spark, is_stream, open_source
+from secateur.rows.rows import LabelledRows
+from secateur.rows.table_columns import Naming, find_texts
+from secateur.tree.paths import trace_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secateur.evidence import Evidence
+    from secateur.counting.counted_evidence import Evidence
 
 __all__ = ["collect_evidence"]
 
@@ -112,6 +112,6 @@ def collect_evidence(
         raise InputError("Expected X and y: the rows to count and their labels.")
     if from_model(model).counts is None:  # a chunk alone does not know them
         tree = replace(problem.tree, counts=None)
-        problem = replace(problem, tree=tree, notes=annotate(tree, rf_tol))
+        problem = replace(problem, tree=tree, paths=trace_paths(tree, rf_tol))
     plan = plan_evidence(problem, chosen)
     return plan.count(LabelledRows(rows.rows, rows.class_ids, rows.weights))

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.counting.counted_evidence import Evidence, check_size
+from secateur.counting.tile_arguments import Conditions
+from secateur.counting.violations import PatternCounter
 from secateur.errors import ParameterError
-from secateur.evidence import Evidence, check_size
-from secateur.literals import Conditions
 from secateur.methods import METHODS
-from secateur.tally import LabelledRows, PatternCounter
+from secateur.rows.rows import LabelledRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.annotation import Annotation
     from secateur.methods import Problem
-    from secateur.tree import Tree
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
 
 __all__ = ["EvidencePlan", "plan_evidence"]
 
@@ -34,14 +35,14 @@ class EvidencePlan:
     Attributes
     ----------
     tree : Tree
-    notes : Annotation
+    paths : Paths
     method : str or None
     ignored, opened : ndarray of bool, shape (n_entries,)
         As in :class:`secateur.Evidence`.
     """
 
     tree: Tree
-    notes: Annotation
+    paths: Paths
     method: str | None
     ignored: NDArray[np.bool_]
     opened: NDArray[np.bool_]
@@ -57,8 +58,8 @@ class EvidencePlan:
     @cached_property
     def counter(self) -> PatternCounter:
         """What counts the rows of a chunk."""
-        conditions = Conditions(self.ignored, self.opened, np.ones(self.notes.n_rules, dtype=bool))
-        return PatternCounter(self.tree, self.notes, conditions)
+        conditions = Conditions(self.ignored, self.opened, np.ones(self.paths.n_rules, dtype=bool))
+        return PatternCounter(self.tree, self.paths, conditions)
 
 
 def plan_evidence(problem: Problem, method: str | None) -> EvidencePlan:
@@ -71,17 +72,17 @@ def plan_evidence(problem: Problem, method: str | None) -> EvidencePlan:
     if method is not None and METHODS[method].needs_rows and problem.tree.counts is None:
         raise ParameterError(f"The tree has no class counts, so what {method!r} asks is not known yet: name no method.")
     ignored, opened = _find_conditions(problem, method)
-    check_size(problem.notes, opened, problem.tree.n_classes, method)
-    return EvidencePlan(problem.tree, problem.notes, method, ignored, opened)
+    check_size(problem.paths, opened, problem.tree.n_classes, method)
+    return EvidencePlan(problem.tree, problem.paths, method, ignored, opened)
 
 
 def _find_conditions(problem: Problem, method: str | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Conditions that a method deletes whatever the rows say, and those that it may delete by them."""
-    notes = problem.notes
-    none, every = np.zeros(len(notes.links), dtype=bool), np.ones(len(notes.links), dtype=bool)
+    paths = problem.paths
+    none, every = np.zeros(len(paths.links), dtype=bool), np.ones(len(paths.links), dtype=bool)
     if method is None or method == "quinlan":
         return none, every
-    suspects = notes.mismatched & ~notes.inside_h
+    suspects = paths.mismatched & ~paths.inside_h
     if method == "mismatch":
         return none, suspects
     alone = replace(problem, evidence=None)

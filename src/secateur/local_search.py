@@ -29,12 +29,13 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from secateur.compiled import compile_module
-from secateur.local_search_kernels import Problem, Workspace
-from secateur.routing import apply_tree, count_classes
-from secateur.row_blocks import Rows
-from secateur.tree import Tree, make_tree
-from secateur.tree_check import check_tree
+from secateur.kernels import local_search as kernels
+from secateur.kernels.compiling import compile_module
+from secateur.kernels.local_search import Problem, Workspace
+from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import Rows
+from secateur.tree.contract import check_tree
+from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +182,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
                 )
             return first, last, slots
 
-        compile_module("secateur.local_search_kernels")  # once, before threads ask for it
+        compile_module(kernels)  # once, before threads ask for it
         with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
             done = [result for result in pool.map(restart, range(self.n_restarts)) if result is not None]
         _, objective, best = min(done, key=lambda result: result[1])
@@ -325,7 +326,7 @@ class _Slots:
             sums=np.zeros((most_codes, problem.n_classes)),
             counts=np.zeros(most_codes, dtype=np.int64),
             present=np.zeros(most_codes, dtype=np.int64),
-            tally=np.zeros((max(n_slots, 2), problem.n_classes)),
+            violations=np.zeros((max(n_slots, 2), problem.n_classes)),
             sizes=np.zeros(n_slots, dtype=np.int64),
             copy_feature=np.zeros(n_slots, dtype=np.int64),
             copy_cut=np.zeros(n_slots, dtype=np.int64),
@@ -335,7 +336,7 @@ class _Slots:
         orders = np.empty((max_sweeps, n_slots), dtype=np.int64)
         for sweep in range(max_sweeps):
             orders[sweep] = rng.permutation(n_slots)
-        compile_module("secateur.local_search_kernels").improve(problem, work, orders)
+        compile_module(kernels).improve(problem, work, orders)
 
     def route(self, problem: Problem) -> NDArray[np.int64]:
         """Leaf slot of each training row."""
@@ -349,23 +350,23 @@ class _Slots:
 
     def clean(self, problem: Problem) -> None:
         """Majority labels; drop splits with an empty side and merge sibling leaves of one class."""
-        tally = np.zeros((problem.n_slots, problem.n_classes))
-        np.add.at(tally, (self.route(problem), problem.y), problem.weight)
-        self.label = tally.argmax(axis=1)
+        violations = np.zeros((problem.n_slots, problem.n_classes))
+        np.add.at(violations, (self.route(problem), problem.y), problem.weight)
+        self.label = violations.argmax(axis=1)
         alive = self._alive()
         for slot in range(problem.first_deepest - 1, -1, -1):
             left, right = 2 * slot + 1, 2 * slot + 2
             if not alive[slot] or self.feature[slot] < 0:
                 continue
-            tally[slot] = tally[left] + tally[right]
-            empty_left, empty_right = not tally[left].any(), not tally[right].any()
+            violations[slot] = violations[left] + violations[right]
+            empty_left, empty_right = not violations[left].any(), not violations[right].any()
             leaves = self.feature[left] < 0 and self.feature[right] < 0
             if empty_left or empty_right:
                 self._promote(slot, right if empty_left else left)
             elif leaves and self.label[left] == self.label[right]:
                 self.feature[slot] = -1
             if self.feature[slot] < 0:
-                self.label[slot] = tally[slot].argmax()
+                self.label[slot] = violations[slot].argmax()
 
     def objective(self, problem: Problem) -> float:
         """Misclassified weight plus the cost of the splits."""

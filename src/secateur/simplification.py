@@ -10,29 +10,29 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.adapters.forests import is_forest
-from secateur.annotation import DEFAULT_RF_TOL
+from secateur.counting.counted_evidence import Evidence
+from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError
-from secateur.evidence import Evidence
-from secateur.fact_rows import check_facts
-from secateur.forest import simplify_forest
+from secateur.facts.checking import check_facts
 from secateur.methods import METHODS, Problem, find_method
-from secateur.parameters import check_amount, check_share
-from secateur.problems import open_evidence, open_problem
-from secateur.row_evidence import RowEvidence
-from secateur.rows import check_labels, check_rows
-from secateur.rules import RuleSet, TrainingRows
-from secateur.streams.frames import load_table, split_frame
-from secateur.streams.opening import is_frame, is_spark, is_stream, open_source
-from secateur.streams.problem import open_table
-from secateur.streams.reading import Naming, find_texts
+from secateur.methods.parameters import check_amount, check_share
+from secateur.problem import open_evidence, open_problem
+from secateur.rows.checking import check_labels, check_rows
+from secateur.rows.labelled_frames import load_table, split_frame
+from secateur.rows.opening import is_frame, is_spark, is_stream, open_source
+from secateur.rows.table_columns import Naming, find_texts
+from secateur.rows.table_problem import open_table
+from secateur.rules.forest import simplify_forest
+from secateur.rules.rule_set import RuleSet, TrainingRows
+from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.forest import Progress
-    from secateur.tree import Tree
+    from secateur.rules.forest import Progress
+    from secateur.tree.tree import Tree
 
 __all__ = ["simplify"]
 
@@ -276,12 +276,12 @@ def _count_rules(
     problem: Problem, deleted: NDArray[np.bool_], *, is_exact: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Class counts of each rule and of each leaf's own rule: from the rows, else from the tree where it can know."""
-    tree, notes = problem.tree, problem.notes
+    tree, paths = problem.tree, problem.paths
     if problem.evidence is not None:
-        return problem.evidence.count(notes, deleted, is_exact=is_exact)
-    unknown = np.full((notes.n_rules, tree.n_classes), np.nan)
-    source = unknown if tree.counts is None else tree.counts[notes.leaf_ids]
-    widened = np.bincount(notes.rule[deleted], minlength=notes.n_rules) > 0
+        return problem.evidence.count(paths, deleted, is_exact=is_exact)
+    unknown = np.full((paths.n_rules, tree.n_classes), np.nan)
+    source = unknown if tree.counts is None else tree.counts[paths.leaf_ids]
+    widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
     return np.where(widened[:, None], np.nan, source), source
 
 

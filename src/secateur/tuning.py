@@ -17,10 +17,10 @@ import numpy as np
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
-from secateur.export.frame import make_frame
+from secateur.frames import frame_columns, make_frame
 from secateur.methods import find_method
-from secateur.parameters import check_share, is_number
-from secateur.rows import check_weights, frame_columns, holds_missing
+from secateur.methods.parameters import check_share, is_number
+from secateur.rows.checking import check_weights, holds_missing
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.audit import Audit
+    from secateur.rules.audit import Audit
 
 __all__ = ["Selection", "SelectionPoint", "select_budget", "select_tolerance"]
 

@@ -15,8 +15,8 @@ from threshold_rows import make_rows, rows_beside
 
 import secateur
 from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 catboost = pytest.importorskip("catboost", reason="catboost is not installed: pip install secateur[catboost]")
 

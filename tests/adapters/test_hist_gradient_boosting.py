@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 import secateur
 from secateur import Tree, UnsupportedModelError, from_model
 from secateur.adapters.forests import is_forest
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 TOWNS = ["Bonn", "Lima", "Oslo", "Rome", "Ulm"]
 

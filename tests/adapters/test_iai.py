@@ -16,8 +16,8 @@ import pytest
 import secateur
 from secateur import FormatError, InputError, ParameterError, Tree, UnsupportedModelError, from_model
 from secateur.adapters import read_iai
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 MODELS = Path(__file__).parents[1] / "models"
 LEVELS = {"town": ["missing", "Bonn", "Lima", "Oslo", "Rome"], "size": ["missing"]}

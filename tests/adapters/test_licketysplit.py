@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import secateur
 from secateur import ParameterError, Tree, UnsupportedModelError, from_model
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 pytest.importorskip("matplotlib", reason="licketysplit imports matplotlib, which is not installed")
 licketysplit = pytest.importorskip(

@@ -14,8 +14,8 @@ from threshold_rows import ZERO_GAP, make_rows, rows_beside
 
 import secateur
 from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed: pip install secateur[lightgbm]")
 

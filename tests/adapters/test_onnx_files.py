@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur import FormatError, Tree, UnsupportedModelError
 from secateur.adapters import read_onnx
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 NUMPY = {TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64, TensorProto.INT64: np.int64}
 MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT"]

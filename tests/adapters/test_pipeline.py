@@ -43,8 +43,8 @@ import secateur
 from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model, simplify
 from secateur.adapters import scikit_learn
 from secateur.adapters.pipelines import read_behind
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 N_ROWS = 2000
 

@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur import FormatError, InputError, Tree, UnsupportedModelError
 from secateur.adapters import read_pmml
-from secateur.routing import apply_tree, count_classes
-from secateur.rows import check_labels, check_rows
+from secateur.rows.checking import check_labels, check_rows
+from secateur.rows.leaves import apply_tree, count_classes
 
 TOWNS = ["Bonn", "Lima", "New York", "l'Île <d'Yeu>", "Ulm"]
 REFUSED = "refused"

@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import secateur
 from secateur import ParameterError, Tree, UnsupportedModelError, from_model
-from secateur.routing import apply_tree, count_classes
-from secateur.rows import check_labels, check_rows
+from secateur.rows.checking import check_labels, check_rows
+from secateur.rows.leaves import apply_tree, count_classes
 
 pycontree = pytest.importorskip("pycontree", reason="pycontree is not installed: pip install secateur[contree]")
 

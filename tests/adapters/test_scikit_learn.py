@@ -22,8 +22,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 import secateur
 from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model
-from secateur.routing import apply_tree, count_classes
-from secateur.rows import check_labels, check_rows
+from secateur.rows.checking import check_labels, check_rows
+from secateur.rows.leaves import apply_tree, count_classes
 
 MODELS = [DecisionTreeClassifier, ExtraTreeClassifier]
 DATA = {

@@ -14,8 +14,8 @@ from threshold_rows import make_rows, rows_beside
 
 import secateur
 from secateur import ParameterError, Tree, UnsupportedModelError, from_model
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed: pip install secateur[xgboost]")
 

@@ -23,7 +23,7 @@ from secateur.export.formats import FORMATS, find_format, write_format
 from secateur.export.latex import escape_latex, rules_to_latex
 from secateur.export.markdown import escape_markdown, rules_to_markdown
 from secateur.export.plain_names import one_line
-from secateur.reading import join_conditions
+from secateur.rules.wording import join_conditions
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -169,7 +169,7 @@ def test_what_starts_like_a_formula_is_marked_as_text(formula: str) -> None:
 
 
 @pytest.mark.parametrize("cell", ["+", "-", "-1.5", "+2", "-1e-05", "yes", "a=b", "'=1", "", None, 7, -7, True, 0.5])
-def test_signs_numbers_and_words_stay_as_they_are(cell: secateur.tree.Label | None) -> None:
+def test_signs_numbers_and_words_stay_as_they_are(cell: secateur.tree.tree.Label | None) -> None:
     assert guard_cell(cell) == cell
 
 

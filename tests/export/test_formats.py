@@ -18,7 +18,7 @@ from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.tree import Tree
+from secateur.tree.tree import Tree
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_an_unknown_frame_library_is_refused(rules: secateur.RuleSet) -> None:
 def test_a_frame_without_any_library_says_what_to_install(
     rules: secateur.RuleSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secateur.export.frame.find_spec", lambda name: None)
+    monkeypatch.setattr("secateur.frames.find_spec", lambda name: None)
     with pytest.raises(secateur.ParameterError, match=r"pip install p"):
         rules.to_frame()
 

@@ -15,9 +15,9 @@ from hypothesis import assume, given, settings
 from probing_rows import Probe, answer_row, closed_probe, fitted_probe, make_probe, probes
 
 import secateur
-from secateur.decision_list import make_decision_list
 from secateur.export.onnx import rules_to_onnx
-from secateur.tree import make_tree
+from secateur.rules.decision_list import make_decision_list
+from secateur.tree.tree import make_tree
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

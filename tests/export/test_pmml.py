@@ -21,8 +21,8 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotE
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.decision_list import make_decision_list
 from secateur.export.pmml import NAMESPACE, rules_to_pmml
+from secateur.rules.decision_list import make_decision_list
 
 
 @pytest.fixture(scope="module")

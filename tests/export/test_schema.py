@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.methods import Why
-from secateur.tree import Tree
+from secateur.tree.tree import Tree
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "rules.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -32,10 +32,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sqlglot import exp
 
 import secateur
-from secateur.decision_list import make_decision_list
 from secateur.export.sql import rules_to_sql
 from secateur.export.sql_dialects import ALIASES, DIALECTS
-from secateur.tree import make_tree
+from secateur.rules.decision_list import make_decision_list
+from secateur.tree.tree import make_tree
 
 Found = list[tuple[Any, Any, Any]]
 

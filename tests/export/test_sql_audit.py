@@ -27,10 +27,10 @@ from sqlglot import exp
 
 import secateur
 from secateur import InputError, RuleSet, TreeBuilder, simplify
-from secateur.audit import AuditCounts, count_audit, finish_audit
 from secateur.export.sql_audit import audit_to_sql
 from secateur.export.sql_dialects import DIALECTS
-from secateur.rows import check_labels, check_rows
+from secateur.rows.checking import check_labels, check_rows
+from secateur.rules.audit import AuditCounts, count_audit, finish_audit
 from secateur.spark.audit_groups import count_groups
 
 KINDS = {str: "TEXT", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
-import secateur.budget
-import secateur.pool
+import secateur.methods.budget_spending
+import secateur.methods.row_mixture
 from secateur.errors import ParameterError
 from secateur.methods import METHODS, find_method
-from secateur.tree import Tree
+from secateur.tree.tree import Tree
 
 ROW_FREE = {
     "none": oracles.delete_none,
@@ -93,9 +93,9 @@ def test_budgeted_equals_its_slow_version(
 ) -> None:
     tree, X, _, w = problem
     with (
-        mock.patch.object(secateur.pool, "POOL_ROWS", pool_rows),
-        mock.patch.object(secateur.budget, "BLOCK_ROWS", block_rows),
-        mock.patch.object(secateur.budget, "MAP_BYTES", map_bytes),
+        mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", pool_rows),
+        mock.patch.object(secateur.methods.budget_spending, "BLOCK_ROWS", block_rows),
+        mock.patch.object(secateur.methods.budget_spending, "MAP_BYTES", map_bytes),
     ):
         rules = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
     steps = oracles.budgeted_steps(tree, X, w, budget, smoothing, pool=pool_rows)
@@ -121,9 +121,9 @@ def test_budgeted_equals_its_slow_version(
 def test_what_a_kept_condition_would_cost_is_counted_or_bounded_from_below(
     problem: tuple[Tree, Any, Any, Any], budget: float, smoothing: float
 ) -> None:
-    with mock.patch.object(secateur.pool, "POOL_ROWS", 20):
+    with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
         counted = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
-        with mock.patch.object(secateur.budget, "COUNTED_PAIRS", -1):
+        with mock.patch.object(secateur.methods.budget_spending, "COUNTED_PAIRS", -1):
             bounded = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
     for full, partial in zip(counted, bounded, strict=True):
         assert full.deleted_ids == partial.deleted_ids

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from strategies import trees
 
 import secateur
-from secateur.tree import Tree
+from secateur.tree.tree import Tree
 
 EXACT = [name for name, method in secateur.METHODS.items() if method.is_exact]
 

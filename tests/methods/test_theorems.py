@@ -10,10 +10,10 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secateur import annotation
-from secateur import tree as tree_module
-from secateur.annotation import annotate
-from secateur.tree import Tree
+from secateur.tree import paths as paths_module
+from secateur.tree import tree as tree_module
+from secateur.tree.paths import trace_paths
+from secateur.tree.tree import Tree
 
 
 @given(tree=strategies.trees(n_classes=2))
@@ -22,15 +22,15 @@ def test_class_ratio_complementarity(tree: Tree) -> None:
     """If the share of class 1 rises into one child, it falls into the other (both non-empty)."""
     assert tree.counts is not None
     totals = tree.counts.sum(axis=1)
-    notes = annotate(tree)
-    assert notes.share is not None
+    paths = trace_paths(tree)
+    assert paths.share is not None
     for link in range(1, tree.n_nodes):
-        other, parent = notes.sibling[link], notes.parent[link]
+        other, parent = paths.sibling[link], paths.parent[link]
         if totals[link] == 0 or totals[other] == 0:
             continue
-        if notes.share[link, 1] > notes.share[parent, 1] + 1e-9:
-            assert notes.share[other, 1] < notes.share[parent, 1]
-            assert notes.share[other, 0] > notes.share[parent, 0]
+        if paths.share[link, 1] > paths.share[parent, 1] + 1e-9:
+            assert paths.share[other, 1] < paths.share[parent, 1]
+            assert paths.share[other, 0] > paths.share[parent, 0]
 
 
 @given(data=st.data(), tree=strategies.trees(max_leaves=8))
@@ -56,27 +56,27 @@ def test_joint_sibling_deletion(data: st.DataObject, tree: Tree) -> None:
 @given(tree=strategies.trees())
 @settings(max_examples=150, deadline=None)
 def test_annotations_equal_their_slow_versions(tree: Tree) -> None:
-    check_annotations(tree, annotate(tree))
+    check_annotations(tree, trace_paths(tree))
     large = replace(tree)  # nothing of it is computed yet
-    with mock.patch.object(tree_module, "SMALL_TREE_NODES", 0), mock.patch.object(annotation, "SMALL_TREE_NODES", 0):
-        check_annotations(large, annotate(large))
+    with mock.patch.object(tree_module, "SMALL_TREE_NODES", 0), mock.patch.object(paths_module, "SMALL_TREE_NODES", 0):
+        check_annotations(large, trace_paths(large))
 
 
-def check_annotations(tree: Tree, notes: annotation.Annotation) -> None:
-    assert notes.leaf_ids.tolist() == oracles.leaves(tree)
+def check_annotations(tree: Tree, paths: paths_module.Paths) -> None:
+    assert paths.leaf_ids.tolist() == oracles.leaves(tree)
     for node in range(tree.n_nodes):
         classes = oracles.labels_below(tree, node)
-        assert notes.homogeneous[node] == (classes.pop() if len(classes) == 1 else -1)
-    for rule, leaf in enumerate(notes.leaf_ids.tolist()):
-        span = notes.entries(rule)
-        links = notes.links[span].tolist()
+        assert paths.homogeneous[node] == (classes.pop() if len(classes) == 1 else -1)
+    for rule, leaf in enumerate(paths.leaf_ids.tolist()):
+        span = paths.entries(rule)
+        links = paths.links[span].tolist()
         assert links == oracles.path(tree, leaf)
-        assert notes.homogeneous_top[leaf] == oracles.homogeneous_top(tree, leaf)
-        assert notes.inside_h[span].tolist() == [oracles.inside_h(tree, leaf, link) for link in links]
-        certified = [link for link, flag in zip(links, notes.sibling_certified[span], strict=True) if flag]
+        assert paths.homogeneous_top[leaf] == oracles.homogeneous_top(tree, leaf)
+        assert paths.inside_h[span].tolist() == [oracles.inside_h(tree, leaf, link) for link in links]
+        certified = [link for link, flag in zip(links, paths.sibling_certified[span], strict=True) if flag]
         assert certified == oracles.sib(tree, leaf)
         status = [
             "matched" if matched else "mismatched" if mismatched else "neutral"
-            for matched, mismatched in zip(notes.matched[span], notes.mismatched[span], strict=True)
+            for matched, mismatched in zip(paths.matched[span], paths.mismatched[span], strict=True)
         ]
         assert status == [oracles.orientation(tree, link, tree.leaf_class[leaf]) for link in links]

@@ -25,8 +25,8 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.columns import Columns
 from secateur.report import make_report
+from secateur.tree.pipeline_columns import Columns
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -133,7 +133,7 @@ def test_the_slider_moves_rules_numbers_and_markers(open_report: Open, tmp_path:
         )
         assert kept == [[condition.text for condition in rule.conditions] for rule in made]
         audit = made.audit(data.data, data.target)
-        assert page.locator("#conflict").text_content() == secateur.reading.read_share(audit.conflict / 100)
+        assert page.locator("#conflict").text_content() == secateur.rules.wording.read_share(audit.conflict / 100)
         assert page.locator("#knob-value").text_content() == f"{value:g}"
         for curve in page.locator(".curve").all():
             dot, marker = curve.locator(".dot").nth(step), curve.locator(".marker")
@@ -281,9 +281,9 @@ def test_everything_with_a_role_in_the_form_has_a_name(open_report: Open) -> Non
 def test_the_leaf_in_question_shows_its_path(open_report: Open) -> None:
     rules = cancer_rules()
     page = open_report(rules)
-    notes = rules.notes
+    paths = rules.paths
     place = next(place for place, rule in enumerate(rules) if rule.deleted_ids)
-    leaf, span = rules[place].leaf_id, notes.entries(place)
+    leaf, span = rules[place].leaf_id, paths.entries(place)
     page.locator(f"#node-{leaf}").hover()
     page.wait_for_selector(".on-path")
     shown = {
@@ -292,9 +292,9 @@ def test_the_leaf_in_question_shows_its_path(open_report: Open) -> None:
     }
     expected = {}
     for entry in range(span.start, span.stop):
-        match = "matched" if notes.matched[entry] else "mismatched" if notes.mismatched[entry] else "neutral"
-        words = [match, *(["inside H"] if notes.inside_h[entry] else []), "deleted" if rules.deleted[entry] else "kept"]
-        expected[int(notes.links[entry])] = " · ".join(words)
+        match = "matched" if paths.matched[entry] else "mismatched" if paths.mismatched[entry] else "neutral"
+        words = [match, *(["inside H"] if paths.inside_h[entry] else []), "deleted" if rules.deleted[entry] else "kept"]
+        expected[int(paths.links[entry])] = " · ".join(words)
     assert shown == expected
     assert page.locator(".on-path .slash").count() == len(rules[place].deleted_ids)
     said = page.locator("#tree-path").inner_text()

@@ -113,7 +113,7 @@ def test_rules_and_reasons_read_without_javascript() -> None:
     rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y)
     struck = Reader(report.to_html()).inside("del")
     assert struck == [
-        secateur.reading.read_link(rules.tree, rules.notes, link) for rule in rules for link in rule.deleted_ids
+        secateur.rules.wording.read_link(rules.tree, rules.paths, link) for rule in rules for link in rule.deleted_ids
     ]
     static = page[: page.index('id="secateur-data"')]
     for rule in rules:

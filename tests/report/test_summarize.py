@@ -21,8 +21,8 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.columns import Columns
 from secateur.report import summarize
+from secateur.tree.pipeline_columns import Columns
 from secateur.tuning import BUDGETS, TOLERANCES
 
 

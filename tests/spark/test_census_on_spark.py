@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streams.census import SERVED, expect, load_census
-from streams.kinds import make_table
+from rows.census import SERVED, expect, load_census
+from rows.kinds import make_table
 
 import secateur
 

@@ -13,8 +13,8 @@ import pytest
 import secateur
 from secateur import Tree, from_model
 from secateur.adapters import spark_ml, spark_stages
-from secateur.routing import apply_tree
-from secateur.rows import check_rows
+from secateur.rows.checking import check_rows
+from secateur.rows.leaves import apply_tree
 
 pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas

@@ -10,9 +10,9 @@ import numpy as np
 
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.errors import ParameterError, UnsupportedModelError
-from secateur.knowledge import state_facts
-from secateur.tree import Tree
-from secateur.tree_check import check_tree
+from secateur.facts.stating import state_facts
+from secateur.tree.contract import check_tree
+from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

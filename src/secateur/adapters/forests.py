@@ -23,8 +23,8 @@ from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import was_fitted_with_missing
 from secateur.errors import UnsupportedModelError
-from secateur.rows import holds_missing
-from secateur.tree import Tree, make_tree
+from secateur.rows.checking import holds_missing
+from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

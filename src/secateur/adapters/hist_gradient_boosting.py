@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.column_terms import is_missing
-from secateur.columns import Columns
 from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
-from secateur.routing import apply_tree
-from secateur.rows import check_rows, holds_missing
-from secateur.tree import Label, Tree, make_tree
+from secateur.rows.checking import check_rows, holds_missing
+from secateur.rows.encoding import is_missing
+from secateur.rows.leaves import apply_tree
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.tree import Label, Tree, make_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

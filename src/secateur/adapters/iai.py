@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from secateur.errors import FormatError, InputError, InvalidTreeError, ParameterError, UnsupportedModelError
-from secateur.rows import frame_columns
-from secateur.tree import Tree, make_tree
+from secateur.frames import frame_columns
+from secateur.tree.tree import Tree, make_tree
 
 __all__ = ["read_iai", "read_model"]
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import ParameterError, UnsupportedModelError
-from secateur.rows import frame_columns
-from secateur.tree import Tree, make_tree
+from secateur.frames import frame_columns
+from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

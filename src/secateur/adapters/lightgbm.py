@@ -25,8 +25,9 @@ import numpy as np
 
 from secateur.adapters.named_tree import name_tree
 from secateur.errors import InputError, UnsupportedModelError
-from secateur.rows import check_names, frame_columns, holds_missing
-from secateur.tree import Label, Tree, make_tree
+from secateur.frames import frame_columns
+from secateur.rows.checking import check_names, holds_missing
+from secateur.tree.tree import Label, Tree, make_tree
 
 __all__ = ["read_model"]
 

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from secateur.errors import FormatError, InvalidTreeError, ParameterError, SecateurError, UnsupportedModelError
-from secateur.tree import Tree, make_tree
+from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -46,9 +46,9 @@ from secateur.adapters.pmml_predicates import (
     read_label,
     read_number,
 )
-from secateur.columns import Columns
 from secateur.errors import FormatError, InvalidTreeError, ParameterError, UnsupportedModelError
-from secateur.tree import Label, Tree, make_tree
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.tree import Label, Tree, make_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from secateur.errors import FormatError, UnsupportedModelError
-from secateur.tree import Label
+from secateur.tree.tree import Label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import ParameterError, UnsupportedModelError
-from secateur.tree import Tree, make_tree
+from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from secateur.adapters.iai import read_iai
 from secateur.errors import FormatError
-from secateur.tree_json import FORMAT, tree_from_dict
+from secateur.tree.json import FORMAT, tree_from_dict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
 
 __all__ = ["read_tree_file"]
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import hist_gradient_boosting
-from secateur.column_terms import frame_numbers
 from secateur.errors import UnsupportedModelError
-from secateur.rows import frame_columns, holds_missing
-from secateur.tree import Tree, make_tree
+from secateur.frames import frame_columns
+from secateur.rows.checking import holds_missing
+from secateur.rows.encoding import frame_numbers
+from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

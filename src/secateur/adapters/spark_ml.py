@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from secateur.adapters.pipelines.limits import name_cells
 from secateur.adapters.spark_stages import Slot, trace_stages
-from secateur.columns import Columns
 from secateur.errors import ParameterError, UnsupportedModelError
-from secateur.tree import Label, Tree, make_tree
-from secateur.tree_check import check_tree
+from secateur.tree.contract import check_tree
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.tree import Label, Tree, make_tree
 
 __all__ = ["find_features_column", "read_model"]
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from secateur.errors import UnsupportedModelError
-from secateur.rows import frame_columns
-from secateur.tree import Label
+from secateur.frames import frame_columns
+from secateur.tree.tree import Label
 
 __all__ = ["Slot", "trace_stages"]
 

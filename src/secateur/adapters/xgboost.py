@@ -27,8 +27,8 @@ import numpy as np
 
 from secateur.adapters.named_tree import name_tree
 from secateur.errors import UnsupportedModelError
-from secateur.rows import holds_missing
-from secateur.tree import Label, Tree, make_tree
+from secateur.rows.checking import holds_missing
+from secateur.tree.tree import Label, Tree, make_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

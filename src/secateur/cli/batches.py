@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from secateur.cli.option_groups import Reading
-    from secateur.streams.source import Source
-    from secateur.tree import Tree
+    from secateur.rows.source import Source
+    from secateur.tree.tree import Tree
 
 __all__ = ["LARGE_FILE", "check_batch_options", "in_batches", "open_batches"]
 
@@ -61,8 +61,8 @@ def open_batches(
     data: str, tree: Tree, target: str, reading: Reading, *, no_facts: bool = False
 ) -> Iterator[tuple[Source, Callable[[], tuple[str, ...]]]]:
     """A table to be read in batches, without the rows that have no label; and what is to be said of it at the end."""
-    from secateur.streams.duckdb_sources import open_files
-    from secateur.streams.reading import find_texts
+    from secateur.rows.duckdb_sources import open_files
+    from secateur.rows.table_columns import find_texts
 
     skipped: Counter[str] = Counter()
 

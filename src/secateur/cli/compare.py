@@ -11,7 +11,7 @@ from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, Trusting, 
 from secateur.cli.options import Holdout, Json, Model, Quiet
 
 if TYPE_CHECKING:
-    from secateur.tables.simplified import FittedTable
+    from secateur.cli.tables.fitted_table import FittedTable
 
 __all__ = ["command"]
 
@@ -39,9 +39,9 @@ def command(
     secateur compare loans.csv --target outcome
     secateur compare loans.csv --target outcome --holdout 0.5 --json
     """
+    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted
     from secateur.report.ladder import make_ladder
     from secateur.report.rows_at_hand import find_rows
-    from secateur.tables.simplified import fit_table, read_one_tree, simplify_fitted
 
     brought = None if model is None else trusting.load(model, quiet=quiet)
     tree = None if brought is None else read_one_tree(brought)

@@ -28,7 +28,7 @@ def complete_dialect(incomplete: str) -> list[str]:
 
 def complete_column(incomplete: str) -> list[str]:
     """Columns of the CSV file that stands on the line, that begin so."""
-    from secateur.files.relations import read_header_names
+    from secateur.rows.file_queries import read_header_names
 
     # A line that ends in an option without a value is not parsed, so the words of the shell are looked at.
     words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""

@@ -30,8 +30,8 @@ def command(
 
     secateur diff january.json february.json
     """
-    from secateur.difference import compare_rules
-    from secateur.model_files import load_rules
+    from secateur.cli.model_files import load_rules
+    from secateur.rules.difference import compare_rules
 
     difference = compare_rules(load_rules(old), load_rules(new))
     if as_json:

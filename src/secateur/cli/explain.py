@@ -14,7 +14,7 @@ from secateur.cli.options import Json
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
 
@@ -49,7 +49,7 @@ def command(
     if row is not None:
         _explain_one(rules, row, as_json=as_json)
         return
-    from secateur.tables.model_rows import pick_columns
+    from secateur.cli.tables.model_rows import pick_columns
 
     table = reading.open(str(data), tree=rules.tree)
     named = rules.tree.feature_names
@@ -79,9 +79,9 @@ def command(
 
 def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet:
     """A rule set from its JSON, or the rules of a model by a method that needs no rows."""
-    from secateur.model_files import is_rules_file, load_rules
+    from secateur.cli.model_files import is_rules_file, load_rules
+    from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
-    from secateur.tables.simplified import read_one_tree
 
     if method is None and is_rules_file(path):
         return load_rules(path)
@@ -92,7 +92,7 @@ def _explain_one(rules: RuleSet, row: str, *, as_json: bool) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
-    from secateur.tables.model_rows import parse_row
+    from secateur.cli.tables.model_rows import parse_row
 
     explanation = rules.explain(parse_row(rules.tree, _parse(row)))
     if as_json:

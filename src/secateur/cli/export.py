@@ -32,7 +32,7 @@ def command(
     secateur export rules.json --format sql --dialect postgres --sql-table loans > rules.sql
     secateur export rules.json -o rules.py
     """
-    from secateur.model_files import load_rules
+    from secateur.cli.model_files import load_rules
 
     kind = choose_export(format, output, "--format")
     if kind is None:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from secateur.tables.files import TableFile
-    from secateur.tree import Tree
+    from secateur.cli.tables.table_file import TableFile
+    from secateur.tree.tree import Tree
 
 __all__ = ["Growing", "Knobs", "Reading", "Rows", "Trusting", "spread"]
 
@@ -54,8 +54,8 @@ class Reading:
     def open(self, data: str, *, tree: Tree | None = None, seed: int = 0, quiet: bool = False) -> TableFile:
         """Read a table; the text columns of a tree stay text."""
         from secateur.cli.console import working
-        from secateur.streams.reading import text_columns
-        from secateur.tables.files import read_table
+        from secateur.cli.tables.table_file import read_table
+        from secateur.rows.table_columns import text_columns
 
         with working("Reading the table", quiet=quiet):
             return read_table(
@@ -80,7 +80,7 @@ class Rows:
     def require_target(self, table: TableFile) -> str:
         """The target; where it was not named, say which columns there are."""
         if self.target is None:
-            from secateur.column_terms import shorten
+            from secateur.rows.encoding import shorten
 
             raise InputError(
                 f"Name the column of the classes with --target; {table.name} has {shorten(list(table.frame.columns))}."
@@ -141,7 +141,7 @@ class Trusting:
     def load(self, path: Path, *, quiet: bool = False) -> Any:
         """Load a model."""
         from secateur.cli.console import working
-        from secateur.model_files import load_model
+        from secateur.cli.model_files import load_model
 
         with working("Loading the model", quiet=quiet):
             return load_model(path, trust_pickle=self.trust_pickle, trust=self.trust or ())

@@ -13,14 +13,14 @@ from secateur.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["check_paths", "choose_export", "deliver", "make_export", "write_files"]
 
 
 def check_paths(*paths: Path | None, force: bool) -> None:
     """Refuse outputs that cannot be written, before anything is done for them."""
-    from secateur.writing import check_outputs
+    from secateur.rows.whole_files import check_outputs
 
     check_outputs([path for path in paths if path is not None and not is_screen(path)], force=force)
 
@@ -47,7 +47,7 @@ def deliver(content: str | bytes, output: Path | None, *, quiet: bool = False) -
 
 def write_files(contents: Mapping[Path, str | bytes], *, quiet: bool = False) -> None:
     """Write files whole, all or none, and say so."""
-    from secateur import writing
+    from secateur.rows import whole_files as writing
 
     writing.write_files(
         {

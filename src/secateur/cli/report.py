@@ -40,8 +40,8 @@ def command(
     secateur report loans.csv --target outcome -o page.html
     secateur report rules.json --data loans.csv --target outcome -o page.html
     """
-    from secateur.model_files import is_rules_file, load_rules
-    from secateur.tables.simplified import fit_table, label_rows, simplify_fitted
+    from secateur.cli.model_files import is_rules_file, load_rules
+    from secateur.cli.tables.fitted_table import fit_table, label_rows, simplify_fitted
 
     check_paths(output, force=force)
     rows: tuple[Any, Any] = (None, None)

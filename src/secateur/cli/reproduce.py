@@ -108,7 +108,7 @@ def _run(
     from secateur.paper.protocol import TOLERANCES, find_arm
     from secateur.paper.report import make_pages
     from secateur.paper.summary import summarize, to_csv
-    from secateur.writing import write_whole
+    from secateur.rows.whole_files import write_whole
 
     arm = find_arm(name, iai_dir if name == "optimal" else None)
     with _progress(f"{name} arm", len(chosen) * splits, quiet) as advance:
@@ -133,7 +133,7 @@ def _beyond(
     from secateur.paper.experiment import run_arm
     from secateur.paper.protocol import find_arm
     from secateur.paper.summary import to_csv
-    from secateur.writing import write_whole
+    from secateur.rows.whole_files import write_whole
 
     _require_matplotlib("Beyond the paper")
     pages = []
@@ -155,7 +155,7 @@ def _beyond(
 def _finish_arms(finished: dict[str, list[dict[str, Any]]], output: Path, pages: list[Page]) -> None:
     from secateur.paper.report import tolerance_page
     from secateur.paper.tolerances import choose_tolerances
-    from secateur.writing import write_whole
+    from secateur.rows.whole_files import write_whole
 
     choices = choose_tolerances(list(finished.values()))
     write_whole(output / "tolerances.json", json.dumps({c.dataset: c.picked for c in choices}, indent=1))
@@ -165,7 +165,7 @@ def _finish_arms(finished: dict[str, list[dict[str, Any]]], output: Path, pages:
 def _runtime(output: Path, quiet: bool) -> Page:
     from secateur.paper.report import Page
     from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, draw_runtime, ratios, run_runtime
-    from secateur.writing import write_whole
+    from secateur.rows.whole_files import write_whole
 
     _require_matplotlib("The runtime study")
     with _progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS), quiet) as advance:
@@ -190,7 +190,7 @@ def _require_matplotlib(what: str) -> None:
 def _exhibits(output: Path) -> Page:
     from secateur.paper.exhibits import assimilated_rule, assimilation_tree, draw_tree, entropy_rows, orientation_tree
     from secateur.paper.report import Page
-    from secateur.writing import write_whole
+    from secateur.rows.whole_files import write_whole
 
     write_whole(output / "c1c0.svg", draw_tree(orientation_tree()))
     write_whole(output / "assimilation.svg", draw_tree(assimilation_tree(), assimilated_rule()))
@@ -207,7 +207,7 @@ def _exhibits(output: Path) -> Page:
 def _write_report(pages: list[Page], path: Path, quiet: bool) -> None:
     from secateur.cli.console import out
     from secateur.paper.report import to_markdown, to_terminal
-    from secateur.writing import write_whole
+    from secateur.rows.whole_files import write_whole
 
     write_whole(path, "\n".join(to_markdown(page) for page in pages))
     if not quiet:
@@ -238,7 +238,7 @@ def _deterministic(output: Path | None, quiet: bool) -> int:
     from secateur.cli.console import out
     from secateur.paper.deterministic import expected_rows, reproduce_deterministic
     from secateur.paper.summary import to_csv
-    from secateur.writing import write_whole
+    from secateur.rows.whole_files import write_whole
 
     table = Table(
         title="The paper's deterministic tables: ours, and below it (the paper's)",

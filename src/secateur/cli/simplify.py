@@ -32,10 +32,10 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from secateur.audit import Audit
-    from secateur.rules import RuleSet
-    from secateur.tables.files import TableFile
-    from secateur.tables.simplified import FittedTable
+    from secateur.cli.tables.fitted_table import FittedTable
+    from secateur.cli.tables.table_file import TableFile
+    from secateur.rules.audit import Audit
+    from secateur.rules.rule_set import RuleSet
     from secateur.verify import Verification
 
 __all__ = ["command"]
@@ -117,8 +117,8 @@ def command(
     options = {**knobs.settings, **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
     if data is not None:
+        from secateur.cli.tables.fitted_table import read_one_tree
         from secateur.methods import find_method
-        from secateur.tables.simplified import read_one_tree
 
         chosen = find_method("layered" if method is None else method).name  # a slip is found before the work
         tree = None if brought is None else read_one_tree(brought)
@@ -206,7 +206,7 @@ class _Story:
 def _from_table(
     table: TableFile, arguments: dict[str, Any], method: str, options: dict[str, Any], *, quiet: bool
 ) -> _Story:
-    from secateur.tables.simplified import fit_table, simplify_fitted
+    from secateur.cli.tables.fitted_table import fit_table, simplify_fitted
 
     with working("Fitting the tree", quiet=quiet):
         fitted = fit_table(table, **arguments)
@@ -245,8 +245,8 @@ def _from_batches(
     """The rules of a model on a table that is read in batches."""
     from dataclasses import replace
 
+    from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
-    from secateur.tables.simplified import read_one_tree
 
     with open_batches(data, read_one_tree(model), target, reading, no_facts=no_facts) as (table, notes):
         with counting("Counting", quiet=quiet) as progress:
@@ -271,7 +271,7 @@ def _name_sizes(class_sizes: dict[Any, int]) -> str:
 
 def _tell_facts(fitted: FittedTable, rules: RuleSet) -> list[str]:
     """What was taken for granted, in a sentence if there is something."""
-    from secateur.tables.simplified import find_facts
+    from secateur.cli.tables.fitted_table import find_facts
 
     whole, facts = find_facts(rules.tree, fitted.train)
     told = "; ".join([*(f"{name} is a whole number" for name in whole), *facts])
@@ -279,7 +279,7 @@ def _tell_facts(fitted: FittedTable, rules: RuleSet) -> list[str]:
 
 
 def _depth(arguments: dict[str, Any]) -> int:
-    from secateur.tables.fitting import DEFAULT_DEPTH
+    from secateur.cli.tables.fitting import DEFAULT_DEPTH
 
     depth: int = arguments.get("max_depth", DEFAULT_DEPTH)
     return depth
@@ -290,10 +290,10 @@ def _labelled(table: Any) -> tuple[Any, Any]:
 
 
 def _from_model(model: Any, name: str, method: str, knobs: dict[str, Any]) -> _Story:
+    from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.errors import InputError
     from secateur.methods import find_method
     from secateur.simplification import simplify
-    from secateur.tables.simplified import read_one_tree
 
     if find_method(method).needs_rows:
         raise InputError(f"The method {method!r} judges deletions by training rows: name DATA, or use --method exact.")
@@ -319,7 +319,7 @@ def _from_embedded(table: Table, method: str, max_depth: int | None, seed: int, 
 
 
 def _dump(model: Any) -> bytes:
-    from secateur.model_files import dump_model
+    from secateur.cli.model_files import dump_model
 
     return dump_model(model)
 
@@ -361,18 +361,17 @@ def _show_rules(out: Console, rules: RuleSet, *, reasons: bool) -> None:
     """The first rules in words."""
     from rich.text import Text
 
-    from secateur.export.text import read_evidence
-    from secateur.reading import read_link
+    from secateur.rules.wording import read_evidence, read_link
 
     out.print(Text(f"\nThe rules after {rules.method}, and below each what was deleted (✂):", style="bold"))
     for rule in rules[:SHOWN_RULES]:
         out.print(Text(f"{rule.index + 1:3d}. {rule.text}   ({read_evidence(rule)})"))
         if not reasons and rule.deleted_ids:
-            gone = "; ".join(read_link(rules.tree, rules.notes, link) for link in rule.deleted_ids)
+            gone = "; ".join(read_link(rules.tree, rules.paths, link) for link in rule.deleted_ids)
             out.print(Text(f"     ✂ {gone}", style="dim"))
         for link, reason in rule.reasons.items() if reasons else ():
             sign, style = ("✂", "red") if reason.deleted else ("•", "green")
-            words = f" {read_link(rules.tree, rules.notes, link)}  {reason.text}"
+            words = f" {read_link(rules.tree, rules.paths, link)}  {reason.text}"
             out.print(Text.assemble(f"       {sign}", words, style=f"dim {style}"))
     if len(rules) > SHOWN_RULES:
         rest = f"… and {len(rules) - SHOWN_RULES:,} more rules: write them with --export or --report."

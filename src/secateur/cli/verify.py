@@ -14,7 +14,7 @@ from secateur.cli.options import Holdout, Json, Quiet, Seed
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
     from secateur.verify import Verification
 
 __all__ = ["command"]
@@ -49,9 +49,9 @@ def command(
     secateur verify rules.json
     secateur verify rules.json --model tree.skops --data loans.csv --target outcome
     """
-    from secateur.model_files import load_rules
-    from secateur.tables.fitting import split_table
-    from secateur.tables.simplified import label_rows
+    from secateur.cli.model_files import load_rules
+    from secateur.cli.tables.fitted_table import label_rows
+    from secateur.cli.tables.fitting import split_table
 
     if (data is None) != (used.target is None):
         raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
@@ -96,8 +96,8 @@ def _conclude(
 
 def _compare_model(rules: RuleSet, model: Any, rows: Any) -> list[str]:
     from secateur.adapters import from_model
-    from secateur.model_check import find_tree_differences
-    from secateur.tables.simplified import read_one_tree
+    from secateur.cli.tables.fitted_table import read_one_tree
+    from secateur.tree.difference import find_tree_differences
 
     tree = read_one_tree(model)
     return find_tree_differences(rules.tree, tree if rows is None else from_model(model, rows))

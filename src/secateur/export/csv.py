@@ -11,11 +11,11 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from secateur.reading import join_conditions
+from secateur.rules.wording import join_conditions
 
 if TYPE_CHECKING:
-    from secateur.rules import RuleSet
-    from secateur.tree import Label
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
 
 __all__ = ["guard_cell", "rules_to_csv"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["FORMATS", "Format", "find_format", "write_format"]
 

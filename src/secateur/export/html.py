@@ -5,12 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from secateur.export.text import read_evidence
-from secateur.reading import join_conditions, read_link
+from secateur.rules.wording import join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
-    from secateur.rule import Rule
-    from secateur.rules import RuleSet
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["rules_to_html"]
 
@@ -38,7 +37,7 @@ def rules_to_html(rules: RuleSet) -> str:
 def _row(rules: RuleSet, rule: Rule) -> str:
     kept = escape(join_conditions(rule.conditions))
     gone = " ".join(
-        f"<del title='{escape(rules_reason.text, quote=True)}'>{escape(read_link(rules.tree, rules.notes, link))}</del>"
+        f"<del title='{escape(rules_reason.text, quote=True)}'>{escape(read_link(rules.tree, rules.paths, link))}</del>"
         for link, rules_reason in rule.reasons.items()
         if rules_reason.deleted
     )

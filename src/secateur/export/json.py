@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur import __version__
-from secateur.annotation import DEFAULT_RF_TOL, annotate
 from secateur.errors import FormatError, ParameterError
 from secateur.export.plain_names import check_characters
 from secateur.methods import Deletions, Why, find_method
-from secateur.rules import RuleSet, StoredContent
-from secateur.tree_json import read_header, tree_from_dict, tree_to_dict
+from secateur.rules.rule_set import RuleSet, StoredContent
+from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
+from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.annotation import Annotation
-    from secateur.reasons import Reason
-    from secateur.tree import Label, Tree
+    from secateur.rules.reasons import Reason
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Label, Tree
 
 __all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
 
@@ -54,18 +54,18 @@ def rules_to_json(rules: RuleSet) -> str:
 
 def rules_to_record(rules: RuleSet) -> dict[str, Any]:
     """What the verifier reads: the content of the JSON without the words, and whether a file told the truth."""
-    stored, notes, deletions = rules.stored, rules.notes, rules.deletions
+    stored, paths, deletions = rules.stored, rules.paths, rules.deletions
     kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
     return {
         "method": rules.method,
         "parameters": dict(rules.parameters),
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
-        "leaf_ids": notes.leaf_ids,
-        "predictions": rules.tree.classes[notes.leaf_class].tolist(),
+        "leaf_ids": paths.leaf_ids,
+        "predictions": rules.tree.classes[paths.leaf_class].tolist(),
         "class_counts": rules.class_counts,
         "source_class_counts": rules.source_class_counts,
-        "offsets": notes.offsets,
-        "links": notes.links,
+        "offsets": paths.offsets,
+        "links": paths.links,
         "deleted": deletions.deleted,
         "kinds": kinds[deletions.why],
         "numbers": deletions.number,
@@ -118,20 +118,20 @@ def rules_from_json(text: str) -> RuleSet:
         method = find_method(content["method"]).name
         listed = content["rules"]
         parameters = dict(content["parameters"])
-        notes = annotate(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
-        if len(listed) != notes.n_rules:
-            raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {notes.n_rules} leaves.")
+        paths = trace_paths(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
+        if len(listed) != paths.n_rules:
+            raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {paths.n_rules} leaves.")
         for index, rule in enumerate(listed):
-            _check_rule(tree, notes, index, rule)
+            _check_rule(tree, paths, index, rule)
         counts, source_counts = (
             np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
             for name in ("class_counts", "source_class_counts")
         )
         if np.isinf(counts).any() or np.isinf(source_counts).any():
             raise ValueError("a class count is not finite")
-        if not counts.shape == source_counts.shape == (notes.n_rules, tree.n_classes):
+        if not counts.shape == source_counts.shape == (paths.n_rules, tree.n_classes):
             raise ValueError(f"expected {tree.n_classes} class counts for each rule")
-        deletions = _read_deletions(notes, listed)
+        deletions = _read_deletions(paths, listed)
         rules = RuleSet(
             tree=tree,
             method=method,
@@ -268,7 +268,7 @@ def _write_rules(rules: RuleSet) -> Iterator[tuple[str, str]]:
             for number in (rule.support, rule.reliability, rule.source_support, rule.source_reliability)
         ]
         conditions = [_text(condition.text) for condition in rule.conditions]
-        first = str(rule.leaf_id), labels[rules.notes.leaf_class[rule.index]]
+        first = str(rule.leaf_id), labels[rules.paths.leaf_class[rule.index]]
         yield (
             RULE.spaced(
                 *(*first, *listed, *alone),
@@ -313,12 +313,12 @@ def _write_numbers(values: Sequence[float] | None) -> str:
     return "null" if values is None else f"[{', '.join([_write_number(value) for value in values])}]"
 
 
-def _check_rule(tree: Tree, notes: Annotation, index: int, content: dict[str, Any]) -> None:
+def _check_rule(tree: Tree, paths: Paths, index: int, content: dict[str, Any]) -> None:
     """Refuse a rule that cannot be the one of its leaf."""
-    path = notes.links[notes.entries(index)].tolist()
+    path = paths.links[paths.entries(index)].tolist()
     gone = set(content["deleted_ids"])
-    leaf = int(notes.leaf_ids[index])
-    label = tree.classes[notes.leaf_class[index]].item()
+    leaf = int(paths.leaf_ids[index])
+    label = tree.classes[paths.leaf_class[index]].item()
     if content["leaf_id"] != leaf or content["prediction"] != label:
         raise FormatError(
             f"rules[{index}] of the rules JSON is for leaf {content['leaf_id']} and predicts "
@@ -335,7 +335,7 @@ def _check_rule(tree: Tree, notes: Annotation, index: int, content: dict[str, An
             raise FormatError(f"rules[{index}] of the rules JSON has a reason that points outside its path.")
 
 
-def _read_deletions(notes: Annotation, listed: list[dict[str, Any]]) -> Deletions:
+def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:
     """The codes and numbers behind the reasons of rules that were checked."""
     reasons = [reason for rule in listed for reason in rule["reasons"]]
     why = {kind: Why.from_kind(kind) for kind in {reason["kind"] for reason in reasons}}
@@ -345,7 +345,7 @@ def _read_deletions(notes: Annotation, listed: list[dict[str, Any]]) -> Deletion
         for name in ("before", "after", "number")
     )
     node = np.array([-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons], dtype=np.int32)
-    deleted = [link in gone[rule] for rule, link in zip(notes.rule.tolist(), notes.links.tolist(), strict=True)]
+    deleted = [link in gone[rule] for rule, link in zip(paths.rule.tolist(), paths.links.tolist(), strict=True)]
     return Deletions(
         deleted=np.array(deleted, dtype=bool),
         why=np.array([why[reason["kind"]] for reason in reasons], dtype=np.uint8),

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from secateur.export.plain_names import one_line
-from secateur.reading import join_conditions, read_count, read_share
+from secateur.rules.wording import join_conditions, read_count, read_share
 
 if TYPE_CHECKING:
-    from secateur.rule import Rule
-    from secateur.rules import RuleSet
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["escape_latex", "rules_to_latex"]
 

@@ -10,14 +10,13 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from secateur.export.plain_names import one_line
-from secateur.export.text import read_evidence
-from secateur.reading import join_conditions, read_link
+from secateur.rules.wording import join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secateur.rule import Rule
-    from secateur.rules import RuleSet
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["escape_markdown", "rules_to_markdown"]
 
@@ -38,7 +37,7 @@ def rules_to_markdown(rules: RuleSet, *, reasons: bool = False) -> str:
     if rules.remarks:
         lines += ["", *(f"- Note: {escape_markdown(remark)}" for remark in rules.remarks)]
     if reasons:
-        read = cache(partial(read_link, rules.tree, rules.notes))  # a link is on the path of every rule below it
+        read = cache(partial(read_link, rules.tree, rules.paths))  # a link is on the path of every rule below it
         for rule in rules:
             lines += ["", *_reason_lines(rule, read)]
     return "\n".join(lines)

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.decision_list import make_decision_list
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, check_characters
+from secateur.rules.decision_list import make_decision_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules import RuleSet
-    from secateur.tree import Label
+    from secateur.rules.decision_list import Column, ColumnTest, DecisionList
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
 
 __all__ = ["rules_to_onnx"]
 

@@ -10,7 +10,7 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from secateur.decision_list import Column
+    from secateur.rules.decision_list import Column
 
 __all__ = ["FreeNames", "check_characters", "is_unicode", "one_line", "plain_name"]
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from secateur import __version__
-from secateur.decision_list import double_limit, make_decision_list
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames
+from secateur.rules.decision_list import double_limit, make_decision_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from xml.etree.ElementTree import Element
 
-    from secateur.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules import RuleSet
-    from secateur.tree import Label
+    from secateur.rules.decision_list import Column, ColumnTest, DecisionList
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
 
 __all__ = ["rules_to_pmml"]
 

@@ -12,17 +12,17 @@ import math
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from secateur.decision_list import double_limit, make_decision_list
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, one_line, plain_name
-from secateur.reading import read_threshold
+from secateur.rules.decision_list import double_limit, make_decision_list
+from secateur.rules.wording import read_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from secateur.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules import RuleSet
-    from secateur.tree import Label
+    from secateur.rules.decision_list import Column, ColumnTest, DecisionList
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
 
 __all__ = ["rules_to_python"]
 

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from secateur.decision_list import make_decision_list
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames
 from secateur.export.sql_columns import TypedTable, check_names
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_nodes import Node, comment, is_in, make_name, own_name, when
+from secateur.rules.decision_list import make_decision_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secateur.decision_list import ListedRule
     from secateur.export.sql_dialects import SqlDialect
-    from secateur.rules import RuleSet
-    from secateur.tree import Label
+    from secateur.rules.decision_list import ListedRule
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
 
 __all__ = ["RESULT_NAMES", "rules_to_sql"]
 

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from secateur.decision_list import Column, list_tests, make_column
 from secateur.export.plain_names import FreeNames
 from secateur.export.sql_columns import FLOAT64_END, TypedTable, check_names
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_nodes import Node, is_beyond, is_null, make_name, own_name, when
+from secateur.rules.decision_list import Column, list_tests, make_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.decision_list import ColumnTest
-    from secateur.rules import RuleSet
-    from secateur.tree import Label
+    from secateur.rules.decision_list import ColumnTest
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
 
 __all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql"]
 
@@ -254,7 +254,7 @@ class _AuditStatement:
 
     def _list(self, deleted: NDArray[np.bool_]) -> list[tuple[int, tuple[ColumnTest, ...]]]:
         """The class of each rule and what it asks, in the order in which they win."""
-        classes = self._rules.notes.leaf_class.tolist()
+        classes = self._rules.paths.leaf_class.tolist()
         return [(classes[index], tests) for index, tests in list_tests(self._rules, deleted, self._features)]
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from secateur.decision_list import double_limit
 from secateur.errors import ParameterError
 from secateur.export.plain_names import SHOWN_NAME, is_unicode, plain_name
 from secateur.export.sql_nodes import (
@@ -26,15 +25,16 @@ from secateur.export.sql_nodes import (
     when,
     write_for_sqlite,
 )
-from secateur.reading import read_threshold
+from secateur.rules.decision_list import double_limit
+from secateur.rules.wording import read_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from secateur.decision_list import Column, ColumnTest
     from secateur.export.plain_names import FreeNames
     from secateur.export.sql_dialects import SqlDialect
-    from secateur.tree import Label
+    from secateur.rules.decision_list import Column, ColumnTest
+    from secateur.tree.tree import Label
 
 __all__ = ["MISSING", "STRANGE", "UNLISTED", "TypedTable", "check_names"]
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Deletions
-from secateur.rules import RuleSet, StoredContent
-from secateur.tree_json import tree_from_json, tree_to_json
+from secateur.rules.rule_set import RuleSet, StoredContent
+from secateur.tree.json import tree_from_json, tree_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secateur.columns import Columns
-    from secateur.tree import Tree
+    from secateur.tree.pipeline_columns import Columns
+    from secateur.tree.tree import Tree
 
 __all__ = ["rules_from_state", "rules_to_state"]
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from secateur.export.text import read_evidence
-from secateur.reading import join_conditions, read_link
+from secateur.rules.wording import join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
-    from secateur.rule import Rule
-    from secateur.rules import RuleSet
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["rules_to_table"]
 
@@ -44,14 +43,14 @@ def _conditions(rules: RuleSet, rule: Rule) -> Text:
     text = Text(join_conditions(rule.conditions))
     for link in rule.deleted_ids:
         text.append("\n")
-        text.append(read_link(rules.tree, rules.notes, link), style="strike dim")
+        text.append(read_link(rules.tree, rules.paths, link), style="strike dim")
     return text
 
 
 def _with_reasons(rules: RuleSet, rule: Rule) -> Text:
     text = Text(join_conditions(rule.conditions), style="bold")
     for link, reason in rule.reasons.items():
-        words = read_link(rules.tree, rules.notes, link)
+        words = read_link(rules.tree, rules.paths, link)
         text.append("\n")
         text.append("✂ " if reason.deleted else "• ", style="red" if reason.deleted else "green")
         text.append(words, style="strike dim not bold" if reason.deleted else "not bold")

@@ -2,8 +2,8 @@
 
 Starts from the exact deletions. Then, again and again, the condition goes whose deletion brings the least further share
 of rows into conflict (covered by rules of different classes), as long as the budget holds, both on the training rows
-and on the mixture of training rows and shuffled copies of :mod:`secateur.pool`. Every row stays covered by its own
-leaf's rule, so the rules can differ from the tree on conflicting rows only.
+and on the mixture of training rows and shuffled copies of :mod:`secateur.methods.row_mixture`. Every row stays
+covered by its own leaf's rule, so the rules can differ from the tree on conflicting rows only.
 
 Ties go to the condition whose deletion meets the fewest further leaves of another class, then to source order, then to
 the one nearest the root. Shares are whole numbers of a small unit, so sums depend on neither order nor threads.
@@ -13,30 +13,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from secateur.budget import spend_budget
 from secateur.methods import exact
+from secateur.methods.budget_spending import spend_budget
 from secateur.methods.contract import Deletions, Method, Problem, Why
-from secateur.pool import make_pool
+from secateur.methods.row_mixture import mix_rows
 
 __all__ = ["METHOD"]
 
 
 def delete(problem: Problem) -> Deletions:
     """Run the exact layer, then spend the budget."""
-    tree, notes, rows = problem.tree, problem.notes, problem.listed_rows
+    tree, paths, rows = problem.tree, problem.paths, problem.listed_rows
     result = exact.delete(problem)
-    if not len(notes.links):
+    if not len(paths.links):
         return result
-    pool = make_pool(tree, notes, rows.rows, rows.weights, problem.parameters["smoothing"])
-    weight = np.append(0, np.cumsum(pool.real))
-    is_open = weight[pool.index.last[notes.leaf_ids]] > weight[pool.index.first[notes.leaf_ids]]
-    spending = spend_budget(tree, notes, pool, result.deleted, is_open, problem.parameters["budget"])
+    mixture = mix_rows(tree, paths, rows.rows, rows.weights, problem.parameters["smoothing"])
+    weight = np.append(0, np.cumsum(mixture.real))
+    is_open = weight[mixture.index.last[paths.leaf_ids]] > weight[mixture.index.first[paths.leaf_ids]]
+    spending = spend_budget(tree, paths, mixture, result.deleted, is_open, problem.parameters["budget"])
     judged = ~result.deleted
     result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]
     result.number[judged] = spending.real[judged]
     result.keep(judged, Why.OVER_BUDGET if spending.is_counted else Why.FAR_OVER_BUDGET)
     result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
-    unsupported = judged & ~is_open[notes.rule]
+    unsupported = judged & ~is_open[paths.rule]
     result.keep(unsupported, Why.NO_ROWS)
     for numbers in (result.before, result.after, result.number):
         numbers[unsupported] = np.nan

@@ -2,7 +2,7 @@
 
 A procedure gets a :class:`Problem` and returns :class:`Deletions`: for each entry (rule, link on its path) whether the
 condition was deleted, and why it went or stayed. The numbers behind a reason sit in parallel arrays; words are made
-from them on demand by :mod:`secateur.reasons`.
+from them on demand by :mod:`secateur.rules.reasons`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.feasible import find_feasible
-from secateur.row_evidence import RowEvidence
+from secateur.counting.row_evidence import RowEvidence
+from secateur.facts.possible_rows import find_feasible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from secateur.annotation import Annotation
-    from secateur.tallies import Tallies
-    from secateur.tree import Tree
+    from secateur.counting.training_evidence import TrainingEvidence
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
 
 __all__ = ["EXACT_GUARANTEE", "Deletions", "Method", "Problem", "Why"]
 
@@ -87,8 +87,8 @@ class Problem:
     Attributes
     ----------
     tree : Tree
-    notes : Annotation
-    evidence : Tallies or None
+    paths : Paths
+    evidence : TrainingEvidence or None
         The training rows, or a summary of them; None when none were passed.
     domain : RowEvidence or None
         The listed cases of a finite domain (``mismatch-certified``).
@@ -100,8 +100,8 @@ class Problem:
     """
 
     tree: Tree
-    notes: Annotation
-    evidence: Tallies | None
+    paths: Paths
+    evidence: TrainingEvidence | None
     domain: RowEvidence | None
     parameters: Mapping[str, Any]
     walked: Tree | None = None
@@ -111,7 +111,7 @@ class Problem:
         return find_feasible(self.tree, linked=linked).tree if self.walked is None else self.walked
 
     @property
-    def rows(self) -> Tallies:
+    def rows(self) -> TrainingEvidence:
         """The training rows of a method that cannot do without; the front door made sure of them."""
         if self.evidence is None:
             raise RuntimeError("a row-based method was called without rows")
@@ -137,9 +137,9 @@ class Deletions:
     node: NDArray[np.int32]
 
     @classmethod
-    def keep_all(cls, notes: Annotation, why: Why) -> Deletions:
+    def keep_all(cls, paths: Paths, why: Why) -> Deletions:
         """Start from untouched rules, every condition kept for the same reason; fill in what differs."""
-        size = len(notes.links)
+        size = len(paths.links)
         return cls(
             deleted=np.zeros(size, dtype=bool),
             why=np.full(size, why, dtype=np.uint8),

@@ -7,7 +7,7 @@ that once kept a leaf out keeps it out for good. Needs no row.
 
 from __future__ import annotations
 
-from secateur.compiled import run_deletion
+from secateur.kernels.run_walks import run_deletion
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 
 __all__ = ["METHOD", "delete"]
@@ -15,8 +15,8 @@ __all__ = ["METHOD", "delete"]
 
 def delete(problem: Problem) -> Deletions:
     """Delete single links from every rule while its class is implied."""
-    result = Deletions.keep_all(problem.notes, Why.NOT_CERTIFIED)
-    result.delete(run_deletion("delete_links", problem.feasible_tree(), problem.notes), Why.NO_FOREIGN_LEAF)
+    result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED)
+    result.delete(run_deletion("delete_links", problem.feasible_tree(), problem.paths), Why.NO_FOREIGN_LEAF)
     return result
 
 

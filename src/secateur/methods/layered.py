@@ -16,11 +16,11 @@ __all__ = ["METHOD"]
 
 def delete(problem: Problem) -> Deletions:
     """Run the exact layer, then the reliability layer."""
-    notes = problem.notes
+    paths = problem.paths
     result = exact.delete(problem)
-    keep_by_orientation(result, notes, among=~result.deleted)
-    candidates = ~result.deleted & notes.mismatched & ~notes.inside_h
-    select_by_reliability(result, notes, problem.rows, candidates, problem.parameters["tolerance"])
+    keep_by_orientation(result, paths, among=~result.deleted)
+    candidates = ~result.deleted & paths.mismatched & ~paths.inside_h
+    select_by_reliability(result, paths, problem.rows, candidates, problem.parameters["tolerance"])
     return result
 
 

@@ -15,11 +15,11 @@ __all__ = ["METHOD"]
 
 def delete(problem: Problem) -> Deletions:
     """Run M1-P on every rule."""
-    notes = problem.notes
-    result = Deletions.keep_all(notes, Why.UNTOUCHED)
-    keep_by_orientation(result, notes, among=~result.deleted)
-    candidates = notes.mismatched & ~notes.inside_h
-    select_by_reliability(result, notes, problem.rows, candidates, problem.parameters["tolerance"])
+    paths = problem.paths
+    result = Deletions.keep_all(paths, Why.UNTOUCHED)
+    keep_by_orientation(result, paths, among=~result.deleted)
+    candidates = paths.mismatched & ~paths.inside_h
+    select_by_reliability(result, paths, problem.rows, candidates, problem.parameters["tolerance"])
     return result
 
 

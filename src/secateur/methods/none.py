@@ -9,7 +9,7 @@ __all__ = ["METHOD"]
 
 def delete(problem: Problem) -> Deletions:
     """Keep every condition."""
-    return Deletions.keep_all(problem.notes, Why.UNTOUCHED)
+    return Deletions.keep_all(problem.paths, Why.UNTOUCHED)
 
 
 METHOD = Method(

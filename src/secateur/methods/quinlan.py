@@ -18,8 +18,8 @@ from secateur.methods.fisher import fisher_greater
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.annotation import Annotation
-    from secateur.tallies import Tallies
+    from secateur.counting.training_evidence import TrainingEvidence
+    from secateur.tree.paths import Paths
 
 
 __all__ = ["METHOD"]
@@ -31,31 +31,31 @@ P_TOLERANCE = 1e-9
 
 def delete(problem: Problem) -> Deletions:
     """Delete conditions greedily, one at a time from every rule that has a deletable one."""
-    notes, evidence, alpha = problem.notes, problem.rows, problem.parameters["alpha"]
-    result = Deletions.keep_all(notes, Why.UNTOUCHED)
-    counts = np.zeros((notes.n_rules, problem.tree.n_classes))
-    for among in evidence.split_rules(notes, ~result.deleted):
-        found, leaf_counts = _shorten(result, notes, evidence, among, alpha)
+    paths, evidence, alpha = problem.paths, problem.rows, problem.parameters["alpha"]
+    result = Deletions.keep_all(paths, Why.UNTOUCHED)
+    counts = np.zeros((paths.n_rules, problem.tree.n_classes))
+    for among in evidence.split_rules(paths, ~result.deleted):
+        found, leaf_counts = _shorten(result, paths, evidence, among, alpha)
         counts[among] = found[among]
     evidence.remember(result.deleted, counts, leaf_counts)
     return result
 
 
 def _shorten(
-    result: Deletions, notes: Annotation, evidence: Tallies, among: NDArray[np.bool_], alpha: float
+    result: Deletions, paths: Paths, evidence: TrainingEvidence, among: NDArray[np.bool_], alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shorten a group of rules; return the counts of the rules that come out of it, and of leaves."""
-    tally = evidence.tally(notes, result.deleted, among[notes.rule], among)
-    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
+    violations = evidence.count_violations(paths, result.deleted, among[paths.rule], among)
+    counts, leaf_counts = violations.counts.copy(), violations.leaf_counts
     has_rows = leaf_counts.sum(axis=1) > 0
-    result.keep(tally.opened & ~has_rows[notes.rule], Why.NO_ROWS)
-    left = np.flatnonzero(tally.opened & has_rows[notes.rule])
+    result.keep(violations.opened & ~has_rows[paths.rule], Why.NO_ROWS)
+    left = np.flatnonzero(violations.opened & has_rows[paths.rule])
     n_rounds = 0
     while len(left):
-        if tally.is_paired and n_rounds == 2:
-            tally, n_rounds = evidence.tally_left(notes, result.deleted, left), 0
-        rule, gained = notes.rule[left], tally.gain(left, result.deleted)
-        wanted, total, more = notes.leaf_class[rule], counts[rule].sum(axis=1), gained.sum(axis=1)
+        if violations.is_paired and n_rounds == 2:
+            violations, n_rounds = evidence.count_violations_left(paths, result.deleted, left), 0
+        rule, gained = paths.rule[left], violations.gain(left, result.deleted)
+        wanted, total, more = paths.leaf_class[rule], counts[rule].sum(axis=1), gained.sum(axis=1)
         right, more_right = counts[rule, wanted], gained[np.arange(len(left)), wanted]
         certainty, widened = right / total, (right + more_right) / (total + more)
         p = fisher_greater(right, total, more_right, more)
@@ -66,7 +66,7 @@ def _shorten(
         result.delete(left[best[holds[best]]], Why.CERTAINTY_KEPT)
         result.delete(left[best[~holds[best]]], Why.NOT_SIGNIFICANT)
         counts[rule[best]] += gained[best]
-        is_active = np.zeros(notes.n_rules, dtype=bool)
+        is_active = np.zeros(paths.n_rules, dtype=bool)
         is_active[rule[best]] = True
         left = left[is_active[rule] & ~result.deleted[left]]
         n_rounds += 1

@@ -7,7 +7,7 @@ by walking the tree with the box, never by comparing all pairs of leaves. Needs 
 
 from __future__ import annotations
 
-from secateur.compiled import run_deletion
+from secateur.kernels.run_walks import run_deletion
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 
 __all__ = ["METHOD"]
@@ -15,10 +15,10 @@ __all__ = ["METHOD"]
 
 def delete(problem: Problem) -> Deletions:
     """Delete redundant features from every rule."""
-    result = Deletions.keep_all(problem.notes, Why.NOT_CERTIFIED)
+    result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED)
     # An implication ties features together, and this method asks of each feature alone.
     walked = problem.feasible_tree(linked=False)
-    result.delete(run_deletion("delete_features", walked, problem.notes), Why.FEATURE_REDUNDANT)
+    result.delete(run_deletion("delete_features", walked, problem.paths), Why.FEATURE_REDUNDANT)
     return result
 
 

@@ -12,90 +12,90 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.counting.violations import find_reliability
 from secateur.methods.contract import Deletions, Why
-from secateur.tally import find_reliability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.annotation import Annotation
-    from secateur.tallies import Tallies
+    from secateur.counting.training_evidence import TrainingEvidence
+    from secateur.tree.paths import Paths
 
 __all__ = ["keep_by_orientation", "select_by_reliability"]
 
 
-def keep_by_orientation(result: Deletions, notes: Annotation, among: NDArray[np.bool_]) -> None:
+def keep_by_orientation(result: Deletions, paths: Paths, among: NDArray[np.bool_]) -> None:
     """Keep what is matched or neutral, and what is mismatched inside H; note the shift of the class share."""
-    result.number[among] = notes.shift[among]
-    result.keep(among & notes.matched, Why.MATCHED)
-    result.keep(among & ~notes.matched & ~notes.mismatched, Why.NEUTRAL)
-    protected = among & notes.mismatched & notes.inside_h
+    result.number[among] = paths.shift[among]
+    result.keep(among & paths.matched, Why.MATCHED)
+    result.keep(among & ~paths.matched & ~paths.mismatched, Why.NEUTRAL)
+    protected = among & paths.mismatched & paths.inside_h
     result.keep(protected, Why.INSIDE_H)
-    result.node[protected] = notes.homogeneous_top[notes.links[protected]]
+    result.node[protected] = paths.homogeneous_top[paths.links[protected]]
 
 
 def select_by_reliability(
     result: Deletions,
-    notes: Annotation,
-    evidence: Tallies,
+    paths: Paths,
+    evidence: TrainingEvidence,
     candidates: NDArray[np.bool_],
     tolerance: float,
 ) -> None:
     """Run ReliabilitySelect on every rule that has candidate entries; what was deleted before stays deleted."""
-    counts = np.zeros((notes.n_rules, evidence.tree.n_classes))
-    for among in evidence.split_rules(notes, candidates):
-        found, leaf_counts = _select(result, notes, evidence, candidates & among[notes.rule], among, tolerance)
+    counts = np.zeros((paths.n_rules, evidence.tree.n_classes))
+    for among in evidence.split_rules(paths, candidates):
+        found, leaf_counts = _select(result, paths, evidence, candidates & among[paths.rule], among, tolerance)
         counts[among] = found[among]
     evidence.remember(result.deleted, counts, leaf_counts)
 
 
 def _select(
     result: Deletions,
-    notes: Annotation,
-    evidence: Tallies,
+    paths: Paths,
+    evidence: TrainingEvidence,
     candidates: NDArray[np.bool_],
     among: NDArray[np.bool_],
     tolerance: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Try the candidates of a group of rules; return the counts of the rules that come out of it, and of leaves."""
-    tally = evidence.tally(notes, result.deleted, candidates, among)
-    counts, leaf_counts = tally.counts.copy(), tally.leaf_counts
-    base, joint = (find_reliability(notes, c) for c in (leaf_counts, tally.counts_without_open))
-    tried = candidates & ~np.isnan(base)[notes.rule]
+    violations = evidence.count_violations(paths, result.deleted, candidates, among)
+    counts, leaf_counts = violations.counts.copy(), violations.leaf_counts
+    base, joint = (find_reliability(paths, c) for c in (leaf_counts, violations.counts_without_open))
+    tried = candidates & ~np.isnan(base)[paths.rule]
     result.keep(candidates & ~tried, Why.NO_ROWS)
-    result.before[tried] = base[notes.rule[tried]]
+    result.before[tried] = base[paths.rule[tried]]
     holds = np.abs(joint - base) <= tolerance
-    together = candidates & holds[notes.rule]
+    together = candidates & holds[paths.rule]
     result.delete(together, Why.RELIABILITY_JOINT)
-    result.after[together] = joint[notes.rule[together]]
-    counts[holds] = tally.counts_without_open[holds]
+    result.after[together] = joint[paths.rule[together]]
+    counts[holds] = violations.counts_without_open[holds]
 
-    left, step = _sort_from_leaf(notes, np.flatnonzero(tried & ~together))
+    left, step = _sort_from_leaf(paths, np.flatnonzero(tried & ~together))
     while len(left):
-        n_taken = np.zeros(notes.n_rules, dtype=np.int64)  # by this tally
+        n_taken = np.zeros(paths.n_rules, dtype=np.int64)  # by this violations
         waiting = []
         for entries in np.split(left, np.flatnonzero(np.diff(step)) + 1):
-            if tally.is_paired:
-                waiting.append(entries[n_taken[notes.rule[entries]] > 1])
-                entries = entries[n_taken[notes.rule[entries]] <= 1]
-            rules = notes.rule[entries]
-            widened = counts[rules] + tally.gain(entries, result.deleted)
-            trial = find_reliability(notes, widened, rules)
+            if violations.is_paired:
+                waiting.append(entries[n_taken[paths.rule[entries]] > 1])
+                entries = entries[n_taken[paths.rule[entries]] <= 1]
+            rules = paths.rule[entries]
+            widened = counts[rules] + violations.gain(entries, result.deleted)
+            trial = find_reliability(paths, widened, rules)
             taken = np.abs(trial - base[rules]) <= tolerance
             result.after[entries] = trial
             result.delete(entries[taken], Why.RELIABILITY_STEP)
             result.keep(entries[~taken], Why.RELIABILITY_MOVES)
             counts[rules[taken]] = widened[taken]
             n_taken[rules[taken]] += 1
-        left, step = _sort_from_leaf(notes, np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *waiting])))
+        left, step = _sort_from_leaf(paths, np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *waiting])))
         if len(left):
-            tally = evidence.tally_left(notes, result.deleted, left)
+            violations = evidence.count_violations_left(paths, result.deleted, left)
     return counts, leaf_counts
 
 
-def _sort_from_leaf(notes: Annotation, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sort_from_leaf(paths: Paths, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Entries in the order of their steps: those nearest the leaf of every rule, then the next; and each one's step."""
-    rule = notes.rule[entries]
+    rule = paths.rule[entries]
     step = np.searchsorted(rule, rule, side="right") - 1 - np.arange(len(entries))
     order = np.argsort(step, kind="stable")
     return entries[order], step[order]

@@ -14,10 +14,10 @@ __all__ = ["METHOD"]
 
 def delete(problem: Problem) -> Deletions:
     """Delete SIB(L) for every leaf."""
-    notes = problem.notes
-    result = Deletions.keep_all(notes, Why.NOT_CERTIFIED)
-    result.delete(notes.sibling_certified, Why.SIBLING_LEAF)
-    result.node[notes.sibling_certified] = notes.sibling[notes.links[notes.sibling_certified]]
+    paths = problem.paths
+    result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
+    result.delete(paths.sibling_certified, Why.SIBLING_LEAF)
+    result.node[paths.sibling_certified] = paths.sibling[paths.links[paths.sibling_certified]]
     return result
 
 

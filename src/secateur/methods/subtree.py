@@ -14,10 +14,10 @@ __all__ = ["METHOD"]
 
 def delete(problem: Problem) -> Deletions:
     """Delete every link whose sibling subtree predicts the leaf's class only."""
-    notes = problem.notes
-    other = notes.sibling[notes.links]
-    certified = notes.homogeneous[other] == notes.leaf_class[notes.rule]
-    result = Deletions.keep_all(notes, Why.NOT_CERTIFIED)
+    paths = problem.paths
+    other = paths.sibling[paths.links]
+    certified = paths.homogeneous[other] == paths.leaf_class[paths.rule]
+    result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
     result.delete(certified, Why.SAME_CLASS_SUBTREE)
     result.node[certified] = other[certified]
     return result

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.annotation import annotate
-from secateur.reading import read_link
+from secateur.rules.wording import read_link
 from secateur.simplification import simplify
-from secateur.tree_builder import TreeBuilder
+from secateur.tree.builder import TreeBuilder
+from secateur.tree.paths import trace_paths
 
 if TYPE_CHECKING:
-    from secateur.rule import Rule
-    from secateur.tree import Tree
+    from secateur.rules.rule import Rule
+    from secateur.tree.tree import Tree
 
 __all__ = ["assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "orientation_tree"]
 
@@ -95,9 +95,9 @@ def draw_tree(tree: Tree, rule: Rule | None = None) -> str:
     -------
     str
     """
-    notes = annotate(tree)
-    shares = [0.0] * tree.n_nodes if notes.share is None else notes.share[:, 1].tolist()
-    place = _places(tree, notes.leaf_ids.tolist(), notes.parent.tolist())
+    paths = trace_paths(tree)
+    shares = [0.0] * tree.n_nodes if paths.share is None else paths.share[:, 1].tolist()
+    place = _places(tree, paths.leaf_ids.tolist(), paths.parent.tolist())
     width, height = 40 + 170 * tree.n_leaves, 90 + 110 * tree.depth
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -105,13 +105,13 @@ def draw_tree(tree: Tree, rule: Rule | None = None) -> str:
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
     for link in range(1, tree.n_nodes):
-        (x1, y1), (x2, y2) = place[int(notes.parent[link])], place[link]
-        rises = shares[link] > shares[int(notes.parent[link])]
+        (x1, y1), (x2, y2) = place[int(paths.parent[link])], place[link]
+        rises = shares[link] > shares[int(paths.parent[link])]
         style = 'stroke="#1f4e9c"' if rises else 'stroke="#b03a2e" stroke-dasharray="6 4"'
         thick = 4 if rule is not None and link in rule.kept_ids else 2
         parts.append(f'<line x1="{x1}" y1="{y1 + 22}" x2="{x2}" y2="{y2 - 22}" {style} stroke-width="{thick}"/>')
         gone = ", deleted" if rule is not None and link in rule.deleted_ids else ""
-        label = f"{'C1' if rises else 'C0'}: {read_link(tree, notes, link)}{gone}"
+        label = f"{'C1' if rises else 'C0'}: {read_link(tree, paths, link)}{gone}"
         side = ("end", -8) if x2 < x1 else ("start", 8)  # beside the line, away from its twin
         parts.append(
             f'<text x="{(x1 + x2) / 2 + side[1]}" y="{(y1 + y2) / 2}" text-anchor="{side[0]}">{escape(label)}</text>'

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from secateur.datasets import Dataset
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
 
 __all__ = [
     "ARMS",

@@ -6,7 +6,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from secateur.writing import write_whole
+from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

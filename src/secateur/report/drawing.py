@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.annotation import DEFAULT_RF_TOL
-from secateur.reading import read_link
 from secateur.report.steps import known_numbers
+from secateur.rules.wording import read_link
+from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["describe_tree"]
 
 
 def describe_tree(rules: RuleSet) -> dict[str, Any]:
     """Parallel lists, one element a node; see ``docs/report.md`` for each of them."""
-    tree, notes = rules.tree, rules.notes
+    tree, paths = rules.tree, rules.paths
     nodes = range(1, tree.n_nodes)
     group_of = tree.facts.group_of
     tested = tree.feature.tolist()
@@ -31,13 +31,13 @@ def describe_tree(rules: RuleSet) -> dict[str, Any]:
         "left": tree.children_left.tolist(),
         "right": tree.children_right.tolist(),
         "feature": tested,
-        "about": [-1, *(subject[parent] for parent in notes.parent[1:].tolist())],
+        "about": [-1, *(subject[parent] for parent in paths.parent[1:].tolist())],
         "limit": [limit if math.isfinite(limit) else None for limit in tree.upper.tolist()],
         "codes": {str(node): tree.left_codes(node).tolist() for node in np.flatnonzero(tree.is_categorical).tolist()},
         "missing_left": tree.missing_left.astype(int).tolist(),
         "leaf_class": tree.leaf_class.tolist(),
-        "conditions": [None, *(read_link(tree, notes, node) for node in nodes)],
-        "homogeneous": notes.homogeneous.tolist(),
+        "conditions": [None, *(read_link(tree, paths, node) for node in nodes)],
+        "homogeneous": paths.homogeneous.tolist(),
         "counts": None if tree.counts is None else [known_numbers(row) for row in tree.counts.tolist()],
         "orientation": _orient(rules),
     }
@@ -45,10 +45,10 @@ def describe_tree(rules: RuleSet) -> dict[str, Any]:
 
 def _orient(rules: RuleSet) -> list[str] | None:
     """For each class a text with a sign for each node: does the class's share rise (+) or fall (-) on the way to it."""
-    tree, notes = rules.tree, rules.notes
-    if notes.share is None:
+    tree, paths = rules.tree, rules.paths
+    if paths.share is None:
         return None
-    change = np.nan_to_num(notes.share - notes.share[notes.parent])
+    change = np.nan_to_num(paths.share - paths.share[paths.parent])
     change[0] = 0.0  # no link leads to the root
     tolerated = float(rules.parameters.get("rf_tol", DEFAULT_RF_TOL))
     signs = np.where(change > tolerated, "+", np.where(change < -tolerated, "-", "0"))

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.decision_list import find_cuts, make_column
-from secateur.regions import Region, domain_of, pick_number, pick_value, regions_of_links
-from secateur.routing import apply_tree
-from secateur.row_blocks import Rows
+from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import Rows
+from secateur.rules.decision_list import find_cuts, make_column
+from secateur.tree.regions import Region, domain_of, pick_number, pick_value, regions_of_links
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules import RuleSet
-    from secateur.tree import Tree
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Tree
 
 __all__ = ["make_form"]
 
@@ -93,17 +93,17 @@ class Field:
 
 def make_form(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     """The fields, and for each rule the entries that differ from the usual ones; None where no row was found."""
-    tree, notes = rules.tree, rules.notes
+    tree, paths = rules.tree, rules.paths
     fields = _find_fields(tree)
     seen = at_hand.training or at_hand.measured
     usual = [_find_usual(tree, one, None if seen is None else seen.X) for one in fields]
     made: list[list[Entry] | None] = []
     for rule in range(len(rules)):
-        regions = regions_of_links(tree, notes, notes.links[notes.entries(rule)])
+        regions = regions_of_links(tree, paths, paths.links[paths.entries(rule)])
         made.append(_make_example(tree, fields, usual, regions))
     reached = _send(tree, fields, [usual if entries is None else entries for entries in made])
     examples: list[dict[str, Entry] | None] = []
-    for entries, leaf, own in zip(made, reached.tolist(), notes.leaf_ids.tolist(), strict=True):
+    for entries, leaf, own in zip(made, reached.tolist(), paths.leaf_ids.tolist(), strict=True):
         # Facts may leave a leaf no row that a person would make up; then there is no example rather than a wrong one.
         found = entries is not None and leaf == own
         changed = {str(at): e for at, (e, u) in enumerate(zip(entries or (), usual, strict=False)) if not _same(e, u)}

@@ -12,7 +12,7 @@ from secateur.simplification import simplify
 
 if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["make_ladder", "measure"]
 
@@ -59,7 +59,7 @@ def run_again(rules: RuleSet, at_hand: RowsAtHand, **changed: Any) -> RuleSet:
 
 def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     """What was removed, and what it changed on the rows; None where there are no rows to tell."""
-    gone = np.bincount(rules.notes.rule[rules.deleted], minlength=len(rules))
+    gone = np.bincount(rules.paths.rule[rules.deleted], minlength=len(rules))
     n_all = len(rules.deleted)
     found: dict[str, Any] = {
         "n_conditions": n_all - int(gone.sum()),

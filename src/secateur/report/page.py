@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.reading import read_count, read_share
 from secateur.report.curve import draw_curves
+from secateur.rules.wording import read_count, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

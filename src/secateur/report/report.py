@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import InputError
 from secateur.report.page import render_page
 from secateur.report.summarize import summarize
-from secateur.writing import write_whole
+from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
     import os
 
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["Report", "make_report"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
-from secateur.routing import apply_tree, count_classes
-from secateur.row_blocks import Rows
-from secateur.rows import check_labels, check_rows, check_weights
-from secateur.rules import TrainingRows
+from secateur.rows.checking import check_labels, check_rows, check_weights
+from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import Rows
+from secateur.rules.rule_set import TrainingRows
 
 if TYPE_CHECKING:
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["RowsAtHand", "find_rows"]
 
@@ -83,7 +83,7 @@ def _check(rules: RuleSet, rows: TrainingRows) -> TrainingRows:
 def _has_same_counts(rules: RuleSet, rows: TrainingRows) -> bool:
     class_ids = check_labels(rules.tree, rows.y, rows.X.n_rows)
     counts = count_classes(rules.tree, apply_tree(rules.tree, rows.X), class_ids, rows.sample_weight)
-    return bool(np.array_equal(counts[rules.notes.leaf_ids], rules.source_class_counts))
+    return bool(np.array_equal(counts[rules.paths.leaf_ids], rules.source_class_counts))
 
 
 def _count(rows: TrainingRows) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.methods import METHODS, Why
-from secateur.parameters import check_share
+from secateur.methods.parameters import check_share
 from secateur.report.ladder import measure, run_again
 from secateur.tuning import BUDGETS, TOLERANCES
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules import RuleSet
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["Knob", "Texts", "find_knob", "make_rule_sets", "make_step"]
 
@@ -107,8 +107,8 @@ def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, knob: Knob | None) -> tu
 
 def make_step(made: RuleSet, rules: RuleSet, at_hand: RowsAtHand, value: float | None, texts: Texts) -> dict[str, Any]:
     """One position of the slider as plain values: numbers, and for each rule what went."""
-    notes = made.notes
-    own_class = made.class_counts[np.arange(len(made)), notes.leaf_class]
+    paths = made.paths
+    own_class = made.class_counts[np.arange(len(made)), paths.leaf_class]
     return {
         "value": value,
         "guarantee": made.guarantee,
@@ -122,9 +122,9 @@ def make_step(made: RuleSet, rules: RuleSet, at_hand: RowsAtHand, value: float |
 
 def list_by_rule(rules: RuleSet, entries: NDArray[np.int64]) -> list[list[int]]:
     """The links of some entries, rule by rule."""
-    notes = rules.notes
-    ends = np.searchsorted(entries, notes.offsets)
-    links = notes.links[entries].tolist()
+    paths = rules.paths
+    ends = np.searchsorted(entries, paths.offsets)
+    links = paths.links[entries].tolist()
     return [links[first:last] for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
 
@@ -142,7 +142,7 @@ def _changed_reasons(made: RuleSet, rules: RuleSet, texts: Texts) -> dict[str, l
         one, other = getattr(made.deletions, name), getattr(rules.deletions, name)
         differs |= (one != other) & ~(np.isnan(one) & np.isnan(other))
     differs |= np.isin(made.deletions.why, NAMING_THE_KNOB)
-    changed = np.unique(made.notes.rule[differs]).tolist()
+    changed = np.unique(made.paths.rule[differs]).tolist()
     return {str(rule): [texts.place(why.text) for why in made[rule].reasons.values()] for rule in changed}
 
 

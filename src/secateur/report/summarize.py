@@ -9,13 +9,13 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS
-from secateur.reading import join_conditions, read_conditions
 from secateur.report.drawing import describe_tree
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
 from secateur.report.rows_at_hand import find_rows
 from secateur.report.steps import Texts, find_knob, known_numbers, make_rule_sets, make_step
-from secateur.rules import RuleSet
+from secateur.rules.rule_set import RuleSet
+from secateur.rules.wording import join_conditions, read_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,14 +124,14 @@ def summarize(
 
 def _describe_rules(rules: RuleSet, texts: Texts) -> list[dict[str, Any]]:
     """The rules as they are, in source order."""
-    hits = rules.source_class_counts[np.arange(len(rules)), rules.notes.leaf_class]
+    hits = rules.source_class_counts[np.arange(len(rules)), rules.paths.leaf_class]
     source_support, source_hits = known_numbers(rules.source_support), known_numbers(hits)
     return [
         {
             "text": join_conditions(rule.conditions),
             "leaf": rule.leaf_id,
-            "class": int(rules.notes.leaf_class[rule.index]),
-            "links": rules.notes.links[rules.notes.entries(rule.index)].tolist(),
+            "class": int(rules.paths.leaf_class[rule.index]),
+            "links": rules.paths.links[rules.paths.entries(rule.index)].tolist(),
             "deleted": list(rule.deleted_ids),
             "reasons": [texts.place(reason.text) for reason in rule.reasons.values()],
             "support": rule.support,
@@ -154,7 +154,7 @@ def _merge_conditions(rule_sets: list[RuleSet]) -> dict[str, str]:
             if kept in seen:
                 continue
             seen.add(kept)
-            for condition in read_conditions(rules.tree, rules.notes, kept):
+            for condition in read_conditions(rules.tree, rules.paths, kept):
                 if len(condition.link_ids) > 1:
                     merged[",".join(map(str, condition.link_ids))] = condition.text
     return merged
@@ -174,7 +174,7 @@ def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
 
 def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
     """What is known of the columns, and whether some deletion rests on it."""
-    facts, used = rules.tree.facts, set(rules.grounds.used)
+    facts, used = rules.tree.facts, set(rules.facts_used.used)
     texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
     texts += [facts.describe_grid(feature, rules.tree.feature_name(feature)) for feature in facts.grid_of]
     return [{"text": text, "is_used": text in used} for text in texts]

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from secateur.audit import AuditCounts
-from secateur.column_terms import shorten
 from secateur.errors import InputError
 from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
-from secateur.tree import Tree
+from secateur.rows.encoding import shorten
+from secateur.rules.audit import AuditCounts
+from secateur.tree.tree import Tree
 
 __all__ = ["count_groups"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from secateur.audit import Audit, AuditCounts, finish_audit
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
-from secateur.rules import RuleSet
+from secateur.rules.audit import Audit, AuditCounts, finish_audit
+from secateur.rules.rule_set import RuleSet
 from secateur.spark.columns import check_numeric, has_length, place_columns, quote, tested_features
 from secateur.spark.prediction import check_rules
 from secateur.spark.session import check_frame, in_small_methods, spark_failures

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from secateur.adapters import from_model
+from secateur.counting.counted_evidence import Evidence
+from secateur.counting.tile_arguments import Conditions
+from secateur.counting.violations import list_patterns
 from secateur.errors import InputError
-from secateur.evidence import Evidence
 from secateur.evidence_plan import plan_evidence
-from secateur.knowledge import state_facts, whole_by_dtype
-from secateur.literals import Conditions
+from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.methods import METHODS, find_method
-from secateur.parameters import check_amount
-from secateur.problems import pose_problem
+from secateur.methods.parameters import check_amount
+from secateur.problem import pose_problem
+from secateur.rows.table_columns import Naming
 from secateur.spark.columns import check_numeric, narrow_tree, place_columns, tested_features, typed_table
 from secateur.spark.session import check_frame, spark_failures
 from secateur.spark.summing import sum_counts
 from secateur.spark.tasks import EvidenceTask, RowReader
-from secateur.streams.reading import Naming
-from secateur.tally import list_patterns
 
 __all__ = ["collect_evidence", "count_frame"]
 
@@ -141,9 +141,9 @@ def count_frame(
     )
     task = EvidenceTask(reader, plan.ignored, plan.opened)
     n_rows, cells, sums = sum_counts(df, placement, y, sample_weight, task)
-    n_leaf_numbers = plan.notes.n_rules * tree.n_classes
-    conditions = Conditions(plan.ignored, plan.opened, np.ones(plan.notes.n_rules, dtype=bool))
-    counts = np.zeros(n_leaf_numbers + int(list_patterns(plan.notes, conditions)[1][-1]) * tree.n_classes)
+    n_leaf_numbers = plan.paths.n_rules * tree.n_classes
+    conditions = Conditions(plan.ignored, plan.opened, np.ones(plan.paths.n_rules, dtype=bool))
+    counts = np.zeros(n_leaf_numbers + int(list_patterns(plan.paths, conditions)[1][-1]) * tree.n_classes)
     if len(cells) and int(cells.max()) >= len(counts):
         raise InputError("The workers count other cells than the driver: they run another version of secateur.")
     counts[cells] = sums

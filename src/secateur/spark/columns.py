@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from secateur.column_terms import shorten
 from secateur.errors import InputError
-from secateur.facts import NO_FACTS
-from secateur.tree import Tree
+from secateur.rows.encoding import shorten
+from secateur.tree.facts import NO_FACTS
+from secateur.tree.tree import Tree
 
 __all__ = [
     "Placement",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from secateur.errors import InputError, ParameterError
-from secateur.rules import RuleSet
+from secateur.rules.rule_set import RuleSet
 from secateur.spark.columns import place_columns, quote, tested_features
 from secateur.spark.session import check_frame, spark_failures
 from secateur.spark.views import name_rows

@@ -6,10 +6,10 @@ from typing import Any
 
 from secateur.errors import InputError
 from secateur.methods import Problem
-from secateur.problems import open_evidence
+from secateur.problem import open_evidence
+from secateur.rows.table_columns import Naming
 from secateur.spark.collection import count_frame
 from secateur.spark.session import check_frame, spark_failures
-from secateur.streams.reading import Naming
 
 __all__ = ["open_frame"]
 

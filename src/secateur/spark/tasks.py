@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.annotation import annotate
-from secateur.audit import count_audit
+from secateur.counting.tile_arguments import Conditions
+from secateur.counting.violations import PatternCounter
 from secateur.errors import InputError
-from secateur.fact_rows import check_facts
-from secateur.literals import Conditions
-from secateur.rows import check_labels, check_rows, check_weights
-from secateur.rules import RuleSet
-from secateur.tally import LabelledRows, PatternCounter
-from secateur.tree import Tree
+from secateur.facts.checking import check_facts
+from secateur.rows.checking import check_labels, check_rows, check_weights
+from secateur.rows.rows import LabelledRows
+from secateur.rules.audit import count_audit
+from secateur.rules.rule_set import RuleSet
+from secateur.tree.paths import trace_paths
+from secateur.tree.tree import Tree
 
 __all__ = ["N_ROWS", "PROBLEM", "SCHEMA", "AuditTask", "CountingTask", "EvidenceTask", "RowReader"]
 
@@ -171,9 +172,9 @@ class EvidenceTask(CountingTask):
     def start(self) -> Any:
         """What counts, and the counts of leaves and cells."""
         tree = self.reader.tree
-        notes = annotate(tree, 0.0)
-        conditions = Conditions(self.ignored, self.opened, np.ones(notes.n_rules, dtype=bool))
-        return {"counter": PatternCounter(tree, notes, conditions), "sums": None}
+        paths = trace_paths(tree, 0.0)
+        conditions = Conditions(self.ignored, self.opened, np.ones(paths.n_rules, dtype=bool))
+        return {"counter": PatternCounter(tree, paths, conditions), "sums": None}
 
     def count(self, listed: LabelledRows, counts: Any) -> None:
         """Add some rows."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
     from secateur.verify.paths import Paths
     from secateur.verify.possible import Possible
 

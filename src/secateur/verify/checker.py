@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
 
     Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
 

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
 
 __all__ = ["Paths", "goes_left", "left_codes_of", "walk_paths"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
     from secateur.verify.boxes import Allowed, Boxes
 
 __all__ = ["Possible"]

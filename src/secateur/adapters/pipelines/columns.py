@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from secateur.adapters.pipelines.probe import Encoder, Sample
     from secateur.adapters.pipelines.trace import Trace
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
 
 __all__ = ["decode_columns", "find_sides"]
 

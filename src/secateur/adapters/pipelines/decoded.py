@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.tree import Label, Tree
+    from secateur.tree.tree import Label, Tree
 
 __all__ = ["Asked", "Decoded"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from secateur.adapters.pipelines.decoded import Asked, Decoded
     from secateur.adapters.pipelines.probe import Encoder, Sample
     from secateur.adapters.pipelines.trace import Trace
-    from secateur.tree import Label
+    from secateur.tree.tree import Label
 
 __all__ = ["all_labels", "settle_labels"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from secateur.adapters.pipelines.probe import find_refused
 from secateur.adapters.pipelines.trace import Shape
-from secateur.column_terms import is_missing
+from secateur.rows.encoding import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from secateur.adapters.pipelines.decoded import Asked, Decoded
     from secateur.adapters.pipelines.probe import Encoder, Sample
     from secateur.adapters.pipelines.trace import Trace
-    from secateur.tree import Label
+    from secateur.tree.tree import Label
 
 __all__ = ["settle_fills", "settle_missing"]
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.column_terms import is_missing
 from secateur.errors import InputError, UnsupportedModelError
-from secateur.rows import frame_columns
+from secateur.frames import frame_columns
+from secateur.rows.encoding import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

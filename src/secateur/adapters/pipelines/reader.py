@@ -21,13 +21,14 @@ from secateur.adapters.pipelines.columns import decode_columns, find_sides
 from secateur.adapters.pipelines.probe import Encoder, make_sample, take_rows
 from secateur.adapters.pipelines.remarks import collect_remarks
 from secateur.adapters.pipelines.trace import Shape, check_fitted, trace_steps
-from secateur.columns import Columns
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
-from secateur.facts import Facts
-from secateur.routing import apply_tree
-from secateur.row_blocks import Rows
-from secateur.rows import check_names, check_rows, frame_columns
-from secateur.tree_check import check_tree
+from secateur.frames import frame_columns
+from secateur.rows.checking import check_names, check_rows
+from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import Rows
+from secateur.tree.contract import check_tree
+from secateur.tree.facts import Facts
+from secateur.tree.pipeline_columns import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from secateur.adapters.pipelines.decoded import Decoded
     from secateur.adapters.pipelines.probe import Sample
     from secateur.adapters.pipelines.trace import Trace
-    from secateur.tree import Tree
+    from secateur.tree.tree import Tree
 
 __all__ = ["Derivation", "is_pipeline", "read_behind", "read_trees", "split_pipeline"]
 

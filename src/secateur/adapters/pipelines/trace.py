@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.column_terms import is_missing
 from secateur.errors import UnsupportedModelError
+from secateur.rows.encoding import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from secateur.tree import Label
+    from secateur.tree.tree import Label
 
 __all__ = ["Shape", "Trace", "check_fitted", "trace_steps"]
 

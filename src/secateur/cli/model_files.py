@@ -1,0 +1,290 @@
+"""Models from files: skops, our JSON and other programs' trees; pickles only on trust, because opening one runs code.
+
+What a file is, is told by its first bytes. Nothing that a file holds is used before it was looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.adapters import read_iai, read_onnx, read_pmml
+from secateur.errors import FormatError, InputError, UnsupportedModelError
+from secateur.export.json import FORMAT as RULES_FORMAT
+from secateur.export.json import rules_from_json
+from secateur.rows.encoding import shorten
+from secateur.tree.json import FORMAT as TREE_FORMAT
+from secateur.tree.json import tree_from_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.rules.rule_set import RuleSet
+
+__all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
+
+# skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; ours are looked at first.
+CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # a dtype is a description; nothing runs when it is made
+# These look at the columns of rows themselves, and their trees no more.
+FOREST_MODULES = ("sklearn.ensemble._forest", "sklearn.ensemble._gb")
+HEAD = 4096
+BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may stand before JSON or XML: a mark of UTF-8, and blanks
+ONNX = b"\x08"  # ONNX has no mark of its own, but its first field is the version of the format
+# First bytes of pickles, plain or as joblib packs them.
+PICKLES = (b"\x80", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"ZF")
+
+
+def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] = ()) -> Any:
+    """Load a fitted model.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.skops`` file, a tree or rule set as secateur's JSON, or a tree as Interpretable AI's JSON, ONNX or PMML;
+        with ``trust_pickle`` also a pickle, as pickle or joblib write them.
+    trust_pickle : bool, default=False
+        Whether a pickle may be opened, which can run any code.
+    trust : sequence of str, default=()
+        Names of types that a skops file may hold, beside those that skops trusts itself.
+
+    Returns
+    -------
+    object
+        What :func:`secateur.from_model` takes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     path = Path(place) / "iris.skops"
+    ...     _ = path.write_bytes(dump_model(model))
+    ...     load_model(path)
+    DecisionTreeClassifier(max_depth=2, random_state=0)
+    """
+    content = _read_bytes(path)
+    if content[:4] == b"PK\x03\x04":
+        return _load_skops(path, content, trust)
+    if content.lstrip(BLANKS)[:1] in (b"{", b"["):
+        return _load_json(path, content)
+    if content.lstrip(BLANKS)[:1] == b"<":
+        return read_pmml(content)
+    if content.startswith(ONNX):
+        return read_onnx(content)
+    if content.startswith(PICKLES):
+        return _load_pickle(path, trust_pickle=trust_pickle)
+    raise FormatError(
+        f"{path} is no model: expected a .skops file, or a tree or rules as JSON, or a tree as ONNX or PMML."
+    )
+
+
+def load_rules(path: Path) -> RuleSet:
+    """Read a rule set that was written as JSON."""
+    text, _, found = _parse_json(path, _read_bytes(path))
+    if found != RULES_FORMAT:
+        what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
+        raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
+    return rules_from_json(text)
+
+
+def is_rules_file(path: Path) -> bool:
+    """Whether a file begins as a rule set's JSON does."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return False
+    return head.lstrip(BLANKS).startswith(b"{") and f'"{RULES_FORMAT}"'.encode() in head
+
+
+def dump_model(model: Any) -> bytes:
+    """A fitted model as the bytes of a skops file."""
+    import skops.io
+
+    data: bytes = skops.io.dumps(model)
+    return data
+
+
+def _read_bytes(path: Path) -> bytes:
+    if path.is_dir():
+        raise InputError(f"{path} is a directory: name a file in it.")
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    if not content:
+        raise InputError(f"{path} is empty.")
+    return content
+
+
+def _parse_json(path: Path, data: bytes) -> tuple[str, Any, object]:
+    """The text of a JSON file, what it holds, and which format it says it has."""
+    try:
+        text = data.decode("utf-8-sig")
+        content = json.loads(text)
+    except UnicodeDecodeError:
+        raise FormatError(f"{path} holds bytes that are no UTF-8 text: expected JSON.") from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path} is no JSON: {error}. Expected what --export json writes.") from error
+    return text, content, content.get("format") if isinstance(content, dict) else None
+
+
+def _load_json(path: Path, data: bytes) -> Any:
+    text, content, found = _parse_json(path, data)
+    if found == TREE_FORMAT:
+        return tree_from_dict(content)
+    if found == RULES_FORMAT:
+        return rules_from_json(text).tree
+    return read_iai(content)
+
+
+def _load_skops(path: Path, content: bytes, trust: Sequence[str]) -> Any:
+    import skops.io
+
+    try:
+        unknown = sorted({*skops.io.get_untrusted_types(data=content)} - {*CHECKED_TYPES, *trust})
+    except Exception as error:  # a damaged file fails in many ways
+        raise FormatError(f"{path} is a zip file, but no model that skops wrote: {_tell(error)}.") from error
+    if unknown:
+        raise UnsupportedModelError(
+            f"{path} holds types that are not trusted: {shorten(unknown)}. If you know where the file comes from, pass "
+            f"--trust {unknown[0]}."
+        )
+    try:
+        model = skops.io.loads(content, trusted=[*CHECKED_TYPES, *trust])
+    except Exception as error:
+        raise FormatError(f"{path} cannot be loaded by skops: {_tell(error)}.") from error
+    for owner, thing in _walk(model):
+        if _is_tree(thing):
+            _check_bounds(path, thing)
+            _check_owner(path, owner, thing)
+        elif type(thing).__module__ in FOREST_MODULES:
+            _check_forest(path, thing)
+    return model
+
+
+def _load_pickle(path: Path, *, trust_pickle: bool) -> Any:
+    if not trust_pickle:
+        raise UnsupportedModelError(
+            f"{path} is a pickle, and opening a pickle can run any code that somebody put into it. If you know where "
+            "it comes from, pass --trust-pickle; better, save the model with skops."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:
+        raise FormatError(f"{path} cannot be opened as a pickle: {_tell(error)}.") from error
+
+
+def _tell(error: Exception) -> str:
+    """The first line of an error's message."""
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__).rstrip(". ")
+
+
+def _walk(model: Any) -> Iterator[tuple[Any, Any]]:
+    """Whatever is inside a model, with the object that has it; a tree with each object that has it."""
+    waiting: list[tuple[Any, Any]] = [(None, model)]
+    seen = set()
+    while waiting:
+        owner, thing = waiting.pop()
+        if _is_tree(thing):
+            yield owner, thing
+        elif id(thing) not in seen:
+            seen.add(id(thing))
+            yield owner, thing
+            waiting += [(thing, part) for part in _list_parts(thing)]
+
+
+def _is_tree(thing: Any) -> bool:
+    return type(thing).__module__ == "sklearn.tree._tree"
+
+
+def _list_parts(thing: Any) -> Iterable[Any]:
+    """What an object holds."""
+    if isinstance(thing, dict):
+        return thing.values()
+    if isinstance(thing, (list, tuple, set)):
+        return thing
+    if isinstance(thing, np.ndarray):
+        return thing.ravel().tolist() if thing.dtype == object else ()
+    if isinstance(thing, partial):
+        return (thing.func, *thing.args, *thing.keywords.values())
+    if isinstance(thing, MethodType):
+        return (thing.__self__,)
+    return vars(thing).values() if hasattr(thing, "__dict__") and not isinstance(thing, type) else ()
+
+
+def _check_bounds(path: Path, tree: Any) -> None:
+    """Refuse a tree that points outside its arrays: scikit-learn would follow it."""
+    if not _is_sound(tree):
+        raise FormatError(f"{path} holds a tree that points outside itself: the file is damaged or forged.")
+
+
+def _is_sound(tree: Any) -> bool:
+    n_nodes = tree.node_count
+    if n_nodes < 1 or tree.n_outputs < 1 or tree.n_classes.min() < 1:
+        return False
+    left, right, feature = tree.children_left, tree.children_right, tree.feature
+    inner = left != -1
+    ids = np.arange(n_nodes)
+    return (
+        len(left) == len(right) == len(feature) == n_nodes
+        and np.array_equal(inner, right != -1)
+        and bool((left[inner] > ids[inner]).all() and (right[inner] > ids[inner]).all())
+        and bool((left[inner] < n_nodes).all() and (right[inner] < n_nodes).all())
+        and bool(((feature[inner] >= 0) & (feature[inner] < tree.n_features)).all())
+        and _is_within_depth(left, right, tree.max_depth)
+    )
+
+
+def _is_within_depth(left: NDArray[np.int64], right: NDArray[np.int64], max_depth: int) -> bool:
+    """Whether no path is longer than a tree says: scikit-learn makes room for paths of that length only."""
+    level = np.zeros(1, dtype=np.int64)
+    for _ in range(max_depth + 1):
+        level = level[left[level] != -1]
+        if len(level) == 0:
+            return True
+        level = np.unique(np.concatenate([left[level], right[level]]))
+    return False
+
+
+def _check_owner(path: Path, owner: Any, tree: Any) -> None:
+    """Refuse a tree of other columns or classes than its model: the model only looks at its own numbers."""
+    fits = _has(owner, "n_features_in_", tree.n_features) and _has(owner, "n_outputs_", tree.n_outputs)
+    if fits and "classes_" in vars(owner):
+        listed = [owner.classes_] if tree.n_outputs == 1 else owner.classes_
+        sizes = [len(labels) for labels in listed if isinstance(labels, np.ndarray) and labels.ndim == 1]
+        fits = sizes == tree.n_classes.tolist()
+    if not fits:
+        raise _refuse_misfit(path)
+
+
+def _check_forest(path: Path, forest: Any) -> None:
+    """Refuse trees of other columns than their forest: it hands them rows that they do not look at."""
+    estimators = vars(forest).get("estimators_", ())
+    for owner in estimators.ravel() if isinstance(estimators, np.ndarray) else estimators:
+        if not _has(forest, "n_features_in_", vars(owner).get("n_features_in_")):
+            raise _refuse_misfit(path)
+
+
+def _refuse_misfit(path: Path) -> FormatError:
+    return FormatError(f"{path} holds a tree that does not fit its model: the file is damaged or forged.")
+
+
+def _has(owner: Any, name: str, count: Any) -> bool:
+    """Whether an attribute of an object itself, not of its class, is this number."""
+    value = getattr(owner, "__dict__", {}).get(name)
+    return isinstance(value, (int, np.integer)) and isinstance(count, (int, np.integer)) and bool(value == count)

@@ -1,0 +1,138 @@
+"""The rows of a table as a model takes them: its columns, in its order, of its types."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+from secateur.rows.encoding import shorten
+from secateur.rows.labels import as_label, as_truth
+from secateur.rows.table_columns import own_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secateur.cli.tables.table_file import TableFile
+    from secateur.tree.tree import Tree
+
+__all__ = ["parse_row", "pick_columns", "to_types"]
+
+BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
+
+
+def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) -> Any:
+    """The columns of a table that a tree was fitted on, in their order and of their types.
+
+    Parameters
+    ----------
+    table : TableFile
+    tree : Tree
+    beside : sequence of str, default=()
+        Columns that are not for the tree, such as the target.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    names, present = own_names(tree), list(table.frame.columns)
+    if names is None:
+        rest = [column for column in present if column not in beside]
+        if len(rest) != tree.n_features:
+            raise InputError(
+                f"The model was fitted on {tree.n_features} columns without names, but {table.name} has {len(rest)} "
+                f"({shorten(rest)}): leave out those that are not for the model with --drop."
+            )
+        return to_types(table.frame[rest].set_axis([str(name) for name in rest], axis=1), tree)
+    absent = [name for name in names if name not in present]
+    if absent:
+        close = get_close_matches(absent[0], present, n=1)
+        hint = f" Is {close[0]!r} meant?" if close else ""
+        raise InputError(
+            f"{table.name} does not fit the model: it has no column {shorten(absent)}, which the model was fitted on."
+            f"{hint}"
+        )
+    return to_types(table.frame[names], tree)
+
+
+def to_types(frame: Any, tree: Tree) -> Any:
+    """A frame whose columns have the types that the tree expects, where that is safe: truth values and digits."""
+    typed = frame.copy(deep=False)
+    # Behind a pipeline, a column that no split asks for stays what the pipeline was fitted on.
+    numbers = set(tree.feature[~tree.is_leaf].tolist()) if tree.columns is not None else set(range(tree.n_features))
+    for feature, (column, levels) in enumerate(zip(frame.columns, tree.categories, strict=False)):
+        values = frame[column]
+        is_text = values.dtype.kind == "O"
+        values = values.astype(object) if is_text else values
+        if levels is None and is_text and feature in numbers:
+            words = values.map(as_truth, na_action="ignore")
+            if values.isna().all() or words.notna().equals(values.notna()):
+                typed[column] = words.astype(np.float64)
+        elif levels and all(isinstance(level, bool) for level in levels) and is_text:
+            typed[column] = values.map(lambda value: as_truth(value, value), na_action="ignore")
+        elif levels and all(isinstance(level, str) for level in levels) and values.dtype.kind in "ifb":
+            typed[column] = values.astype(object).map(as_label, na_action="ignore")
+    return typed
+
+
+def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:
+    """One row from names and values as a person writes them; columns that the tree never asks for may be absent.
+
+    Parameters
+    ----------
+    tree : Tree
+    given : mapping of str to object
+
+    Returns
+    -------
+    dict of str to object
+        A value for each column of the tree's rows.
+    """
+    names = own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
+    strange = [name for name in given if name not in names]
+    if strange:
+        close = get_close_matches(strange[0], names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise InputError(f"The rules know no column {strange[0]!r}.{hint} Their columns are {shorten(names)}.")
+    asked = set(tree.feature[~tree.is_leaf].tolist())
+    if tree.columns is not None and tree.columns.derived:
+        asked = set(range(len(names)))  # a column that the pipeline makes may need any of them
+    absent = [name for feature, name in enumerate(names) if feature in asked and name not in given]
+    if absent:
+        raise InputError(f"The row has no value for {shorten(absent)}: write NAME=VALUE, and NAME= for a blank.")
+    return {name: _parse_value(tree, feature, given.get(name)) for feature, name in enumerate(names)}
+
+
+def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
+    levels = tree.categories[feature]
+    cuts = None if tree.columns is None else tree.columns.cuts[feature]
+    if value is None:
+        return None if tree.accepts_missing[feature] or levels is not None else 0.0
+    if levels is not None and cuts is None:
+        return _parse_label(levels, value)
+    if isinstance(value, str):
+        if _is_blank(value):
+            return None
+        try:
+            return float(value)
+        except ValueError:
+            raise InputError(f"Expected a number for {tree.feature_name(feature)!r}, found {value!r}.") from None
+    return value
+
+
+def _parse_label(levels: Sequence[Any], value: Any) -> Any:
+    """The label that is meant, text or not; what is no label stays as it is."""
+    if value in levels or not isinstance(value, (str, bool, int, float)):
+        return value
+    if all(isinstance(level, bool) for level in levels):
+        return as_truth(value, None if _is_blank(value) else value)
+    found = {as_label(level): level for level in levels}.get(as_label(value))
+    if found is not None:
+        return found
+    return None if _is_blank(value) else value
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().lower() in BLANKS

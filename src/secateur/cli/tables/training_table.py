@@ -1,0 +1,300 @@
+"""From a table as it came to rows and labels that a tree can be fitted on: which rows, which columns, and why.
+
+Nothing is left out in silence: every row and column that is not used gives a note, a sentence each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+from secateur.rows.encoding import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.cli.tables.table_file import TableFile
+
+__all__ = ["TrainingTable", "find_column", "make_training_table", "read_labels", "split_names"]
+
+# Whole numbers are taken for classes up to this many different ones.
+MAX_NUMBER_CLASSES = 30
+MAX_CLASSES = 200
+# A text column in which more than this share of values are different names rows rather than categories.
+DISTINCT_SHARE = 0.5
+FEW_CATEGORIES = 20
+# A text column in which this share of values are numbers is meant to be numbers.
+NUMBERS_SHARE = 0.9
+MAX_DECIMALS = 3
+# From here on a float no longer tells a whole number from the next.
+LARGEST_WHOLE = 2.0**53
+DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
+LEFT_OUT = {
+    "date": "dates are not used; add a number made of them, such as days or the month",
+    "nested": "it holds lists or records",
+    "empty": "it holds nothing but blanks",
+}
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """Rows and labels that a tree can be fitted on.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame
+        The columns that are used.
+    y : ndarray
+        The labels, one for each row.
+    target : str
+        The column that they come from.
+    categories : tuple of str
+        Columns of texts and booleans.
+    whole : tuple of str
+        Columns of whole numbers.
+    notes : tuple of str
+        What was left out and why, a sentence each.
+    decimals : mapping of str to int
+        Columns of fractions of which all have at most so many decimals.
+    filled : tuple of str
+        Columns without a blank.
+    """
+
+    X: Any = field(repr=False)
+    y: NDArray[Any] = field(repr=False)
+    target: str
+    categories: tuple[str, ...]
+    whole: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    decimals: Mapping[str, int] = field(default_factory=dict)
+    filled: tuple[str, ...] = ()
+
+    def take(self, rows: NDArray[np.int64]) -> TrainingTable:
+        """The same table with some of its rows."""
+        return replace(self, X=self.X.iloc[rows].reset_index(drop=True), y=self.y[rows])
+
+
+def make_training_table(
+    table: TableFile, target: str, *, drop: Sequence[str] = (), drop_classes: Sequence[str] = ()
+) -> TrainingTable:
+    """Settle which rows and columns of a table are used.
+
+    Parameters
+    ----------
+    table : TableFile
+    target : str
+        The column of the classes.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    drop_classes : sequence of str, default=()
+        Classes whose rows are left out.
+
+    Returns
+    -------
+    TrainingTable
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from secateur.cli.tables.table_file import TableFile
+    >>> frame = pd.DataFrame({"age": [30, 41, 52, 63], "unit": ["x"] * 4, "ill": ["no", "no", "yes", "yes"]})
+    >>> table = TableFile("ward.csv", frame, {"age": "number", "unit": "text", "ill": "text"}, ("age",))
+    >>> make_training_table(table, "ill").notes
+    ("Left out 'unit': it has the same value in every row.",)
+    """
+    frame = table.frame
+    target = find_column(list(frame.columns), target, table.name)
+    dropped = [find_column(list(frame.columns), name, table.name) for name in drop]
+    if target in dropped:
+        raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
+    kept, labels, notes = read_labels(table, target, drop_classes)
+    frame = frame[kept]  # with the numbers of its rows, for messages
+    _check_classes(labels, target)
+    categories, used = [], []
+    for column in frame.columns:
+        if column == target or column in dropped:
+            continue
+        reason = _leave_out(column, frame[column], table.frame[column], table.kinds[column])
+        if reason is not None:
+            notes.append(f"Left out {column!r}: {reason}.")
+            continue
+        used.append(column)
+        if table.kinds[column] in ("text", "boolean"):
+            categories.append(column)
+        else:
+            _check_numbers(column, frame[column])
+    if not used:
+        raise InputError(
+            f"No column of {table.name} is left to predict {target!r} from. {' '.join(notes)}".rstrip()
+            if notes
+            else f"{table.name} has no column but {target!r}: there is nothing to predict it from."
+        )
+    whole = tuple(column for column in used if column in table.whole)
+    decimals = {
+        column: n_decimals
+        for column in used
+        if column not in categories and column not in whole
+        if (n_decimals := _count_decimals(frame[column].to_numpy(dtype=np.float64))) is not None
+    }
+    filled = tuple(column for column in used if not frame[column].isna().any())
+    rows = frame[used].reset_index(drop=True)
+    return TrainingTable(rows, labels, target, tuple(categories), whole, tuple(notes), decimals=decimals, filled=filled)
+
+
+def find_column(columns: Sequence[str], name: str, where: str) -> str:
+    """A column by its name, blanks around it aside; if there is none, say which may be meant."""
+    if name in columns:
+        return name
+    trimmed = [column for column in columns if column.strip() == name.strip()]
+    if len(trimmed) == 1:
+        return trimmed[0]
+    lowered = {column.lower(): column for column in columns}
+    close = get_close_matches(name.lower(), lowered, n=1)
+    hint = f" Did you mean {lowered[close[0]]!r}?" if close else ""
+    raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {shorten(list(columns))}.")
+
+
+def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> list[str]:
+    """Columns by their names, each element one of them or several with commas between them."""
+    found = []
+    for word in given:
+        names = [word] if word in columns or "," not in word else word.split(",")
+        found += [find_column(columns, name, where) for name in names if name.strip()]
+    return found
+
+
+def read_labels(
+    table: TableFile, target: str, drop_classes: Sequence[str] = ()
+) -> tuple[NDArray[np.bool_], NDArray[Any], list[str]]:
+    """Which rows have a label, what the labels are, and notes of the rows that have none."""
+    column, kind = table.frame[target], table.kinds[target]
+    if kind in ("empty", "nested", "mixed", "date"):
+        found = {"empty": "nothing but blanks", "nested": "lists or records", "mixed": "values of several types"}
+        raise InputError(f"The target {target!r} holds {found.get(kind, 'dates')}: expected a class in each row.")
+    kept: NDArray[np.bool_] = column.notna().to_numpy()
+    notes = []
+    if not kept.all():
+        n_blank = int((~kept).sum())
+        notes.append(f"Left out {n_blank:,} {'row' if n_blank == 1 else 'rows'} without a value of {target!r}.")
+    if drop_classes:
+        written = np.array([_write_label(label) for label in column.tolist()], dtype=object)
+        strange = [label for label in drop_classes if label not in written[kept]]
+        if strange:
+            raise InputError(f"The target {target!r} has no class {strange[0]!r} that could be left out.")
+        unwanted = np.isin(written, list(drop_classes)) & kept
+        notes.append(f"Left out {int(unwanted.sum()):,} rows of the classes {', '.join(drop_classes)}.")
+        kept = kept & ~unwanted
+    labels = column[kept]
+    if kind == "number":
+        numbers = labels.to_numpy()
+        if numbers.dtype.kind == "f" and ((np.floor(numbers) != numbers) | (np.abs(numbers) >= LARGEST_WHOLE)).any():
+            return kept, numbers, notes
+        return kept, numbers.astype(np.int64), notes
+    return kept, labels.to_numpy(dtype=bool if kind == "boolean" else object), notes
+
+
+def _write_label(label: Any) -> str:
+    """A label as a person writes it; a whole number among blanks is stored as a fraction."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _check_classes(labels: NDArray[Any], target: str) -> None:
+    """Refuse labels that are no classes."""
+    if len(labels) < 2:
+        raise InputError(f"{'One row has' if len(labels) else 'No row has'} a value of {target!r}: expected many rows.")
+    if labels.dtype.kind == "f":
+        fractions = labels[np.floor(labels) != labels]
+        found = f"fractions such as {fractions[0]:g}" if len(fractions) else f"numbers up to {np.abs(labels).max():g}"
+        raise InputError(
+            f"The target {target!r} looks like regression: it holds {found}. "
+            "Rules predict classes: make a column of classes from it, such as low and high, and name that."
+        )
+    values, counts = np.unique(labels, return_counts=True)
+    if len(values) == 1:
+        raise InputError(f"The target {target!r} is {values[0]!s} in every row: at least two classes are needed.")
+    if labels.dtype.kind == "i" and len(values) > MAX_NUMBER_CLASSES:
+        raise InputError(
+            f"The target {target!r} looks like regression: it holds {len(values):,} different numbers. Rules predict "
+            "classes: make a column of classes from it, such as low and high, and name that."
+        )
+    if len(values) > MAX_CLASSES or (len(values) > FEW_CATEGORIES and len(values) > DISTINCT_SHARE * len(labels)):
+        raise InputError(
+            f"The target {target!r} has {len(values):,} different values in {len(labels):,} rows: expected a few "
+            "classes. Name another column."
+        )
+    rare = values[counts == 1]
+    if len(rare):
+        raise InputError(
+            f"The class {rare[0]!s} of {target!r} has one row only, too few for a rule: merge it with another class, "
+            f"or leave it out with --drop-class {str(rare[0])!r}."
+        )
+
+
+def _leave_out(column: str, values: Any, everything: Any, kind: str) -> str | None:
+    """Why a column is not used, judged by the rows that are; None if it is."""
+    present = values.dropna()
+    if kind in LEFT_OUT:
+        return LEFT_OUT[kind]
+    if len(present) == 0:
+        return "it is blank in every row that is used"
+    if kind == "mixed":
+        raise InputError(
+            f"The column {column!r} holds values of several types, such as {present.iloc[0]!s}: make them one type, "
+            f"or leave the column out with --drop {column!r}."
+        )
+    n_different = present.nunique()
+    if n_different == 1 and len(present) == len(values):
+        return f"it has the same value in every row{'' if everything.nunique(dropna=False) == 1 else ' that is used'}"
+    if kind == "text":
+        _check_mixed(column, everything.dropna())
+        if n_different == len(present) and len(present) > 1:
+            return "every row has a value of its own, like a name or an identifier"
+        if n_different > max(FEW_CATEGORIES, DISTINCT_SHARE * len(present)):
+            return f"{n_different:,} different texts in {len(present):,} rows are names rather than categories"
+        if present.astype(str).str.fullmatch(DATE).mean() >= NUMBERS_SHARE:
+            return LEFT_OUT["date"]
+    is_numbering = everything.dtype.kind == "i" and len(everything) > FEW_CATEGORIES and everything.is_unique
+    if is_numbering and int(everything.max()) - int(everything.min()) + 1 == len(everything):
+        return "it only numbers the rows"
+    return None
+
+
+def _check_mixed(column: str, present: Any) -> None:
+    """Refuse a text column in which nearly all values are numbers."""
+    import pandas as pd
+
+    counted = present.value_counts()
+    is_number = pd.to_numeric(pd.Series(counted.index, dtype=object), errors="coerce").notna().to_numpy()
+    share = counted.to_numpy()[is_number].sum() / len(present)
+    if NUMBERS_SHARE <= share < 1:
+        odd = counted.index[~is_number][0]
+        row = int(present.index[present == odd][0])
+        raise InputError(
+            f"The column {column!r} mixes numbers and texts, such as {odd!r} (row {row + 1}): if that is a blank, pass "
+            f"--missing {odd!r}; else repair it, or leave the column out with --drop {column!r}."
+        )
+
+
+def _count_decimals(numbers: NDArray[np.float64]) -> int | None:
+    """The most decimals of a column's numbers, if they are few; 0 for whole numbers that were written as fractions."""
+    present = numbers[~np.isnan(numbers)]
+    if len(np.unique(present[: 10 * FEW_CATEGORIES])) < FEW_CATEGORIES:
+        return None  # a handful of values says little
+    return next((n for n in range(MAX_DECIMALS + 1) if (np.round(present, n) == present).all()), None)
+
+
+def _check_numbers(column: str, values: Any) -> None:
+    numbers = values.to_numpy(dtype=np.float64)
+    large = np.flatnonzero(np.abs(numbers) > np.finfo(np.float32).max)
+    if len(large):
+        row = int(values.index[large[0]]) + 1
+        raise InputError(
+            f"The column {column!r} holds {numbers[large[0]]:g} (row {row}), which is too large for a tree: "
+            f"repair it, or leave the column out with --drop {column!r}."
+        )

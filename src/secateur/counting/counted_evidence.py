@@ -1,0 +1,295 @@
+"""Evidence that adds up: what rule methods need of training rows, small and the same however the rows were cut.
+
+For each rule the rows are counted by class and by *which of its conditions they violate*. Whatever a method asks (what
+does the rule gain without this condition, and without those two?) is then a sum of counts. Counts of pieces add up, so
+rows may come in chunks, from many files or from many machines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.counting.tile_arguments import Conditions
+from secateur.counting.training_evidence import TrainingEvidence
+from secateur.counting.violations import ViolationCounts, list_patterns
+from secateur.errors import FormatError, InputError, ParameterError
+from secateur.rows.whole_files import write_whole
+from secateur.tree.json import tree_from_json, tree_to_json
+from secateur.tree.paths import trace_paths
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+
+__all__ = ["Evidence", "TooLargeError", "check_size"]
+
+FORMAT = "secateur-evidence"
+VERSION = 1
+# Numbers of eight bytes that a summary may hold.
+MOST_NUMBERS = 1 << 24
+
+
+class TooLargeError(ParameterError):
+    """A summary would hold too many numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence(TrainingEvidence):
+    """Counts of training rows, by rule, class and violated conditions.
+
+    Made by :func:`secateur.collect_evidence`, one for each chunk of rows, and merged. ``simplify(model, evidence=…)``
+    gives the rules that ``simplify(model, X, y)`` gives with all rows at once.
+
+    Parameters
+    ----------
+    tree : Tree
+    n_rows : int
+        Number of rows that were counted.
+    is_weighted : bool
+        Whether the counts are sums of weights.
+    method : str or None
+        The method that it was collected for; None for all that a summary can serve.
+    ignored, opened : ndarray of bool, shape (n_entries,)
+        Conditions that nobody looked at, and conditions that rows are told apart by. Others are firm: a row that
+        violates one is not counted for the rule.
+    leaf_counts : ndarray of float64, shape (n_rules, n_classes)
+        Rows that satisfy all conditions of a rule's path.
+    cells : ndarray of float64, shape (n_cells, n_classes)
+        Rule after rule, a cell for each set of open conditions, a bit each from the root on.
+    """
+
+    tree: Tree
+    n_rows: int
+    is_weighted: bool
+    method: str | None
+    ignored: NDArray[np.bool_]
+    opened: NDArray[np.bool_]
+    leaf_counts: NDArray[np.float64]
+    cells: NDArray[np.float64]
+
+    def merge(self, *others: Evidence) -> Evidence:
+        """Add up the evidence of other chunks.
+
+        Parameters
+        ----------
+        *others : Evidence
+
+        Returns
+        -------
+        Evidence
+        """
+        for other in others:
+            if not isinstance(other, Evidence):
+                raise InputError(f"Expected evidence to merge with, found {type(other).__name__}.")
+            if other.digest != self.digest or other.method != self.method:
+                raise InputError(
+                    "The two summaries are of different trees, methods or facts: collect both with the same tree, "
+                    "such as one from secateur.from_model."
+                )
+        every = (self, *others)
+        return replace(
+            self,
+            n_rows=sum(one.n_rows for one in every),
+            is_weighted=any(one.is_weighted for one in every),
+            leaf_counts=np.sum([one.leaf_counts for one in every], axis=0),
+            cells=np.sum([one.cells for one in every], axis=0),
+        )
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return self.merge(other)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells whether two summaries are about the same conditions."""
+        found = hashlib.sha256(tree_to_json(self.tree).encode())
+        found.update(np.packbits(self.ignored).tobytes() + np.packbits(self.opened).tobytes())
+        return found.hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Write the evidence, as an npz file that :meth:`from_bytes` reads.
+
+        Returns
+        -------
+        bytes
+        """
+        head = {
+            "format": FORMAT,
+            "version": VERSION,
+            "n_rows": self.n_rows,
+            "is_weighted": self.is_weighted,
+            "method": self.method,
+            "tree": tree_to_json(self.tree),
+        }
+        text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+        arrays = {name: getattr(self, name) for name in ("ignored", "opened", "leaf_counts", "cells")}
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, head=text, **arrays)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Evidence:
+        """Read evidence that :meth:`to_bytes` wrote.
+
+        Parameters
+        ----------
+        content : bytes
+
+        Returns
+        -------
+        Evidence
+        """
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            head = json.loads(arrays.pop("head").tobytes())
+            if head["format"] != FORMAT:
+                raise FormatError(f"Expected a file of evidence, found {head['format']!r}.")
+            if head["version"] > VERSION:
+                raise FormatError(f"The evidence was written by a newer secateur (version {head['version']}): upgrade.")
+            tree = tree_from_json(head["tree"])
+            read = cls(tree, int(head["n_rows"]), bool(head["is_weighted"]), head["method"], **arrays)
+        except FormatError:
+            raise
+        except Exception as error:
+            raise FormatError("This is no file of evidence, or it is damaged.") from error
+        _check_shapes(read)
+        return read
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the evidence to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        write_whole(Path(path), self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Evidence:
+        """Read evidence from a file that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        Evidence
+        """
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        return cls.from_bytes(content)
+
+    def answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
+        """Count the rows of rules by the open conditions that they violate, from the counts at hand.
+
+        Parameters
+        ----------
+        paths : Paths
+        conditions : Conditions
+
+        Returns
+        -------
+        ViolationCounts
+        """
+        loose = (conditions.deleted | conditions.opened) & conditions.among[paths.rule]
+        unknown = (loose & ~self.opened & ~self.ignored) | (
+            self.ignored & ~conditions.deleted & conditions.among[paths.rule]
+        )
+        if unknown.any():
+            raise ParameterError(
+                f"The evidence was collected for the method {self.method!r} and does not tell what this one asks: "
+                "collect it for this method, or for none in particular."
+            )
+        rules, offsets = list_patterns(paths, conditions)
+        cells = self._project(paths, conditions, rules, offsets)
+        return ViolationCounts(paths, conditions.opened, False, self.leaf_counts, rules, offsets, cells)
+
+    def _project(
+        self, paths: Paths, wanted: Conditions, rules: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Add up the cells of rows that violate no firm condition, by the open ones that they violate."""
+        every = np.ones(paths.n_rules, dtype=bool)
+        own_rules, own_offsets = list_patterns(paths, Conditions(self.ignored, self.opened, every))
+        owner = np.repeat(own_rules, np.diff(own_offsets))
+        pattern = np.arange(len(owner)) - np.repeat(own_offsets[:-1], np.diff(own_offsets))
+        first = np.full(paths.n_rules, -1, dtype=np.int64)
+        first[rules] = offsets[:-1]
+        entries = np.flatnonzero(self.opened)
+        place = _rank_in_rule(paths, entries)
+        new_place = np.zeros(len(paths.links), dtype=np.int64)
+        new_place[np.flatnonzero(wanted.opened)] = _rank_in_rule(paths, np.flatnonzero(wanted.opened))
+        target = first[owner]
+        counted = target >= 0
+        for bit in range(int(place.max(initial=-1)) + 1):
+            entry = np.full(paths.n_rules, -1, dtype=np.int64)  # the open condition of each rule that has this bit
+            entry[paths.rule[entries[place == bit]]] = entries[place == bit]
+            asked = entry[owner]
+            violated = (asked >= 0) & ((pattern >> bit) & 1 == 1)
+            is_open = violated & wanted.opened[asked]
+            target[is_open] += np.int64(1) << new_place[asked[is_open]]
+            counted &= ~violated | is_open | wanted.deleted[asked]
+        cells = np.zeros((offsets[-1], self.cells.shape[1]))
+        np.add.at(cells, target[counted], self.cells[counted])
+        return cells
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers it holds."""
+        return self.cells.size + self.leaf_counts.size
+
+    def __repr__(self) -> str:
+        what = "every method that a summary can serve" if self.method is None else repr(self.method)
+        return f"<Evidence: {self.n_rows:,} rows for {self.leaf_counts.shape[0]} rules, for {what}>"
+
+
+def _rank_in_rule(paths: Paths, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of some entries come before each of them in its rule."""
+    rule = paths.rule[entries]
+    return np.arange(len(entries)) - np.searchsorted(rule, rule)
+
+
+def check_size(paths: Paths, opened: NDArray[np.bool_], n_classes: int, method: str | None) -> None:
+    """Refuse a summary that would be too large, and say how large."""
+    n_open = np.bincount(paths.rule[opened], minlength=paths.n_rules)
+    n_numbers = float(np.exp2(n_open.astype(np.float64)).sum() * n_classes)
+    if n_numbers > MOST_NUMBERS:
+        hint = (
+            "collect it for one method, such as method='mismatch', or pass rows to simplify."
+            if method is None
+            else "pass rows to simplify."
+        )
+        raise TooLargeError(
+            f"The evidence of this tree would hold {n_numbers:.3g} numbers, more than the {MOST_NUMBERS:,} that are "
+            f"allowed: its longest rule has {n_open.max()} conditions to tell rows apart by. Instead, {hint}"
+        )
+
+
+def _check_shapes(read: Evidence) -> None:
+    paths = trace_paths(read.tree, 0.0)
+    size = (len(paths.links),)
+    masks = (read.ignored, read.opened)
+    right = all(mask.shape == size and mask.dtype == bool for mask in masks)
+    if right:
+        n_open = np.bincount(paths.rule[read.opened], minlength=paths.n_rules)
+        widened = np.bincount(paths.rule[read.ignored], minlength=paths.n_rules) > 0
+        n_cells = int((np.int64(1) << n_open[widened | (n_open > 0)]).sum())
+        numbers: Any = (read.leaf_counts, read.cells)
+        shapes = ((paths.n_rules, read.tree.n_classes), (n_cells, read.tree.n_classes))
+        right = all(a.shape == s and a.dtype == np.float64 for a, s in zip(numbers, shapes, strict=True))
+    if not right:
+        raise FormatError("The arrays of the evidence do not fit its tree: the file was cut or edited.")

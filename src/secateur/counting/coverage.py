@@ -1,0 +1,119 @@
+"""Which rules cover which rows, and which of them wins, by bit masks a block of rows at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
+from secateur.counting.tile_arguments import Conditions, make_literals, make_tests
+from secateur.kernels import tiles
+from secateur.kernels.compiling import compile_module
+from secateur.kernels.threads import map_in_threads
+from secateur.kernels.tiles import make_room
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.rows.rows import Rows
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+
+__all__ = ["cover_rows", "find_overlap", "find_winners", "mask_blocks", "rows_of_rule"]
+
+# Up to this many rows times rules, numpy is done before numba would be imported.
+SMALL_SEARCH = 1 << 22
+
+
+def cover_rows(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
+    """Whether each rule covers each row, shape (n_rows, n_rules)."""
+    covered = np.empty((rows.n_rows, paths.n_rules), dtype=bool)
+    for span, masks in mask_blocks(tree, rows):
+        for rule in range(paths.n_rules):
+            covered[span, rule] = unpack_bits(rows_of_rule(paths, deleted, rule, masks), span.stop - span.start)
+    return covered
+
+
+def find_winners(
+    tree: Tree,
+    paths: Paths,
+    deleted: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    rows: Rows,
+) -> NDArray[np.int64]:
+    """For each row the first rule of the ranking that covers it; every row is covered, for deletion only widens."""
+    winners = np.empty(rows.n_rows, dtype=np.int64)
+    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+        _find_by_tiles(tree, paths, deleted, ranking, rows, winners)
+        return winners
+    for span, masks in mask_blocks(tree, rows):
+        undecided = masks[0].copy()
+        block = winners[span]
+        for rule in ranking.tolist():
+            won = rows_of_rule(paths, deleted, rule, masks) & undecided
+            if won.any():
+                block[unpack_bits(won, len(block))] = rule
+                undecided ^= won
+                if not undecided.any():
+                    break
+    return winners
+
+
+def find_overlap(
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Rows covered by rules of different classes, and rows covered at all."""
+    conflict, covered = np.empty(rows.n_rows, dtype=bool), np.empty(rows.n_rows, dtype=bool)
+    for span, masks in mask_blocks(tree, rows):
+        by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
+        for rule, class_id in enumerate(paths.leaf_class.tolist()):
+            by_class[class_id] |= rows_of_rule(paths, deleted, rule, masks)
+        once, twice = np.zeros_like(by_class[0]), np.zeros_like(by_class[0])
+        for mask in by_class:
+            twice |= once & mask
+            once |= mask
+        conflict[span] = unpack_bits(twice, span.stop - span.start)
+        covered[span] = unpack_bits(once, span.stop - span.start)
+    return conflict, covered
+
+
+def _find_by_tiles(
+    tree: Tree,
+    paths: Paths,
+    deleted: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    rows: Rows,
+    winners: NDArray[np.int64],
+) -> None:
+    """Find the winners in compiled code, blocks of rows on several threads."""
+    find_first_rules = compile_module(tiles).find_first_rules
+    features, tests, literal = make_tests(tree)
+    every = np.arange(paths.n_rules)
+    conditions = Conditions(deleted, np.zeros_like(deleted), every >= 0)
+    literals = make_literals(paths, literal, conditions, every, every, False)
+
+    def find(span: tuple[int, int]) -> None:
+        block = rows.block(*span, features)
+        place = block.values, block.origin, block.step, block.columns, block.n_rows
+        room = make_room(tests, 0, 0, 0)
+        find_first_rules(*place, tests, literals, ranking, room, winners[slice(*span)])
+
+    for _ in map_in_threads(find, rows.spans()):
+        pass
+
+
+def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:
+    """Mask of the rows that a rule covers."""
+    span = paths.entries(rule)
+    return rows_in(masks, paths.links[span][~deleted[span]])
+
+
+def mask_blocks(tree: Tree, rows: Rows) -> Iterator[tuple[slice, Masks]]:
+    """Link masks of the rows, a bounded block at a time."""
+    size = max(64, MASK_BYTES // tree.n_nodes * 8 // 64 * 64)
+    for first in range(0, rows.n_rows, size):
+        span = slice(first, min(first + size, rows.n_rows))
+        yield span, pack_links(tree, rows.select(span.start, span.stop, np.arange(rows.n_features)))

@@ -1,0 +1,365 @@
+"""Rows counted by what they violate: one pass over the rows answers many trials of every rule.
+
+Some conditions of a rule are *firm*: only rows that satisfy them all are counted. Others are *open*: the rows are told
+apart by which of these they violate. What the rule gains when it loses an open condition, with or without others, is
+then a sum of counts, so a method can try deletions without another look at the rows.
+
+Rules with few open conditions have a cell for each pattern of violated ones, which answers every question. Where that
+would be too many cells, rows that violate more than two conditions share one; the others answer as long as no more than
+one open condition of a rule has been deleted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.counting.bit_masks import pack_links, rows_in, unpack_bits
+from secateur.counting.tile_arguments import make_literals, make_preorder, make_tests
+from secateur.kernels import tiles
+from secateur.kernels.compiling import compile_module, is_compiled
+from secateur.kernels.threads import map_in_threads, n_threads
+from secateur.kernels.tiles import make_room
+from secateur.rows.leaves import apply_tree, count_classes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.counting.tile_arguments import Conditions
+    from secateur.rows.rows import LabelledRows
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+
+__all__ = [
+    "PatternCounter",
+    "ViolationCounts",
+    "count_violations",
+    "find_reliability",
+    "list_patterns",
+    "split_rules",
+]
+
+# Up to this many rows times rules, numpy is done before numba would be imported. It looks at all rows at once, so there
+# must not be too many of them.
+SMALL_COUNT = 1 << 22
+SMALL_COUNT_ROWS = 1 << 17
+# Numbers that a pass counts, on each thread: a cell has one for each class.
+MOST_NUMBERS = 1 << 21
+
+
+class Layout(NamedTuple):
+    """Which rules are counted, the first cell of each and where cells end, and whether rows are told apart by pairs."""
+
+    rules: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    is_paired: bool
+
+
+@dataclass(frozen=True)
+class ViolationCounts:
+    """(Weighted) rows of each class, by rule and by violated open conditions.
+
+    Attributes
+    ----------
+    paths : Paths
+    opened : ndarray of bool, shape (n_entries,)
+        The open conditions.
+    is_paired : bool
+        Whether only rows that violate up to two open conditions are told apart.
+    leaf_counts : ndarray of float64, shape (n_rules, n_classes)
+        Rows that satisfy all conditions of a rule's path.
+    rules : ndarray of int64, shape (n_tallied,)
+        The rules that were counted; the others cover what their leaf covers.
+    offsets : ndarray of int64, shape (n_tallied + 1,)
+        First cell of each of them.
+    cells : ndarray of float64 or uint32, shape (n_cells, n_classes)
+        Cell ``offsets[i] + p`` counts the rows whose violated open conditions are pattern ``p``, a bit each from the
+        root on. If paired: first the rows that violate none, then those that violate the k-th alone, then those that
+        violate the j-th and the k-th alone for j < k at ``k (k - 1) / 2 + j``, and last all others.
+    """
+
+    paths: Paths
+    opened: NDArray[np.bool_]
+    is_paired: bool
+    leaf_counts: NDArray[np.float64]
+    rules: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    cells: NDArray[Any]
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """Rows of each class that each rule covers, shape (n_rules, n_classes)."""
+        counts = self.leaf_counts.copy()
+        counts[self.rules] = self.cells[self.offsets[:-1]]
+        return counts
+
+    @cached_property
+    def counts_without_open(self) -> NDArray[np.float64]:
+        """Rows of each class that each rule covers without any of its open conditions."""
+        counts = self.leaf_counts.copy()
+        if len(self.rules):
+            counts[self.rules] = np.add.reduceat(self.cells, self.offsets[:-1], dtype=np.float64)
+        return counts
+
+    def gain(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Rows of each class that a rule gains when it loses one more open entry, shape (n_entries, n_classes).
+
+        ``deleted`` says which open entries are gone by now; if the violations is paired, at most one of a rule.
+        """
+        return self._gain_by_pairs(entries, deleted) if self.is_paired else self._gain_by_patterns(entries, deleted)
+
+    def _gain_by_pairs(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        paths = self.paths
+        other = np.full(paths.n_rules, -1, dtype=np.int64)
+        gone = self._open_entries[deleted[self._open_entries]]
+        other[paths.rule[gone]] = self._place(gone)
+        first, size = np.zeros((2, paths.n_rules), dtype=np.int64)
+        first[self.rules] = self.offsets[:-1]
+        size[self.rules] = np.bincount(self._open_rule, minlength=paths.n_rules)[self.rules]
+        rule, one = paths.rule[entries], self._place(entries)
+        two = other[rule]
+        gained: NDArray[np.float64] = self.cells[first[rule] + 1 + one].astype(np.float64)
+        low, high = np.minimum(one, two), np.maximum(one, two)
+        paired = low >= 0
+        gained[paired] += self.cells[(first[rule] + 1 + size[rule] + high * (high - 1) // 2 + low)[paired]]
+        return gained
+
+    def _gain_by_patterns(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        gone = self._open_entries[deleted[self._open_entries]]
+        allowed = np.zeros(self.paths.n_rules, dtype=np.int64)
+        np.bitwise_or.at(allowed, self.paths.rule[gone], np.int64(1) << self._place(gone))
+        beyond = self._pattern & ~allowed[self._owner]
+        single = np.flatnonzero(np.bitwise_count(beyond) == 1)
+        place = np.bitwise_count(beyond[single] - 1)
+        asked = np.full(len(self._open_entries), -1, dtype=np.int64)
+        asked[np.searchsorted(self._open_entries, entries)] = np.arange(len(entries))
+        target = asked[np.searchsorted(self._open_rule, self._owner[single]) + place]
+        gained = np.zeros((len(entries), self.cells.shape[1]))
+        np.add.at(gained, target[target >= 0], self.cells[single[target >= 0]])
+        return gained
+
+    @cached_property
+    def _open_entries(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.opened)
+
+    @cached_property
+    def _open_rule(self) -> NDArray[np.int32]:
+        return self.paths.rule[self._open_entries]
+
+    def _place(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many open entries of its rule come before each of some open entries."""
+        place = np.searchsorted(self._open_entries, entries)
+        return place - np.searchsorted(self._open_rule, self.paths.rule[entries])
+
+    @cached_property
+    def _owner(self) -> NDArray[np.int64]:
+        return np.repeat(self.rules, np.diff(self.offsets))
+
+    @cached_property
+    def _pattern(self) -> NDArray[np.int64]:
+        return np.arange(len(self.cells)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+
+def find_reliability(
+    paths: Paths, counts: NDArray[np.float64], rules: NDArray[np.int32] | None = None
+) -> NDArray[np.float64]:
+    """Share of each rule's (weighted) rows in its class, by default of all rules; NaN where it has none."""
+    wanted = paths.leaf_class if rules is None else paths.leaf_class[rules]
+    total = counts.sum(axis=1)
+    share = np.full(len(counts), np.nan)
+    np.divide(counts[np.arange(len(counts)), wanted], total, out=share, where=total > 0)
+    return share
+
+
+def _count_pairs(n_open: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Cells of rules with so many open conditions in a violations that is paired."""
+    return 2 + n_open + n_open * (n_open - 1) // 2
+
+
+def split_rules(paths: Paths, opened: NDArray[np.bool_], n_classes: int) -> list[NDArray[np.bool_]]:
+    """Groups of rules that one pass can count, as masks of the rules; almost always one group."""
+    n_open = np.bincount(paths.rule[opened], minlength=paths.n_rules)
+    cells = np.minimum(np.exp2(n_open.astype(np.float64)), _count_pairs(n_open))
+    group = np.cumsum(cells * n_classes) // max(1, MOST_NUMBERS)
+    return [group == number for number in np.unique(group)]
+
+
+def count_violations(
+    tree: Tree,
+    paths: Paths,
+    conditions: Conditions,
+    listed: LabelledRows,
+    leaf_counts: NDArray[np.float64] | None = None,
+) -> ViolationCounts:
+    """Count the rows of every rule by the open conditions that they violate; of the leaves, if that is not known."""
+    layout = _lay_out(paths, conditions, tree.n_classes)
+    count = _choose_counter(paths, listed)
+    found, cells = count(tree, paths, conditions, layout, listed, with_leaves=leaf_counts is None)
+    known = found if leaf_counts is None else leaf_counts
+    return ViolationCounts(paths, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
+
+
+@dataclass(frozen=True)
+class PatternCounter:
+    """Counts rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are.
+
+    What does not depend on the rows is prepared once, for rows that come in many chunks.
+
+    Attributes
+    ----------
+    tree : Tree
+    paths : Paths
+    conditions : Conditions
+    """
+
+    tree: Tree
+    paths: Paths
+    conditions: Conditions
+
+    def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count a chunk of rows."""
+        if _choose_counter(self.paths, listed) is _count_by_numpy:
+            found = _count_by_numpy(self.tree, self.paths, self.conditions, self._layout, listed, with_leaves=True)
+        else:
+            found = _run_tiles(self.tree, self.paths, self._layout, self._prepared, listed)
+        return found[0], found[1].astype(np.float64)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(*list_patterns(self.paths, self.conditions), False)
+
+    @cached_property
+    def _prepared(self) -> Prepared:
+        return _prepare(self.tree, self.paths, self.conditions, self._layout, with_leaves=True)
+
+
+def list_patterns(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rules that have something deleted or open, and the first cell of each, with a cell for every pattern."""
+    rules, n_open = _list_rules(paths, conditions)
+    return rules, np.concatenate([[0], np.cumsum(np.int64(1) << n_open)])
+
+
+def _list_rules(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rules that have something deleted or open, and how many open conditions each has."""
+    n_open = np.bincount(paths.rule[conditions.opened], minlength=paths.n_rules)
+    is_widened = np.bincount(paths.rule[conditions.deleted], minlength=paths.n_rules) > 0
+    rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
+    return rules, n_open[rules]
+
+
+def _lay_out(paths: Paths, conditions: Conditions, n_classes: int) -> Layout:
+    """Patterns if there is room for all of them, else pairs."""
+    rules, size = _list_rules(paths, conditions)
+    is_paired = bool(np.exp2(size.astype(np.float64)).sum() * n_classes > MOST_NUMBERS)
+    sizes = _count_pairs(size) if is_paired else np.int64(1) << size
+    return Layout(rules, np.concatenate([[0], np.cumsum(sizes)]), is_paired)
+
+
+def _choose_counter(paths: Paths, listed: LabelledRows) -> Any:
+    """Numpy where it is done before numba would be imported, else compiled code."""
+    n_rows = listed.rows.n_rows
+    is_small = n_rows <= SMALL_COUNT_ROWS and n_rows * paths.n_rules <= SMALL_COUNT
+    return _count_by_numpy if is_small and not is_compiled(tiles) else _count_by_tiles
+
+
+def _count_by_numpy(
+    tree: Tree, paths: Paths, conditions: Conditions, layout: Layout, listed: LabelledRows, *, with_leaves: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A mask a link over all rows, and a bincount a rule."""
+    (rows, class_ids, weights), (rules, offsets, is_paired) = listed, layout
+    leaf_counts = np.zeros((paths.n_rules, tree.n_classes))
+    if with_leaves:
+        leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[paths.leaf_ids]
+    cells = np.zeros((offsets[-1], tree.n_classes))
+    masks = pack_links(tree, rows.matrix)
+    for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
+        span = paths.entries(rule)
+        links, opened = paths.links[span], conditions.opened[span]
+        inside = np.flatnonzero(unpack_bits(rows_in(masks, links[~conditions.deleted[span] & ~opened]), rows.n_rows))
+        violated = ~unpack_bits(masks[links[opened]], rows.n_rows)[:, inside]
+        counted = np.bincount(
+            _find_cells(violated, is_paired=is_paired) * tree.n_classes + class_ids[inside],
+            weights=None if weights is None else weights[inside],
+            minlength=(last - first) * tree.n_classes,
+        )
+        cells[first:last] = counted.reshape(last - first, tree.n_classes)
+    return leaf_counts, cells
+
+
+def _find_cells(violated: NDArray[np.bool_], *, is_paired: bool) -> NDArray[np.int64]:
+    """The cell of each row, from which of the open conditions it violates, shape (n_open, n_rows)."""
+    place = np.arange(len(violated))
+    if not is_paired:
+        return (np.int64(1) << place) @ violated
+    n_violated = violated.sum(axis=0)
+    low = np.where(violated, place[:, None], len(violated)).min(axis=0, initial=len(violated))
+    high = np.where(violated, place[:, None], -1).max(axis=0, initial=-1)
+    pair = 1 + len(violated) + high * (high - 1) // 2 + low
+    many = 1 + len(violated) + len(violated) * (len(violated) - 1) // 2
+    return np.select([n_violated == 0, n_violated == 1, n_violated == 2], [np.zeros_like(low), 1 + low, pair], many)
+
+
+def _count_by_tiles(
+    tree: Tree, paths: Paths, conditions: Conditions, layout: Layout, listed: LabelledRows, *, with_leaves: bool
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Tiles of rows in compiled code, blocks of them on several threads.
+
+    Numbers of rows are whole and may be added in any order. Weights are added row after row on one thread, so that
+    their sums do not depend on the machine.
+    """
+    return _run_tiles(tree, paths, layout, _prepare(tree, paths, conditions, layout, with_leaves=with_leaves), listed)
+
+
+class Prepared(NamedTuple):
+    """What compiled code needs beside rows."""
+
+    features: NDArray[np.int64]
+    tests: Any
+    literals: Any
+    nodes: Any
+
+
+def _prepare(tree: Tree, paths: Paths, conditions: Conditions, layout: Layout, *, with_leaves: bool) -> Prepared:
+    features, tests, literal = make_tests(tree)
+    nodes = make_preorder(tree, paths, literal)
+    if not with_leaves:
+        nodes = nodes._replace(depth=nodes.depth[:0])
+    return Prepared(features, tests, make_literals(paths, literal, conditions, *layout), nodes)
+
+
+def _run_tiles(
+    tree: Tree, paths: Paths, layout: Layout, prepared: Prepared, listed: LabelledRows
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    count_by_violations = compile_module(tiles).count_by_violations
+    rows, class_ids, weights = listed
+    features, tests, literals, nodes = prepared
+    weight = np.zeros(0) if weights is None else weights
+    n_parts = min(n_threads(), len(rows.spans())) if weights is None else 1
+    waiting: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
+    for item in [*rows.spans(), *[None] * n_parts]:
+        waiting.put(item)
+
+    def count(_: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Count whatever block is next, so that threads end at about the same time."""
+        leaf_counts = np.zeros((paths.n_rules, tree.n_classes))
+        cells = np.zeros((layout.offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
+        room = make_room(tests, literals.longest, tree.depth, tree.n_classes)
+        while (span := waiting.get()) is not None:
+            block = rows.block(*span, features)
+            count_by_violations(
+                *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
+                *(tests, nodes, literals, room, leaf_counts, cells),
+            )
+        return leaf_counts, cells
+
+    results = map_in_threads(count, range(n_parts))
+    leaf_counts, cells = next(results)
+    for other_leaf_counts, other_cells in results:
+        leaf_counts += other_leaf_counts
+        cells += other_cells
+    return leaf_counts, cells

@@ -1,0 +1,247 @@
+"""Facts as a person writes them: ``0 <= bmi <= 100``, ``city in {Paris, Rome}``, ``pregnant = yes => sex = female``.
+
+``bmi has 1 decimal`` and ``age is a whole number`` say how fine a column's numbers are. Other facts are written as
+conditions are read. A name that holds an operator stands between backticks, a label that holds a comma between quotes.
+Numbers are compared as the tree compares them, rounded to its dtype.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from secateur.errors import ParameterError
+from secateur.tree.decimals import MOST_DECIMALS
+from secateur.tree.facts import Claim, Facts, Implication
+from secateur.tree.regions import Region, domain_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from secateur.tree.facts import Group
+    from secateur.tree.tree import Label, Tree
+
+__all__ = ["parse_facts"]
+
+DECIMALS = re.compile(r"^(.+?)\s+(?:is a whole number|has (?:at most )?(\d+) decimals?)$")
+ARROW = re.compile(r"=>|⇒|\bimplies\b")
+BETWEEN = re.compile(r"^(\S+?)\s*(<=|<)\s*(.+?)\s*(<=|<)\s*(\S+)$")
+OPERATOR = re.compile(r"<=|>=|!=|==|=|<|>|\bnot in\b|\bin\b|\bis not\b|\bis\b")
+OR_MISSING = re.compile(r"\s+or\s+missing$")
+LISTED = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]+?))\s*(?:,|$)""")
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "=="}
+SHOWN_NAMES = 8
+
+
+class _Subject(NamedTuple):
+    """A column or a group that a fact may be about."""
+
+    refusal: str | None  # why no fact can be about it
+    number: int
+    labels: tuple[Label, ...] | None  # of a categorical or a group
+    domain: Region
+
+
+class _Part(NamedTuple):
+    """What a fact asks of one subject, as text."""
+
+    name: str
+    operator: str
+    value: str
+
+
+def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
+    """What a caller's sentences say of a tree's columns, and of the groups, which are not among the facts returned."""
+    is_listed = hasattr(facts, "__iter__") and not (isinstance(facts, np.ndarray) and facts.ndim == 0)
+    sentences = [facts] if isinstance(facts, str) or not is_listed else list(facts)  # type: ignore[call-overload]
+    parser = _Parser(tree, groups)
+    claims: list[Claim] = []
+    implications: list[Implication] = []
+    decimals: dict[int, int] = {}
+    for sentence in sentences:
+        if not isinstance(sentence, str):
+            raise ParameterError(
+                f"Expected a fact as text, such as '0 <= bmi <= 100', 'city in {{Paris, Rome}}' or "
+                f"'pregnant = yes => sex = female', found {sentence!r}."
+            )
+        counted = DECIMALS.match(sentence.strip())
+        if counted is not None:
+            decimals |= parser.read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
+            continue
+        arrows = list(ARROW.finditer(sentence))
+        halves = [(sentence[: arrow.start()], sentence[arrow.end() :]) for arrow in arrows]
+        known = next((pair for pair in halves if all(parser.can_read(half) for half in pair)), None)
+        if known is not None:
+            implications.append(parser.read_implication(sentence, *known))
+        else:
+            claims.append(parser.read_claim(sentence))
+    return Facts(
+        integers=tuple(feature for feature, n_decimals in decimals.items() if n_decimals == 0),
+        decimals=tuple((feature, n_decimals) for feature, n_decimals in decimals.items() if n_decimals > 0),
+        claims=tuple(claims),
+        implications=tuple(implications),
+    )
+
+
+class _Parser:
+    def __init__(self, tree: Tree, groups: Sequence[Group]) -> None:
+        self.dtype = np.dtype(tree.dtype).type
+        self.subjects = {
+            tree.feature_name(feature): _Subject(
+                _refusal(tree, feature), feature, tree.categories[feature], domain_of(tree, feature)
+            )
+            for feature in range(tree.n_features)
+        }
+        for place, group in enumerate(groups):
+            whole = Region(codes=frozenset(range(len(group.labels) + 1)))
+            self.subjects.setdefault(group.name, _Subject(None, tree.n_features + place, group.labels, whole))
+
+    def read_decimals(self, sentence: str, name: str, n_decimals: int) -> dict[int, int]:
+        """How many decimals a column has at most, by its number."""
+        subject = self.subjects.get(name)
+        if subject is None:
+            raise self._unknown(sentence)
+        if subject.refusal is not None:
+            raise ParameterError(f"The fact {sentence!r} cannot be used: {subject.refusal}.")
+        if subject.labels is not None or n_decimals > MOST_DECIMALS:
+            raise ParameterError(
+                f"Cannot read the fact {sentence!r}: expected a column of numbers and at most {MOST_DECIMALS} decimals."
+            )
+        return {subject.number: n_decimals}
+
+    def can_read(self, text: str) -> bool:
+        """Whether a text asks something of a known column."""
+        return next(self._split(OR_MISSING.sub("", text.strip())), None) is not None
+
+    def read_implication(self, sentence: str, premise: str, conclusion: str) -> Implication:
+        first, second = self._read(premise), self._read(conclusion)
+        if first.subject == second.subject:
+            raise ParameterError(f"The fact {sentence!r} is about one column alone; say what that column may hold.")
+        return Implication(first, second)
+
+    def read_claim(self, sentence: str) -> Claim:
+        """What a sentence says of every row; a bound or a list leaves it open whether a value may be missing."""
+        claim = self._read(sentence)
+        if re.search(r"\bis\s+(not\s+)?missing$", sentence.strip()):
+            return claim
+        return replace(claim, region=claim.region._replace(missing=True))
+
+    def _read(self, text: str) -> Claim:
+        words = text.strip()
+        asked = OR_MISSING.sub("", words)
+        parts = next(self._split(asked), None)
+        if parts is None:
+            raise self._unknown(words)
+        subject = self.subjects[parts[0].name]
+        if subject.refusal is not None:
+            raise ParameterError(f"The fact {words!r} cannot be used: {subject.refusal}.")
+        region = subject.domain._replace(missing=True)
+        for part in parts:
+            region = region.meet(self._region(words, subject, part))
+        missing = asked != words or region.missing
+        if missing and not subject.domain.missing:
+            raise ParameterError(f"The fact {words!r} speaks of a missing {parts[0].name!r}, but the tree takes none.")
+        if not missing and not region.has_listed_value:
+            raise ParameterError(f"The fact {words!r} leaves {parts[0].name!r} no value.")
+        return Claim(subject.number, region._replace(missing=missing), words)
+
+    def _unknown(self, words: str) -> ParameterError:
+        names = list(self.subjects)
+        more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+        return ParameterError(
+            f"Cannot read the fact {words!r}: expected a column, <=, <, >=, >, =, != or in, and a value; the columns "
+            f"are {', '.join(map(repr, names[:SHOWN_NAMES]))}{more}."
+        )
+
+    def _split(self, text: str) -> Iterator[list[_Part]]:
+        """Ways to read a text as a known name, an operator and a value; the longest name first."""
+        between = BETWEEN.match(text)
+        if between is not None:
+            low, below, middle, above, high = between.groups()
+            name = _unquote(middle)
+            if name in self.subjects and _is_number(low) and _is_number(high):
+                yield [_Part(name, TURNED[below], low), _Part(name, above, high)]
+        found = list(OPERATOR.finditer(text))
+        for operator in reversed(found):
+            name, value = _unquote(text[: operator.start()]), text[operator.end() :].strip()
+            if name in self.subjects and value:
+                yield [_Part(name, operator.group(), value)]
+        for operator in found:
+            value, name = text[: operator.start()].strip(), _unquote(text[operator.end() :])
+            if name in self.subjects and _is_number(value) and operator.group() in TURNED:
+                yield [_Part(name, TURNED[operator.group()], value)]
+
+    def _region(self, words: str, subject: _Subject, part: _Part) -> Region:
+        if part.operator in ("is", "is not"):
+            if part.value != "missing":
+                raise ParameterError(f"Cannot read the fact {words!r}: 'is' goes with 'missing' only; write '='.")
+            if part.operator == "is not":
+                return subject.domain._replace(missing=False)
+            nothing = None if subject.labels is None else frozenset[int]()
+            return Region(low=math.inf, codes=nothing, missing=True)
+        if subject.labels is None:
+            return self._interval(words, part)
+        return self._labels(words, subject, part)
+
+    def _interval(self, words: str, part: _Part) -> Region:
+        if part.operator in ("!=", "in", "not in"):
+            raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds numbers; give bounds or '='.")
+        truth = {"true": "1", "false": "0"}.get(part.value.lower())
+        if truth is not None:
+            part = part._replace(value=truth)
+        if not _is_number(part.value):
+            raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds numbers, found {part.value!r}.")
+        with np.errstate(over="ignore"):
+            limit = self.dtype(float(part.value))
+            before = float(np.nextafter(limit, self.dtype(-np.inf)))
+        low = {">": float(limit), ">=": before, "=": before, "==": before}.get(part.operator, -math.inf)
+        high = {"<": before, "<=": float(limit), "=": float(limit), "==": float(limit)}.get(part.operator, math.inf)
+        return Region(low, high)
+
+    def _labels(self, words: str, subject: _Subject, part: _Part) -> Region:
+        if part.operator in ("<", "<=", ">", ">="):
+            raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds categories; use '=' or 'in'.")
+        labels = subject.labels or ()
+        codes = {str(label): code for code, label in enumerate(labels)}
+        for code, label in enumerate(labels):  # 1.0 is also 1
+            if isinstance(label, float) and label.is_integer():
+                codes.setdefault(f"{label:.0f}", code)
+        many = part.operator in ("in", "not in")
+        listed = [next(filter(None, groups), "") for groups in LISTED.findall(part.value.strip("{}()[]"))]
+        wanted = listed if many else [_unquote(part.value)]
+        for label in wanted:
+            if label not in codes:
+                shown = ", ".join(map(repr, list(codes)[:SHOWN_NAMES]))
+                more = " and others" if len(codes) > SHOWN_NAMES else ""
+                raise ParameterError(f"The fact {words!r} speaks of {label!r}, but {part.name!r} holds {shown}{more}.")
+        chosen = frozenset(codes[label] for label in wanted)
+        is_excluded = part.operator in ("!=", "not in")
+        return Region(codes=frozenset(range(len(labels) + 1)) - chosen if is_excluded else chosen)
+
+
+def _refusal(tree: Tree, feature: int) -> str | None:
+    """Why no fact can be about a column behind a pipeline."""
+    if tree.columns is None:
+        return None
+    name = tree.feature_name(feature)
+    if tree.columns.cuts[feature] is not None:
+        return f"the pipeline asks {name!r} by cell, as bins or by a falling function"
+    if feature not in tree.columns.asked and feature not in tree.feature:
+        return f"the tree does not ask for {name!r}, so nothing rests on it"
+    return None
+
+
+def _unquote(text: str) -> str:
+    bare = text.strip()
+    return bare[1:-1] if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "`'\"" else bare
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,342 @@
+"""A tree over possible rows only: facts turned into a tree that every walk understands.
+
+The walks of :mod:`secateur.kernels.walks` ask of a box one thing: does it leave every feature a value? So a fact is
+used by changing what the values are, and no walk needs to know of it. Nodes, links and leaves stay as they are.
+
+* Whole numbers, and numbers with a known number of decimals: a threshold is rounded down to one, so that 29.2 and 29.5
+  are the same limit with nothing between them.
+* Bounds: a threshold beyond them becomes infinite, so that one of its sides has no value.
+* Columns that belong together, by a group or by an implication, become *one* categorical feature. Its codes are the
+  states that these columns can be in together: a group of k columns has k + 1 of them, and an implication strikes out
+  those that contradict it. What a split asks of its column is a set of states.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.errors import ParameterError
+from secateur.tree.contract import freeze_tree
+from secateur.tree.decimals import round_to_grid
+from secateur.tree.facts import Claim, Facts
+from secateur.tree.regions import Region, domain_of, pick_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from secateur.tree.tree import Label, Tree
+
+__all__ = ["Bundle", "Feasible", "find_feasible"]
+
+# A set of states is stored for every split on their columns, so there must not be too many of them.
+MOST_STATES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Columns that are looked at together.
+
+    Attributes
+    ----------
+    features : tuple of int
+    values : mapping of int to list of (label or None)
+        For each feature a value in each state; None stands for missing.
+    """
+
+    features: tuple[int, ...]
+    values: Mapping[int, list[Label | None]]
+
+
+@dataclass(frozen=True)
+class Feasible:
+    """A tree as it is for possible rows.
+
+    Attributes
+    ----------
+    tree : Tree
+        The same nodes over possible values. The first feature of a bundle stands for all of it; its facts are those
+        that its thresholds do not tell.
+    bundles : mapping of int to Bundle
+        Bundles by the feature that stands for them.
+    """
+
+    tree: Tree
+    bundles: Mapping[int, Bundle] = field(default_factory=dict)
+
+    def read_state(self, feature: int, value: Label | None) -> dict[int, Label | None]:
+        """The values of the columns that a feature stands for, given what was picked for it."""
+        if feature not in self.bundles:
+            return {feature: value}
+        bundle = self.bundles[feature]
+        if value is None:  # nothing could be picked
+            return dict.fromkeys(bundle.features)
+        state = value if isinstance(value, int) else len(self.tree.categories[feature] or ())
+        return {member: bundle.values[member][state] for member in bundle.features}
+
+
+@dataclass(frozen=True)
+class _Atom:
+    """One column, or one group, and the states that it can be in alone.
+
+    Attributes
+    ----------
+    features : tuple of int
+    values : mapping of int to list of (label or None)
+        A value of each feature in each state.
+    regions : mapping of int to list of Region
+        What each feature holds in each state; no threshold and no claim runs through one.
+    codes : range or None
+        For a group, the code of each state.
+    """
+
+    features: tuple[int, ...]
+    values: Mapping[int, list[Label | None]]
+    regions: Mapping[int, list[Region]]
+    codes: list[int] | None
+
+    @property
+    def size(self) -> int:
+        return len(self.values[self.features[0]])
+
+    def keep(self, states: NDArray[np.int64]) -> _Atom:
+        """The same with some of its states."""
+        return _Atom(
+            self.features,
+            {feature: [values[state] for state in states] for feature, values in self.values.items()},
+            {feature: [regions[state] for state in states] for feature, regions in self.regions.items()},
+            None if self.codes is None else [self.codes[state] for state in states],
+        )
+
+
+def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
+    """The tree over the rows that its facts allow.
+
+    Parameters
+    ----------
+    tree : Tree
+    linked : bool, default=True
+        Whether implications count; without them a bundle is a group, and so one feature of its own.
+
+    Returns
+    -------
+    Feasible
+    """
+    facts = tree.facts if linked else replace(tree.facts, implications=())
+    closed = [] if tree.columns is None else [f for f, is_closed in enumerate(tree.columns.closed) if is_closed]
+    if not facts and not closed:
+        return Feasible(tree)
+    claimed = _claimed_regions(tree, facts, closed)
+    limit = np.array(tree.upper)
+    bundled = facts.link_features(tree.n_features)
+    alone = set(range(tree.n_features)).difference(*bundled)
+    by_list = [f for f, region in claimed.items() if tree.categories[f] is not None or not region.has_listed_value]
+    bundled += [(feature,) for feature in by_list if feature in alone]
+    alone -= set(by_list)
+    gridded = {feature: n_decimals for feature, n_decimals in facts.grid_of.items() if feature in alone}
+    for feature, n_decimals in gridded.items():
+        nodes = np.flatnonzero(tree.feature == feature)
+        limit[nodes] = [round_to_grid(end, n_decimals, tree.dtype) for end in limit[nodes].tolist()]
+    bounds = {feature: region for feature, region in claimed.items() if feature in alone}
+    for feature, region in bounds.items():
+        asked = tree.feature == feature
+        limit[asked & (limit >= region.high)] = np.inf
+        limit[asked & (limit <= region.low)] = -np.inf
+    accepts = np.array(tree.accepts_missing)
+    accepts[[feature for feature, region in claimed.items() if not region.missing]] = False
+    known = Facts(
+        integers=tuple(feature for feature in facts.integers if feature in gridded),
+        decimals=tuple(pair for pair in facts.decimals if pair[0] in gridded),
+        claims=tuple(Claim(feature, region, "") for feature, region in bounds.items()),
+    )
+    return _join_bundles(
+        replace(tree, threshold=limit, accepts_missing=accepts, columns=None, facts=known),
+        {features: _find_states(tree, facts, claimed, features) for features in bundled},
+    )
+
+
+def _round(region: Region, n_decimals: int, dtype: str) -> Region:
+    """The numbers of a region with so many decimals, as a region that is empty if it holds none."""
+    low, high = (round_to_grid(end, n_decimals, dtype) for end in region[:2])
+    return region._replace(low=low, high=high)
+
+
+def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[int, Region]:
+    """What the claims leave each feature that they are about; categories that are refused go too."""
+    regions: dict[int, Region] = {}
+    for feature in closed:
+        levels = tree.categories[feature] or ()
+        regions[feature] = domain_of(tree, feature)._replace(codes=frozenset(range(len(levels))))
+    for claim in facts.claims:
+        if claim.subject < tree.n_features:
+            feature = claim.subject
+            regions[feature] = regions.get(feature, domain_of(tree, feature)).meet(claim.region)
+    for feature in regions.keys() & facts.grid_of.keys():
+        regions[feature] = _round(regions[feature], facts.grid_of[feature], tree.dtype)
+    for feature, region in regions.items():
+        if region.is_empty:
+            raise ParameterError(f"The facts leave {tree.feature_name(feature)!r} no value at all.")
+    return regions
+
+
+def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], features: tuple[int, ...]) -> _Atom:
+    """The states that some columns can be in together, one region a column in each."""
+    groups = {facts.group_of[feature] for feature in features if feature in facts.group_of}
+    atoms = [_group_atom(tree, facts, claimed, place) for place in sorted(groups)]
+    atoms += [_column_atom(tree, facts, claimed, f) for f in features if f not in facts.group_of]
+    sizes = [atom.size for atom in atoms]
+    names = ", ".join(repr(tree.feature_name(feature)) for feature in features[:5]) + (
+        ", …" if len(features) > 5 else ""
+    )
+    if math.prod(sizes) > MOST_STATES:
+        raise ParameterError(
+            f"The facts tie together {names}, which the tree and the facts cut into {math.prod(sizes):,} combinations; "
+            f"at most {MOST_STATES:,} can be looked at. Leave out an implication between them."
+        )
+    places = np.unravel_index(np.arange(math.prod(sizes)), sizes) if atoms else ()
+    possible = np.ones(math.prod(sizes), dtype=bool)
+    place_of = {feature: place for place, atom in enumerate(atoms) for feature in atom.features}
+    for known in facts.implications:
+        first = facts.members(known.premise, tree.n_features)[0]
+        second = facts.members(known.conclusion, tree.n_features)[0]
+        if first in place_of:
+            premise = _holds(tree, atoms[place_of[first]], known.premise)[places[place_of[first]]]
+            possible &= ~premise | _holds(tree, atoms[place_of[second]], known.conclusion)[places[place_of[second]]]
+    if not possible.any():
+        raise ParameterError(f"The facts contradict each other: no row can keep to all that is said of {names}.")
+    kept = [atom.keep(place[possible]) for atom, place in zip(atoms, places, strict=True)]
+    return _Atom(
+        features,
+        {feature: values for atom in kept for feature, values in atom.values.items()},
+        {feature: regions for atom in kept for feature, regions in atom.regions.items()},
+        None,
+    )
+
+
+def _holds(tree: Tree, atom: _Atom, claim: Claim) -> NDArray[np.bool_]:
+    """In which states of an atom a claim about it holds."""
+    if claim.subject >= tree.n_features:
+        return np.array([code in (claim.region.codes or ()) for code in atom.codes or ()])
+    return np.array([_is_within(region, claim.region) for region in atom.regions[claim.subject]])
+
+
+def _is_within(part: Region, whole: Region) -> bool:
+    """Whether a state's region, which no claim runs through, lies in a claim's region."""
+    if part.missing:
+        return whole.missing
+    if part.codes is not None:
+        return part.codes <= (whole.codes or frozenset())
+    return whole.low <= part.low and part.high <= whole.high
+
+
+def _group_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], place: int) -> _Atom:
+    """A group: one of its columns is 1, or none."""
+    group = facts.groups[place]
+    ones = np.eye(len(group.features) + 1, len(group.features))
+    atom = _Atom(
+        group.features,
+        {feature: ones[:, column].tolist() for column, feature in enumerate(group.features)},
+        {
+            feature: [_point(value) for value in ones[:, column].tolist()]
+            for column, feature in enumerate(group.features)
+        },
+        list(range(len(ones))),
+    )
+    allowed = np.ones(len(ones), dtype=bool)
+    for claim in facts.claims:
+        if claim.subject == tree.n_features + place:
+            allowed &= _holds(tree, atom, claim)
+    for feature in group.features:
+        if feature in claimed:
+            allowed &= [_is_within(region, claimed[feature]) for region in atom.regions[feature]]
+    if not allowed.any():
+        raise ParameterError(f"The facts leave the group {group.name!r} no state at all.")
+    return atom.keep(np.flatnonzero(allowed))
+
+
+def _point(value: float) -> Region:
+    return Region(math.nextafter(value, -math.inf), value)
+
+
+def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], feature: int) -> _Atom:
+    """A column, cut where the tree or a fact asks."""
+    held = claimed.get(feature, domain_of(tree, feature))
+    regions: list[Region] = []
+    values: list[Label | None] = []
+    levels = tree.categories[feature]
+    if levels is not None:
+        for code in sorted(held.codes or ()):
+            regions.append(Region(codes=frozenset([code])))
+            values.append(levels[code] if code < len(levels) else "(any other)")
+    else:
+        n_decimals = facts.grid_of.get(feature)
+        cuts = {float(limit) for limit in tree.upper[tree.feature == feature]}
+        for claim in facts.all_claims:
+            if claim.subject == feature:
+                cuts |= {claim.region.low, claim.region.high}
+        inside = sorted(cut for cut in cuts if held.low < cut < held.high)
+        for low, high in zip([held.low, *inside], [*inside, held.high], strict=True):
+            region = Region(low, high)
+            held_there = region if n_decimals is None else _round(region, n_decimals, tree.dtype)
+            if held_there.has_listed_value:
+                regions.append(region)
+                values.append(pick_number(low, high, tree.dtype, n_decimals))
+    if held.missing:
+        regions.append(Region(low=math.inf, missing=True))
+        values.append(None)
+    return _Atom((feature,), {feature: values}, {feature: regions}, None)
+
+
+def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasible:
+    """Put one categorical feature in the place of each bundle."""
+    if not states:
+        freeze_tree(tree)
+        return Feasible(tree)
+    feature, threshold = np.array(tree.feature), np.array(tree.threshold)
+    accepts, categories = np.array(tree.accepts_missing), list(tree.categories)
+    asked = np.flatnonzero(tree.is_categorical)
+    lengths = np.diff(tree.category_offsets)[asked]
+    of_node, codes = [np.repeat(asked, lengths)], [tree.category_codes]  # a code that goes left, and at which node
+    for members, atom in states.items():
+        first = members[0]
+        for member in members:
+            nodes = np.flatnonzero(tree.feature == member)
+            if tree.categories[member] is not None:  # its codes become states
+                is_other = tree.feature[of_node[0]] != member
+                of_node[0], codes[0] = of_node[0][is_other], codes[0][is_other]
+            place, state = np.nonzero(_sides(tree, nodes, member, atom.regions[member]))
+            of_node.append(nodes[place])
+            codes.append(state)
+            feature[nodes], threshold[nodes] = first, np.nan
+            accepts[member], categories[member] = False, None
+        categories[first] = tuple(range(atom.size - 1))  # the last state takes the code of what is not listed
+    at, code = np.concatenate(of_node), np.concatenate(codes)
+    by_node = np.lexsort((code, at))
+    joined = replace(
+        tree,
+        feature=feature,
+        threshold=threshold,
+        accepts_missing=accepts,
+        categories=tuple(categories),
+        category_offsets=np.concatenate([[0], np.cumsum(np.bincount(at, minlength=tree.n_nodes))]),
+        category_codes=code[by_node],
+    )
+    freeze_tree(joined)  # compiled walks know their arguments by that, too
+    return Feasible(joined, {members[0]: Bundle(members, atom.values) for members, atom in states.items()})
+
+
+def _sides(tree: Tree, nodes: NDArray[np.int64], feature: int, regions: list[Region]) -> NDArray[np.bool_]:
+    """Which states go left at each of a feature's splits, shape (n_nodes, n_states)."""
+    missing = np.array([region.missing for region in regions])
+    if tree.categories[feature] is None:
+        high = np.array([region.high for region in regions])
+        goes = high <= tree.upper[nodes][:, None]
+    else:
+        code = np.array([next(iter(region.codes), -1) if region.codes else -1 for region in regions])
+        goes = np.array([np.isin(code, tree.left_codes(node)) for node in nodes]).reshape(len(nodes), len(regions))
+    return np.where(missing, tree.missing_left[nodes][:, None], goes)

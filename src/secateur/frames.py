@@ -1,0 +1,42 @@
+"""Data frames of any library, without importing one."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from secateur.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["frame_columns", "make_frame"]
+
+LIBRARIES = ("pandas", "polars")
+
+
+def frame_columns(X: Any) -> list[str] | None:
+    """Column names of a data frame of any library; None for anything else."""
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect_schema"):  # which warns when asked for its columns
+        return [str(column) for column in X.collect_schema().names()]
+    for attribute in ("column_names", "columns"):  # a pyarrow table has both; its columns are arrays
+        names = getattr(X, attribute, None)
+        if names is not None and not callable(names):
+            return [str(column) for column in names]
+    return None
+
+
+def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None) -> Any:
+    """Equally long columns as a data frame of the wanted, the imported or the installed library."""
+    if library is not None and library not in LIBRARIES:
+        raise ParameterError(f"Expected library='pandas' or library='polars', found {library!r}.")
+    choices = [library] if library else sorted(LIBRARIES, key=lambda name: name not in sys.modules)
+    for name in choices:
+        if find_spec(name) is not None:
+            return importlib.import_module(name).DataFrame(dict(columns))
+    raise ParameterError(
+        f"A data frame needs {' or '.join(choices)}, and it is not installed. "
+        f"Install it with: pip install {choices[0]}."
+    )

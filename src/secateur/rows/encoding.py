@@ -1,0 +1,222 @@
+"""One column of a person's rows in a tree's terms: numbers, codes of labels, or codes of cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.tree.pipeline_columns import Columns
+    from secateur.tree.tree import Label, Tree
+
+__all__ = [
+    "category_code",
+    "frame_numbers",
+    "is_missing",
+    "read_column",
+    "read_source",
+    "recode",
+    "shorten",
+    "to_terms",
+]
+
+SHOWN_NAMES = 5
+
+
+def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
+    """A column of a frame as numbers of the tree's dtype, or as category codes."""
+    import narwhals as nw
+
+    levels = tree.categories[feature]
+    if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
+        return np.array(_label_codes(column.name, column.to_list(), levels), dtype=tree.dtype)
+    if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
+        raise InputError(
+            f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
+            "Encode it as it was encoded for fitting."
+        )
+    values, blank = _to_numbers(column)
+    with np.errstate(over="ignore"):
+        numbers = values.astype(tree.dtype, copy=False)
+    if blank is not None:
+        numbers[blank] = np.nan
+    return recode(numbers, levels)
+
+
+def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: int, what: str) -> NDArray[Any]:
+    """A column of a frame that a pipeline takes, in the tree's terms."""
+    import narwhals as nw
+
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        numbers, blank = _to_numbers(column)
+        values = numbers if blank is None else np.where(blank, np.nan, numbers)
+    else:
+        values = np.empty(len(column), dtype=object)
+        values[:] = column.to_list()
+    return to_terms(tree, columns, values, str(column.dtype), feature, first, what)
+
+
+def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """A column of numbers or truth values, and which of its whole numbers are blanks, if some are.
+
+    Whole numbers stay what they are, so that they are rounded once, to the tree's dtype, with and without a blank.
+    """
+    import narwhals as nw
+
+    if column.dtype.is_integer() and column.is_null().any():
+        return column.fill_null(0).to_numpy().astype(np.int64 if column.dtype.is_signed_integer() else np.uint64), (
+            column.is_null().to_numpy().astype(bool)
+        )
+    if column.dtype.is_decimal():  # libraries divide by a power of ten in floats, which misses the nearest one
+        return np.array([np.nan if value is None else float(value) for value in column.to_list()]), None
+    values: NDArray[Any] = column.to_numpy()
+    return (values if values.dtype.kind in "fiub" else column.cast(nw.Float64).to_numpy()), None
+
+
+def frame_numbers(X: Any) -> NDArray[np.float64]:
+    """The columns of a data frame as float64; what is no number raises a TypeError or ValueError."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    columns = []
+    for column in frame.iter_columns():
+        if not column.dtype.is_decimal():
+            column = column.cast(nw.Float64)
+        numbers, blank = _to_numbers(column)
+        columns.append(numbers if blank is None else np.where(blank, np.nan, numbers))
+    return np.column_stack(columns)
+
+
+def to_terms(
+    tree: Tree, columns: Columns, values: NDArray[Any], found: str, feature: int, first: int, what: str
+) -> NDArray[Any]:
+    """A column of what a pipeline takes as numbers, codes of labels or codes of cells."""
+    levels, cuts = tree.categories[feature], columns.cuts[feature]
+    name = tree.feature_name(feature)
+    if levels is not None and cuts is None:
+        codes = _find_codes(values, levels, name, found, what)
+        unlisted = np.flatnonzero(codes == len(levels))
+        if columns.closed[feature] and len(unlisted):
+            raise InputError(
+                f"Column {name!r} of {what} holds {values[unlisted[:1]].tolist()[0]!r} (row {first + unlisted[0]}), "
+                f"which the pipeline's encoder refuses; its categories are {shorten(levels)}."
+            )
+        return codes
+    numbers = _find_numbers(values, name, found, what)
+    ends = columns.ranges[feature] if columns.ranges else None
+    if ends is not None:
+        beyond = np.flatnonzero((numbers < ends[0]) | (numbers > ends[1]))
+        if len(beyond):
+            raise InputError(
+                f"Column {name!r} of {what} holds {values[beyond[:1]].tolist()[0]!r} (row {first + beyond[0]}), for "
+                f"which a function of the pipeline has no value: it must lie between {ends[0]:.6g} and {ends[1]:.6g}."
+            )
+    if cuts is None:
+        return numbers
+    cells = np.searchsorted(cuts, numbers, side="left").astype(np.float64)
+    return np.where(np.isfinite(numbers), cells, numbers)
+
+
+def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDArray[np.float64]:
+    if values.dtype.kind in "fiub":
+        return values.astype(np.float64)
+    if values.dtype == object:
+        listed = values.tolist()
+        if not any(isinstance(value, (str, bytes)) for value in listed):
+            try:
+                return np.array([np.nan if is_missing(value) else float(value) for value in listed])
+            except (TypeError, ValueError):
+                pass
+    raise InputError(
+        f"Column {name!r} of {what} holds {found}, but the tree compares numbers. Pass the column as the pipeline "
+        "takes it."
+    )
+
+
+def _find_codes(
+    values: NDArray[Any], levels: tuple[Label, ...], name: str, found: str, what: str
+) -> NDArray[np.float64]:
+    """The code of each label; NaN for a missing value, the code after the last for one that is not listed."""
+    if values.dtype.kind in "fiub":
+        if any(not isinstance(level, str) for level in levels):
+            return _find_number_codes(values, levels)
+        if values.dtype.kind == "f" and np.isnan(values).all():
+            return np.full(len(values), np.nan)
+        raise InputError(
+            f"Column {name!r} of {what} does not fit the pipeline: expected text such as {levels[0]!r}, found {found}."
+        )
+    code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
+    unlisted = float(len(levels))
+    listed = values.tolist()
+    try:
+        codes = np.array([code_of.get(value, unlisted) for value in listed])
+    except TypeError:
+        raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
+    others = np.flatnonzero(codes == unlisted).tolist()
+    absent = [row for row in others if is_missing(listed[row])]
+    codes[absent] = np.nan
+    texts = len(others) > len(absent) and not any(isinstance(level, str) for level in levels)
+    if texts and all(isinstance(listed[row], str) for row in others if not is_missing(listed[row])):
+        raise InputError(
+            f"Column {name!r} of {what} does not fit the pipeline: expected a number such as {levels[0]!r}, found "
+            f"{found}."
+        )
+    return codes
+
+
+def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArray[np.float64]:
+    """The code of each number among labels of which some are numbers."""
+    numeric = [(label, code) for code, label in enumerate(levels) if not isinstance(label, str)]
+    whole = values.dtype.kind in "iub" and all(isinstance(label, int) for label, _ in numeric)
+    known = np.array([label for label, _ in numeric], dtype=np.int64 if whole else np.float64)
+    own = values.astype(known.dtype)
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known, own, sorter=order), len(known) - 1)
+    nearest = order[place]
+    code_of = np.array([code for _, code in numeric], dtype=np.float64)
+    codes = np.where(known[nearest] == own, code_of[nearest], float(len(levels)))
+    return np.where(np.isnan(own), np.nan, codes) if own.dtype.kind == "f" else codes
+
+
+def recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[Any]:
+    """Replace what is no category code by the code that stands for unlisted values."""
+    if levels is None:
+        return column
+    listed = (column >= 0) & (column < len(levels)) & (column == np.floor(column))
+    return np.where(listed | np.isnan(column), column, len(levels)).astype(column.dtype)
+
+
+def category_code(value: Any, levels: tuple[Label, ...]) -> float:
+    """Code of a category: NaN for a missing value, the code after the last for one that is not listed."""
+    if is_missing(value):
+        return float("nan")
+    plain = value.item() if isinstance(value, np.generic) else value
+    return float(levels.index(plain)) if plain in levels else float(len(levels))
+
+
+def _label_codes(name: str, values: Sequence[Any], levels: tuple[Label, ...]) -> list[float]:
+    codes: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
+    unlisted = float(len(levels))
+    try:
+        return [float("nan") if is_missing(value) else codes.get(value, unlisted) for value in values]
+    except TypeError:
+        raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is one of the markers of a missing value: None, NaN, pandas.NA or pandas.NaT."""
+    # pandas.NA is neither equal nor unequal to itself, and pandas is not imported here.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def shorten(items: Sequence[object]) -> str:
+    """The first of some items, and how many more there are."""
+    shown = ", ".join(repr(item) for item in items[:SHOWN_NAMES])
+    return shown if len(items) <= SHOWN_NAMES else f"{shown} and {len(items) - SHOWN_NAMES} more"

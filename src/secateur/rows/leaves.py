@@ -1,0 +1,80 @@
+"""Rows through a tree: which leaf each row reaches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.kernels import number_walks, routes, walks
+from secateur.kernels.compiling import compile_module, is_compiled
+from secateur.kernels.threads import map_in_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.rows.rows import Rows
+    from secateur.tree.tree import Tree
+
+__all__ = ["apply_tree", "count_classes", "sum_up"]
+
+# Up to this many rows, numpy is done before numba would be imported.
+SMALL_ROUTE = 1 << 16
+
+
+def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
+    """Leaf id of each row, shape (n_rows,)."""
+    if rows.n_rows <= SMALL_ROUTE and not is_compiled(walks, number_walks):
+        return _descend(tree, rows.matrix, rows.column_of)
+    route_rows = compile_module(routes).route_rows
+    start, table = tree.category_table
+    features = np.unique(tree.feature[~tree.is_leaf])
+    reached = np.empty(rows.n_rows, dtype=np.int64)
+
+    def route(span: tuple[int, int]) -> None:
+        block = rows.block(*span, features)
+        columns = np.zeros(tree.n_features, dtype=np.int64)
+        columns[features] = block.columns
+        arrays = tree.children_left, tree.children_right, tree.feature, tree.upper, tree.missing_left, start, table
+        route_rows(block.values, block.origin, block.step, columns, block.n_rows, *arrays, reached[slice(*span)])
+
+    for _ in map_in_threads(route, rows.spans()):
+        pass
+    return reached
+
+
+def _descend(tree: Tree, matrix: NDArray[Any], column_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All rows descend together, one level a step; rows that have arrived drop out."""
+    nodes = np.zeros(len(matrix), dtype=np.int64)
+    start, table = tree.category_table
+    moving = np.arange(len(matrix)) if not tree.is_leaf[0] else np.zeros(0, dtype=np.int64)
+    while len(moving):
+        at = nodes[moving]
+        values = matrix[moving, column_of[tree.feature[at]]]
+        left = values <= tree.upper[at]
+        missing = np.isnan(values)
+        sets = (start[at] >= 0) & ~missing
+        left[sets] = table[start[at[sets]] + values[sets].astype(np.int64)]
+        left[missing] = tree.missing_left[at[missing]]
+        nodes[moving] = np.where(left, tree.children_left[at], tree.children_right[at])
+        moving = moving[~tree.is_leaf[nodes[moving]]]
+    return nodes
+
+
+def count_classes(
+    tree: Tree,
+    reached: NDArray[np.int64],
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """(Weighted) rows of each class that pass each node, from the leaves reached; shape (n_nodes, n_classes)."""
+    cells = reached * tree.n_classes + class_ids
+    counts = np.bincount(cells, weights=weights, minlength=tree.n_nodes * tree.n_classes).astype(np.float64)
+    return sum_up(tree, counts.reshape(tree.n_nodes, tree.n_classes))
+
+
+def sum_up(tree: Tree, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Counts of the leaves added up to the root, in place."""
+    for inner in reversed(tree.inner_levels):
+        counts[inner] = counts[tree.children_left[inner]] + counts[tree.children_right[inner]]
+    return counts

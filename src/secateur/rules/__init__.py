@@ -1,0 +1,1 @@
+"""Rule sets: what they say, why, how they decide rows, and how two of them differ."""

@@ -1,0 +1,379 @@
+"""What changed between two rule sets, told by what their rules mean rather than by how their trees are built.
+
+A rule is a class and, for each column, the values that it allows; a column that it does not ask for may hold anything.
+Rules of the two sets are paired, each with one of the other set at most, by the first of these that fits:
+
+``same``
+    the same class for the same rows;
+``class-changed``
+    another class for the same rows;
+``widened``, ``narrowed``
+    the same class for more rows, or for fewer: the one rule's region holds the other's;
+``shifted``
+    the same class and the same columns, and the regions overlap without one holding the other.
+
+Of several partners the one that agrees in most columns is taken, then the one that comes first. What is left over was
+``removed`` or ``added``.
+
+Bounds are compared as they are, whole numbers as whole numbers, and cells of a number as the intervals they are. A
+category that one of the two sets does not list is among its "any other". Whether a blank is allowed counts only where
+both sets take blanks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.rules.decision_list import find_cuts, join_cells
+from secateur.rules.wording import read_evidence
+from secateur.tree.decimals import last_on_grid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.wording import Condition
+    from secateur.tree.tree import Label, Tree
+
+__all__ = ["KINDS", "RuleChange", "RuleDifference", "compare_rules"]
+
+KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """What became of one rule.
+
+    Attributes
+    ----------
+    kind : str
+        A name in :data:`KINDS`.
+    old, new : Rule or None
+        The rule before and after; None where it was added or removed.
+    """
+
+    kind: str
+    old: Rule | None
+    new: Rule | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The change as plain values.
+
+        Returns
+        -------
+        dict
+        """
+        return {"kind": self.kind, "old": _describe(self.old), "new": _describe(self.new)}
+
+    def __str__(self) -> str:
+        if self.old is None or self.new is None:
+            rule = self.old or self.new
+            return f"{self.kind}: {_tell(rule)}"
+        if self.kind == "same":
+            moved = "" if read_evidence(self.old) == read_evidence(self.new) else f", now {read_evidence(self.new)}"
+            return f"same: {_tell(self.old)}{moved}"
+        return f"{self.kind}: {_tell(self.old)}\n  now: {_tell(self.new)}"
+
+
+@dataclass(frozen=True)
+class RuleDifference:
+    """What changed between two rule sets.
+
+    Attributes
+    ----------
+    changes : tuple of RuleChange
+        One for each rule of either set, or pair of them: by kind, then in the order of the rules.
+    """
+
+    changes: tuple[RuleChange, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the two sets have the same rules."""
+        return self.counts["same"] == len(self.changes)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """The number of changes of each kind."""
+        return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The difference as plain values.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "is_same": self.is_same,
+            "counts": self.counts,
+            "changes": [change.to_dict() for change in self.changes],
+        }
+
+    def __str__(self) -> str:
+        if self.is_same:
+            return f"The same {len(self.changes)} rules."
+        listed = [str(change) for change in self.changes if change.kind != "same"]
+        counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
+        return "\n".join([*listed, f"{counted}."])
+
+
+def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
+    """Find out which rules were added, removed, widened, narrowed or shifted between two trainings.
+
+    Parameters
+    ----------
+    old, new : RuleSet
+
+    Returns
+    -------
+    RuleDifference
+
+    Examples
+    --------
+    >>> from secateur import TreeBuilder, simplify
+    >>> def train(threshold):
+    ...     builder = TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    ...     root = builder.split("age", threshold)
+    ...     _ = builder.leaf([8, 2], parent=root, side="left")
+    ...     _ = builder.leaf([1, 9], parent=root, side="right")
+    ...     return simplify(builder.build(), method="exact")
+    >>> print(compare_rules(train(30), train(40)))
+    widened: age <= 30 => no (10 rows, 80.0% no)
+      now: age <= 40 => no (10 rows, 80.0% no)
+    narrowed: age > 30 => yes (10 rows, 90.0% yes)
+      now: age > 40 => yes (10 rows, 90.0% yes)
+    1 widened, 1 narrowed.
+    """
+    sides = _Side(old), _Side(new)
+    relation = _relate(*sides)
+    alike = sides[0].classes[:, None] == sides[1].classes[None, :]
+    free_old, free_new = np.ones(len(old), dtype=bool), np.ones(len(new), dtype=bool)
+    pairs: list[tuple[str, int, int]] = []
+    for kind, fits in (
+        ("same", relation.equal & alike),
+        ("class-changed", relation.equal & ~alike),
+        ("resized", (relation.wider | relation.narrower) & alike),
+        ("shifted", relation.overlap & relation.same_columns & alike),
+    ):
+        for one, other in _pair(fits, relation.n_equal, free_old, free_new):
+            name = ("widened" if relation.wider[one, other] else "narrowed") if kind == "resized" else kind
+            pairs.append((name, one, other))
+    changes = [RuleChange(kind, old[one], new[other]) for kind, one, other in pairs]
+    changes += [RuleChange("removed", old[index], None) for index in np.flatnonzero(free_old).tolist()]
+    changes += [RuleChange("added", None, new[index]) for index in np.flatnonzero(free_new).tolist()]
+    changes.sort(key=lambda change: (KINDS.index(change.kind), (change.old or change.new).index))  # type: ignore[union-attr]
+    return RuleDifference(tuple(changes))
+
+
+class _Region(NamedTuple):
+    """What one rule allows one column: intervals that lie apart, or labels and whether any other; and blanks."""
+
+    intervals: tuple[tuple[float, float], ...]
+    labels: frozenset[Label] | None
+    others: bool
+    missing: bool
+
+
+class _Side:
+    """The rules of one set by column."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.tree = rules.tree
+        self.n_rules = len(rules)
+        self.classes = np.array([rule.class_name for rule in rules], dtype=object)
+        self.levels: dict[str, tuple[Label, ...] | None] = _list_columns(rules.tree)
+        self.asked: dict[str, dict[int, _Region]] = {}
+        for rule in rules:
+            for condition in rule.conditions:
+                self.asked.setdefault(condition.name, {})[rule.index] = _read_region(rules.tree, condition)
+        self.takes_missing = {
+            rules.tree.feature_name(feature): bool(rules.tree.accepts_missing[feature])
+            for feature in range(rules.tree.n_features)
+        }
+
+
+@dataclass
+class _Relation:
+    """For each old and each new rule: how their regions lie to one another, and in which columns they agree."""
+
+    equal: NDArray[np.bool_]
+    wider: NDArray[np.bool_]
+    narrower: NDArray[np.bool_]
+    overlap: NDArray[np.bool_]
+    same_columns: NDArray[np.bool_]
+    n_equal: NDArray[np.int64]
+
+
+def _relate(old: _Side, new: _Side) -> _Relation:
+    shape = (old.n_rules, new.n_rules)
+    found = _Relation(
+        equal=np.ones(shape, dtype=bool),
+        wider=np.ones(shape, dtype=bool),
+        narrower=np.ones(shape, dtype=bool),
+        overlap=np.ones(shape, dtype=bool),
+        same_columns=np.ones(shape, dtype=bool),
+        n_equal=np.zeros(shape, dtype=np.int64),
+    )
+    for column in dict.fromkeys([*old.asked, *new.asked]):
+        inside, around, meets = _relate_column(column, old, new)
+        tested = (_tests(old, column)[:, None], _tests(new, column)[None, :])
+        equal = inside & around
+        found.wider &= inside
+        found.narrower &= around
+        found.equal &= equal
+        found.overlap &= meets
+        found.same_columns &= tested[0] == tested[1]
+        found.n_equal += equal & tested[0] & tested[1]
+    found.wider &= ~found.equal
+    found.narrower &= ~found.equal
+    return found
+
+
+def _tests(side: _Side, column: str) -> NDArray[np.bool_]:
+    tests = np.zeros(side.n_rules, dtype=bool)
+    tests[list(side.asked.get(column, ()))] = True
+    return tests
+
+
+def _relate_column(column: str, old: _Side, new: _Side) -> tuple[NDArray[np.bool_], ...]:
+    """Of one column: is the old region inside the new one, is it around it, do they meet."""
+    levels = [side.levels.get(column) for side in (old, new)]
+    both = column in old.levels and column in new.levels
+    if both and (levels[0] is None) != (levels[1] is None):  # numbers here, labels there: only "anything" compares
+        any_old, any_new = np.meshgrid(~_tests(old, column), ~_tests(new, column), indexing="ij")
+        return any_new, any_old, any_old | any_new
+    if levels[0] is None and levels[1] is None:
+        inside, around, meets = _relate_numbers(column, old, new)
+    else:
+        union = list(dict.fromkeys([*(levels[0] or ()), *(levels[1] or ())]))
+        inside, around, meets = _relate_sets(*(_sets(side, column, union) for side in (old, new)))
+    if old.takes_missing.get(column) and new.takes_missing.get(column):
+        one, other = _missing(old, column)[:, None], _missing(new, column)[None, :]
+        inside, around, meets = inside & (~one | other), around & (one | ~other), meets | (one & other)
+    return inside, around, meets
+
+
+def _relate_numbers(column: str, old: _Side, new: _Side) -> tuple[NDArray[np.bool_], ...]:
+    regions = [region for side in (old, new) for region in side.asked.get(column, {}).values()]
+    if all(len(region.intervals) <= 1 for region in regions):
+        return _relate_intervals(*(_intervals(side, column) for side in (old, new)))
+    # Between two neighbouring ends, every region holds all numbers or none.
+    ends = np.unique([-math.inf, math.inf, *(end for r in regions for interval in r.intervals for end in interval)])
+    return _relate_sets(*(_pieces(side, column, ends) for side in (old, new)))
+
+
+def _relate_intervals(
+    old: NDArray[np.float64], new: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    low, high = (old[:, place, None] for place in (0, 1))
+    new_low, new_high = (new[None, :, place] for place in (0, 1))
+    # A rule that asks for a blank allows no number at all.
+    inside = ((new_low <= low) & (high <= new_high)) | (low >= high)
+    around = ((low <= new_low) & (new_high <= high)) | (new_low >= new_high)
+    return inside, around, np.maximum(low, new_low) < np.minimum(high, new_high)
+
+
+def _relate_sets(
+    old: NDArray[np.float32], new: NDArray[np.float32]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    return old @ (1 - new).T == 0, (1 - old) @ new.T == 0, old @ new.T > 0
+
+
+def _intervals(side: _Side, column: str) -> NDArray[np.float64]:
+    ends = np.tile([-math.inf, math.inf], (side.n_rules, 1))
+    for rule, region in side.asked.get(column, {}).items():
+        ends[rule] = region.intervals[0] if region.intervals else (math.inf, -math.inf)
+    return ends
+
+
+def _pieces(side: _Side, column: str, ends: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Which of the pieces between the ends each rule allows."""
+    allowed = np.ones((side.n_rules, len(ends) - 1), dtype=np.float32)
+    for rule, region in side.asked.get(column, {}).items():
+        allowed[rule] = 0
+        for low, high in region.intervals:
+            allowed[rule, (low <= ends[:-1]) & (ends[1:] <= high)] = 1
+    return allowed
+
+
+def _sets(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
+    """Which labels each rule allows, and in the last place whether any other."""
+    own = set(side.levels.get(column) or ())
+    allowed = np.ones((side.n_rules, len(union) + 1), dtype=np.float32)
+    for rule, region in side.asked.get(column, {}).items():
+        labels = region.labels or frozenset()
+        allowed[rule] = [*((label in labels) if label in own else region.others for label in union), region.others]
+    return allowed
+
+
+def _missing(side: _Side, column: str) -> NDArray[np.bool_]:
+    allowed = np.ones(side.n_rules, dtype=bool)
+    for rule, region in side.asked.get(column, {}).items():
+        allowed[rule] = region.missing
+    return allowed
+
+
+def _read_region(tree: Tree, condition: Condition) -> _Region:
+    if condition.categories is not None:
+        cuts = find_cuts(tree, condition.feature)
+        if cuts is None:
+            return _Region((), frozenset(condition.categories), condition.unlisted, condition.missing)
+        levels = tree.categories[condition.feature] or ()
+        codes = [code for code, label in enumerate(levels) if label in condition.categories]
+        codes += [len(levels)] if condition.unlisted else []
+        return _Region(join_cells(cuts, codes), None, False, condition.missing)
+    low, high = condition.low, condition.high
+    n_decimals = tree.facts.grid_of.get(condition.feature)
+    if n_decimals is not None:
+        low, high = (
+            end if math.isinf(end) else float(last_on_grid(end, n_decimals, tree.dtype)) for end in (low, high)
+        )
+    return _Region(((low, high),) if low < high else (), None, False, condition.missing)
+
+
+def _list_columns(tree: Tree) -> dict[str, tuple[Label, ...] | None]:
+    """What conditions may be about, with the labels of what is no number."""
+    columns = {
+        tree.feature_name(feature): tree.categories[feature] if find_cuts(tree, feature) is None else None
+        for feature in range(tree.n_features)
+    }
+    return {**columns, **{group.name: group.labels for group in tree.facts.groups}}
+
+
+def _pair(
+    fits: NDArray[np.bool_], shared: NDArray[np.int64], free_old: NDArray[np.bool_], free_new: NDArray[np.bool_]
+) -> list[tuple[int, int]]:
+    """Pair what fits, those with most columns in common first, and take both out of what is free."""
+    rows, columns = np.nonzero(fits & free_old[:, None] & free_new[None, :])
+    order = np.lexsort((columns, rows, -shared[rows, columns]))
+    pairs = []
+    for one, other in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
+        if free_old[one] and free_new[other]:
+            free_old[one] = free_new[other] = False
+            pairs.append((one, other))
+    return pairs
+
+
+def _tell(rule: Rule | None) -> str:
+    return "" if rule is None else f"{rule.text} ({read_evidence(rule)})"
+
+
+def _describe(rule: Rule | None) -> dict[str, Any] | None:
+    if rule is None:
+        return None
+    return {
+        "rule": rule.index + 1,
+        "text": rule.text,
+        "prediction": rule.prediction,
+        "support": rule.support,
+        "reliability": rule.reliability,
+    }

@@ -1,0 +1,214 @@
+"""Why one row gets its prediction: the rule that wins, what it asks, and who else covers the row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+from secateur.facts.checking import find_broken_facts
+from secateur.frames import frame_columns
+from secateur.rows.checking import check_rows
+from secateur.rows.encoding import category_code
+from secateur.rows.leaves import apply_tree
+from secateur.rules.wording import read_link
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
+
+__all__ = ["Explanation", "explain_row"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one row gets its prediction.
+
+    Attributes
+    ----------
+    prediction : label
+        What the rule set predicts.
+    tree_prediction : label
+        What the source tree predicts.
+    rule : Rule
+        The rule that decides.
+    covering : tuple of Rule
+        All rules that cover the row, the deciding one first and the others as they rank.
+    values : mapping of str to label or None
+        The row's values of the columns that the deciding rule's path tests: numbers, categories, None for missing. Of a
+        number that is asked by cell, the cell.
+    text : str
+        The explanation in words, also its ``str()``.
+    broken_facts : tuple of str
+        What is known of the columns and does not hold for this row: no promise is about it.
+    """
+
+    prediction: Label
+    tree_prediction: Label
+    rule: Rule
+    covering: tuple[Rule, ...]
+    values: Mapping[str, Label | None]
+    text: str = field(repr=False)
+    broken_facts: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain values, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        rule = self.rule
+        return {
+            "prediction": self.prediction,
+            "tree_prediction": self.tree_prediction,
+            "rule": rule.index + 1,
+            "text": rule.text,
+            "conditions": [condition.text for condition in rule.conditions],
+            "support": rule.support,
+            "reliability": rule.reliability,
+            "values": dict(self.values),
+            "reasons": [
+                {"link": link, "deleted": reason.deleted, "kind": reason.kind, "text": reason.text}
+                for link, reason in rule.reasons.items()
+            ],
+            "also_covered_by": [other.index + 1 for other in self.covering[1:]],
+            "broken_facts": list(self.broken_facts),
+            "explanation": self.text,
+        }
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def explain_row(rules: RuleSet, row: Any) -> Explanation:
+    """Explain the prediction for one row."""
+    tree, paths = rules.tree, rules.paths
+    rows = check_rows(tree, _as_table(rules, row), name="row")
+    leaf = int(apply_tree(tree, rows)[0])
+    covers = _find_covering(rules, rows.matrix[0])
+    covering = rules.ranking[covers[rules.ranking]].tolist()
+    # As `rules.apply` decides, which would look at many rows at once.
+    winner = covering[0] if rules.is_ranked else int(np.flatnonzero(paths.leaf_ids == leaf)[0])
+    covering = (winner, *(index for index in covering if index != winner))
+    tested = dict.fromkeys(tree.feature[paths.parent[paths.links[paths.entries(winner)]]].tolist())
+    own_class = int(tree.leaf_class[leaf])
+    broken = find_broken_facts(tree, rows)
+    explanation = Explanation(
+        prediction=rules[winner].prediction,
+        tree_prediction=tree.classes[own_class].item(),
+        rule=rules[winner],
+        covering=tuple(rules[index] for index in covering),
+        values={tree.feature_name(feature): _as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
+        text=_tell(rules, [rules[index] for index in covering], tree.class_names[own_class], broken),
+        broken_facts=tuple(broken),
+    )
+    return explanation
+
+
+def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rules cover one row: all splits are asked at once, and then all conditions."""
+    tree, paths = rules.tree, rules.paths
+    values = row[tree.feature]  # at leaves, which test nothing, any value
+    left = values <= tree.upper
+    start, table = tree.category_table
+    missing = np.isnan(values)
+    sets = (start >= 0) & ~missing
+    left[sets] = table[start[sets] + values[sets].astype(np.int64)]
+    left[missing] = tree.missing_left[missing]
+    holds = left[paths.parent] == paths.is_left
+    covers = np.ones(paths.n_rules, dtype=bool)
+    covers[paths.rule[~holds[paths.links] & ~rules.deleted]] = False
+    return covers
+
+
+def _as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
+    """What a row holds, in the words of whoever passed it."""
+    if np.isnan(value):
+        return None
+    levels, columns = rules.tree.categories[feature], rules.tree.columns
+    if levels is None:
+        return float(value)
+    if int(value) < len(levels):
+        return levels[int(value)]
+    cuts = None if columns is None else columns.cuts[feature]
+    return "(any other)" if cuts is None else f"> {cuts[-1]!r}"
+
+
+def _as_table(rules: RuleSet, row: Any) -> Any:
+    """One row, however it was passed, as a table of one row."""
+    if frame_columns(row) is not None:
+        if not hasattr(row, "__len__"):
+            raise InputError("Expected one row as a data frame in memory; collect a lazy one first.")
+        if len(row) != 1:
+            raise InputError(f"Expected one row to explain, found {len(row)}. Pass them one at a time.")
+        return row
+    columns = rules.tree.columns
+    if hasattr(row, "keys"):  # a mapping, or a pandas Series
+        names = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
+        if columns is not None and columns.derive is not None and not set(columns.derived) <= set(row.keys()):
+            names = names[: -len(columns.derived)]
+        absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
+        if absent:
+            raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
+        if columns is not None:  # labels, numbers and whatever the tree does not test, as they are
+            return _as_objects([row[name] for name in names])
+        codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
+        return np.array([codes], dtype=np.float64)
+    if (
+        columns is not None
+        and isinstance(row, (list, tuple))
+        and not any(hasattr(value, "__len__") and not isinstance(value, str) for value in row)
+    ):
+        return _as_objects(row)
+    values = np.asarray(row)
+    if values.ndim == 2 and len(values) != 1:
+        raise InputError(f"Expected one row to explain, found {len(values)}. Pass them one at a time.")
+    return values.reshape(1, -1)
+
+
+def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """One row of values of different types."""
+    table = np.empty((1, len(values)), dtype=object)
+    table[0, :] = values
+    return table
+
+
+def _as_number(rules: RuleSet, feature: int, value: Any) -> float:
+    if value is None:
+        return float("nan")
+    levels = rules.tree.categories[feature]
+    if levels is not None:
+        return category_code(value, levels)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        name = rules.tree.feature_name(feature)
+        raise InputError(f"Expected a number for {name!r}, found {value!r}.") from None
+
+
+def _tell(rules: RuleSet, covering: list[Rule], tree_class: str, broken: list[str]) -> str:
+    winner = covering[0]
+    lines = [f"Predicted {winner.class_name} by rule {winner.index + 1} (leaf {winner.leaf_id}): {winner.text}"]
+    for link, reason in winner.reasons.items():
+        sign = "not asked" if reason.deleted else "asked"
+        lines.append(f"  {sign}: {read_link(rules.tree, rules.paths, link)} ({reason.text})")
+    others = covering[1:]
+    if others:
+        lines.append("Also covered by " + "; ".join(f"rule {rule.index + 1} ({rule.class_name})" for rule in others))
+    if any(rule.prediction != winner.prediction for rule in others):
+        lines.append(
+            "These rules disagree; the first by training reliability, support, fewer conditions and "
+            "source order decides."
+        )
+    lines.append(f"The tree itself predicts {tree_class}.")
+    if broken:
+        lines.append(f"No promise is about this row, which does not keep to what is known: {'; '.join(broken)}.")
+    return "\n".join(lines)

@@ -1,0 +1,440 @@
+"""The rules of many trees as one list: rules that ask the same and predict the same are one, with their votes.
+
+Two rules ask the same when their kept conditions allow every feature the same values: bounds are merged feature by
+feature, whatever the number and the order of the links that they came from. Bounds with no value between them, for the
+column holds whole numbers, are equal. A condition that allows everything is none.
+
+Forests have millions of rules, so nothing here looks at one rule after another. What a rule allows each feature is a
+row of numbers; a row is mixed to 128 bits, the rows of a rule are added up, and rules of equal sums are one. Two
+different rules among a million come out equal with a chance of about 10⁻²⁷. Words are made for what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from secateur.errors import ParameterError
+from secateur.facts.possible_rows import find_feasible
+from secateur.frames import make_frame
+from secateur.kernels.threads import map_in_threads
+from secateur.rules.wording import join_conditions, read_count, read_share
+from secateur.tree.paths import trace_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.wording import Condition
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Label, Tree
+
+__all__ = ["MergedRule", "MergedRules", "merge_rules"]
+
+SHOWN_RULES = 20
+# Odd numbers without a pattern: the beginnings of two mixes that share nothing, and the factors of splitmix64.
+SEEDS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
+FACTORS = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
+
+
+class MergedRule:
+    """One rule of a :class:`MergedRules`, and where it stands in the trees: a view, made when it is looked at.
+
+    Parameters
+    ----------
+    merged : MergedRules
+    index : int
+        Place in the merged rules.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        What the rule asks, as its first member has it; the links are those of that member's tree.
+    prediction : label
+        The class that the rule predicts, as the forest labels it.
+    class_name : str
+        How that class reads.
+    votes : int
+        Number of trees that have the rule.
+    members : tuple of (int, int)
+        Index of the tree and of the rule in it; a tree may have a rule more than once.
+    support, reliability : float or None
+        (Weighted) training rows that satisfy the rule, and the share of them in its class. None when it is not known.
+    text : str
+        The rule in a line.
+    """
+
+    __slots__ = ("_merged", "index")
+
+    def __init__(self, merged: MergedRules, index: int) -> None:
+        self._merged = merged
+        self.index = index
+
+    @property
+    def members(self) -> tuple[tuple[int, int], ...]:
+        """Where the rule stands: index of the tree, index of the rule."""
+        span = slice(*self._merged.offsets[self.index : self.index + 2].tolist())
+        pairs = zip(self._merged.member_trees[span].tolist(), self._merged.member_rules[span].tolist(), strict=True)
+        return tuple(pairs)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the rule asks, the bounds of one feature merged."""
+        tree, rule = self.members[0]
+        return self._merged.rule_sets[tree][rule].conditions
+
+    @property
+    def prediction(self) -> Label:
+        """The class label."""
+        tree, rule = self.members[0]
+        return self._merged.rule_sets[tree][rule].prediction
+
+    @property
+    def class_name(self) -> str:
+        """How the class reads."""
+        tree, rule = self.members[0]
+        return self._merged.rule_sets[tree][rule].class_name
+
+    @property
+    def votes(self) -> int:
+        """Number of trees that have the rule."""
+        return int(self._merged.votes[self.index])
+
+    @property
+    def support(self) -> float | None:
+        """(Weighted) training rows that satisfy the rule."""
+        return _number(self._merged.support[self.index])
+
+    @property
+    def reliability(self) -> float | None:
+        """Share of those rows in the rule's class."""
+        return _number(self._merged.reliability[self.index])
+
+    @property
+    def text(self) -> str:
+        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        return f"{join_conditions(self.conditions)} => {self.class_name}"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<merged[{self.index}] of {_count(self.votes, 'tree')}: {self.text}>"
+
+
+@dataclass(frozen=True, eq=False)
+class MergedRules(Sequence[MergedRule]):
+    """The rules of all trees of a forest, equal ones merged; first those of most trees, then of most training rows.
+
+    Made by :meth:`secateur.ForestRules.merged`. A sequence of :class:`MergedRule`.
+
+    Parameters
+    ----------
+    rule_sets : tuple of RuleSet
+        The rules of each tree.
+    member_trees, member_rules : ndarray of int32, shape (n_members,)
+        Every rule of every tree: the index of its tree, and its own; the members of one merged rule are neighbours.
+    offsets : ndarray of int64, shape (n_merged + 1,)
+        ``offsets[i]:offsets[i + 1]`` are the members of merged rule ``i``.
+    votes : ndarray of int64, shape (n_merged,)
+        Number of trees that have the rule.
+    support, reliability : ndarray of float64, shape (n_merged,)
+        (Weighted) training rows that satisfy the rule, and the share of them in its class. Where the rules were made
+        without rows, what the trees counted in their own samples, a mean over them. NaN where not known.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import secateur
+    >>> X, y = load_iris(return_X_y=True)
+    >>> stumps = RandomForestClassifier(20, max_depth=1, random_state=0).fit(X, y)
+    >>> merged = secateur.simplify(stumps, X, y).merged()
+    >>> merged[0].votes >= merged[1].votes, sum(len(rule.members) for rule in merged)
+    (True, 40)
+    """
+
+    rule_sets: tuple[RuleSet, ...] = field(repr=False)
+    member_trees: NDArray[np.int32]
+    member_rules: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    votes: NDArray[np.int64]
+    support: NDArray[np.float64]
+    reliability: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for array in (self.member_trees, self.member_rules, self.offsets, self.votes, self.support, self.reliability):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.votes)
+
+    @overload
+    def __getitem__(self, index: int) -> MergedRule: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[MergedRule]: ...
+    def __getitem__(self, index: int | slice) -> MergedRule | list[MergedRule]:
+        if isinstance(index, slice):
+            return [MergedRule(self, i) for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} merged rules, found index {index}")
+        return MergedRule(self, index % len(self))
+
+    def __iter__(self) -> Iterator[MergedRule]:
+        return (MergedRule(self, index) for index in range(len(self)))
+
+    def to_frame(self, n: int | None = SHOWN_RULES, library: str | None = None) -> Any:
+        """Put the first rules into a data frame, a row a rule.
+
+        Parameters
+        ----------
+        n : int, default=20
+            How many; None for all, which takes a while for a million.
+        library : {"pandas", "polars"}, default=None
+            By default the one that is already imported, else the one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+        """
+        shown = self._first(n)
+        columns: dict[str, list[Any]] = {
+            "rule": [join_conditions(rule.conditions) for rule in shown],
+            "prediction": [rule.prediction for rule in shown],
+            "class_name": [rule.class_name for rule in shown],
+            "votes": [rule.votes for rule in shown],
+            "support": [rule.support for rule in shown],
+            "reliability": [rule.reliability for rule in shown],
+            "n_conditions": [len(rule.conditions) for rule in shown],
+        }
+        return make_frame(columns, library)
+
+    def to_text(self, n: int | None = SHOWN_RULES) -> str:
+        """Write the first rules as plain text, a line a rule.
+
+        Parameters
+        ----------
+        n : int, default=20
+            How many; None for all.
+
+        Returns
+        -------
+        str
+        """
+        shown = self._first(n)
+        lines = [f"{rule.index + 1}. {rule.text}   ({_read_evidence(rule)})" for rule in shown]
+        rest = len(self) - len(shown)
+        return "\n".join([*lines, f"… and {rest:,} more"] if rest else lines)
+
+    def _first(self, n: int | None) -> list[MergedRule]:
+        if n is not None and (not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0):
+            raise ParameterError(f"Expected n as a number of rules, or None for all of them, found {n!r}.")
+        return self[:n]
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        n_members, n_trees = len(self.member_trees), len(self.rule_sets)
+        return f"<MergedRules: {len(self):,} of {_count(n_members, 'rule')} of {_count(n_trees, 'tree')}>"
+
+    def _repr_html_(self) -> str:
+        shown = self._first(SHOWN_RULES)
+        body = "".join(
+            f"<tr><td>{rule.index + 1}</td><td style='text-align:left'>{escape(join_conditions(rule.conditions))}</td>"
+            f"<td style='text-align:left'>{escape(rule.class_name)}</td>"
+            f"<td style='text-align:left'>{escape(_read_evidence(rule))}</td></tr>"
+            for rule in shown
+        )
+        rest = len(self) - len(shown)
+        more = f"<p>… and {rest:,} more rules: see to_text() or to_frame().</p>" if rest else ""
+        return (
+            "<div><table><thead><tr><th>#</th><th style='text-align:left'>rule</th><th style='text-align:left'>"
+            "prediction</th><th style='text-align:left'>trees, training rows</th></tr></thead>"
+            f"<tbody>{body}</tbody></table>{more}</div>"
+        )
+
+
+def merge_rules(rule_sets: Sequence[RuleSet]) -> MergedRules:
+    """Merge the equal rules of trees that have the same columns and classes.
+
+    Parameters
+    ----------
+    rule_sets : sequence of RuleSet
+
+    Returns
+    -------
+    MergedRules
+    """
+    digested = list(map_in_threads(_digest_rules, rule_sets))
+    digests, classes = (np.concatenate(parts) for parts in zip(*digested, strict=True))
+    sizes = [len(rules.class_counts) for rules in rule_sets]
+    trees = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    rules = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
+    order = np.lexsort((digests[:, 1], digests[:, 0]))  # stable: members stay in the order of trees and rules
+    ordered = digests[order]
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    group = np.cumsum(is_first) - 1
+    # A tree that has a rule several times has one vote.
+    is_vote = is_first.copy()
+    is_vote[1:] |= np.diff(trees[order]) != 0
+    votes = np.bincount(group[is_vote])
+    support, reliability = _weigh(rule_sets, classes, order[is_vote], group[is_vote])
+    n_members = np.bincount(group)
+    first = order[is_first]
+    places = np.lexsort((first, -np.nan_to_num(support, nan=-1.0), -votes))
+    offsets = np.concatenate([[0], np.cumsum(n_members[places])])
+    begin = np.flatnonzero(is_first)[places]
+    members = order[np.arange(len(order)) + np.repeat(begin - offsets[:-1], n_members[places])]
+    return MergedRules(
+        rule_sets=tuple(rule_sets),
+        member_trees=trees[members],
+        member_rules=rules[members],
+        offsets=offsets,
+        votes=votes[places],
+        support=support[places],
+        reliability=reliability[places],
+    )
+
+
+def _weigh(
+    rule_sets: Sequence[RuleSet],
+    classes: NDArray[np.int64],
+    voters: NDArray[np.int64],
+    group: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Support and reliability of the groups, from the rules that vote, which are in the order of their groups.
+
+    Equal rules cover equal rows, so of counts that were made from rows the first is as good as any. What trees counted
+    in their own samples differs: there the mean of those that are known is taken.
+    """
+    counts = np.concatenate([rules.class_counts for rules in rule_sets])
+    total = counts.sum(axis=1)[voters]
+    hits = counts[np.arange(len(counts)), classes][voters]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    if not all(rules.is_ranked for rules in rule_sets):
+        known = ~np.isnan(total)
+        n_known = np.bincount(group, weights=known)
+        total, hits = (np.bincount(group, weights=np.where(known, values, 0.0)) for values in (total, hits))
+        for values in (total, hits):
+            np.divide(values, n_known, out=values, where=n_known > 0)
+            values[n_known == 0] = np.nan
+        first = np.arange(len(n_known))
+    support = total[first]
+    reliability = np.full(len(first), np.nan)
+    np.divide(hits[first], support, out=reliability, where=support > 0)
+    return support, reliability
+
+
+def _digest_rules(rules: RuleSet) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """128 bits of what each rule asks and predicts, shape (n_rules, 2), and the class that it predicts."""
+    paths = trace_paths(rules.tree)  # not kept: the paths of all trees together are larger than everything else
+    # Over possible values, so that bounds with no number between them are one, and the columns of a group one set.
+    # What implications tie together is cut as each tree cuts it, and not the same in all of them.
+    possible = find_feasible(rules.tree, linked=False).tree
+    rule, regions = _meet_conditions(possible, paths, ~rules.deleted)
+    mixed = _mix_rows(regions)
+    digests = np.zeros((paths.n_rules, 2), dtype=np.uint64)
+    if len(rule):
+        first = np.flatnonzero(np.diff(rule, prepend=-1))
+        # Each feature is in a rule once at most, so that a sum, which knows no order, tells rules apart.
+        digests[rule[first]] = np.add.reduceat(mixed, first, axis=0)
+    digests ^= paths.leaf_class.astype(np.uint64)[:, None]
+    return _mix(digests), paths.leaf_class
+
+
+def _meet_conditions(tree: Tree, paths: Paths, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """What each rule allows each feature that it restricts: the rule, and a row of words that says feature and region.
+
+    Equal words mean equal regions. The rows of a rule are neighbours, features in order.
+    """
+    links = paths.links[kept]
+    nodes = paths.parent[links]
+    order = np.lexsort((tree.feature[nodes], paths.rule[kept]))
+    rule, feature = paths.rule[kept][order], tree.feature[nodes][order]
+    node, to_left = nodes[order], paths.is_left[links][order]
+    if not len(rule):
+        return rule, np.zeros((0, 3), dtype=np.uint64)
+    first = np.flatnonzero((np.diff(rule, prepend=-1) != 0) | (np.diff(feature, prepend=-1) != 0))
+    limit = tree.upper[node] + 0.0  # -0.0 and 0.0 are one bound
+    low = np.maximum.reduceat(np.where(to_left, -np.inf, limit), first)
+    high = np.minimum.reduceat(np.where(to_left, limit, np.inf), first)
+    missing = np.logical_and.reduceat(tree.accepts_missing[feature] & (tree.missing_left[node] == to_left), first)
+    rule, feature = rule[first], feature[first]
+    is_set = np.array([levels is not None for levels in tree.categories])[feature]
+    low[is_set], high[is_set] = -np.inf, np.inf
+    is_empty = ~is_set & ~(low < high)
+    low[is_empty], high[is_empty] = np.inf, -np.inf
+    is_whole = np.isneginf(low) & np.isposinf(high)
+    words = np.zeros((len(first), 0), dtype=np.uint64)
+    if any(levels is not None for levels in tree.categories):  # as wide in every tree, whatever its rules ask
+        words, is_whole_set = _meet_sets(tree, node, to_left, first, feature)
+        is_whole &= ~is_set | is_whole_set
+    restricts = ~is_whole | (tree.accepts_missing[feature] & ~missing)
+    named = 2 * feature.astype(np.uint64) + missing
+    regions = np.column_stack([named, low.view(np.uint64), high.view(np.uint64), words])
+    return rule[restricts], regions[restricts]
+
+
+def _meet_sets(
+    tree: Tree,
+    node: NDArray[np.int64],
+    to_left: NDArray[np.bool_],
+    first: NDArray[np.int64],
+    feature: NDArray[np.int64],
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The codes that runs of conditions allow, 64 to a word, and whether these are all; numbers have no codes."""
+    sizes = np.array([0 if levels is None else len(levels) + 1 for levels in tree.categories])
+    width = -(-int(sizes.max()) // 64) * 64
+    domains = _pack(np.arange(width) < sizes[:, None])
+    table = np.zeros((tree.n_nodes, width), dtype=bool)
+    table[np.repeat(np.arange(tree.n_nodes), np.diff(tree.category_offsets)), tree.category_codes] = True
+    on_left = _pack(table)[node]
+    allowed = np.where(to_left[:, None], on_left, ~on_left & domains[tree.feature[node]])
+    met = np.bitwise_and.reduceat(allowed, first, axis=0)
+    met[sizes[feature] == 0] = 0
+    return met, (met == domains[feature]).all(axis=1)
+
+
+def _pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+
+
+def _mix_rows(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Rows of words mixed to 128 bits each, shape (n_rows, 2)."""
+    mixed = np.tile(SEEDS, (len(words), 1))
+    for column in words.T:
+        mixed ^= column[:, None]
+        mixed = _mix(mixed)
+    return mixed
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """splitmix64: every bit of a word depends on every bit that it had, and no two words become one."""
+    values = (values ^ (values >> np.uint64(30))) * FACTORS[0]
+    values = (values ^ (values >> np.uint64(27))) * FACTORS[1]
+    return values ^ (values >> np.uint64(31))
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _read_evidence(rule: MergedRule) -> str:
+    votes = _count(rule.votes, "tree")
+    if rule.support is None:
+        return f"{votes}, support unknown"
+    if rule.reliability is None:
+        return f"{votes}, no row"
+    return f"{votes}, support {read_count(rule.support)}, {read_share(rule.reliability)} {rule.class_name}"

@@ -1,0 +1,158 @@
+"""Rules on a table: predictions, audits and what a check needs, a batch at a time."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError, first_line
+from secateur.rows.batches import BatchReader
+from secateur.rows.duckdb_sources import quote
+from secateur.rows.opening import open_source
+from secateur.rows.table_columns import find_beside, find_texts, fit_tree_to, text_columns
+from secateur.rows.whole_files import stage_file
+from secateur.rules.audit import AuditCounts, count_audit, finish_audit
+from secateur.tree.facts import NO_FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.rows.rows import Rows
+    from secateur.rows.source import Source
+    from secateur.rules.audit import Audit
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Tree
+
+__all__ = ["audit_table", "label_table", "predict_table", "write_predictions"]
+
+ADDED = ("prediction", "rule", "reliability")
+OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc", ".xlsx")
+
+
+def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
+    """What a method of a rule set says of each row of a table."""
+    with open_source(table, partial(text_columns, rules.tree)) as source:
+        reader = BatchReader(fit_tree_to(_without_facts(rules), source, ()), source)
+        return np.concatenate(list(reader.map_rows(lambda _, rows: predict(rows))))
+
+
+@contextmanager
+def label_table(tree: Tree, table: Any, y: Any, sample_weight: Any) -> Iterator[BatchReader]:
+    """A table as a tree reads it, with the columns of its labels and weights."""
+    with open_source(table, partial(find_texts, tree, y)) as source:
+        target = find_beside(source, y, "y")
+        weight = None if sample_weight is None else find_beside(source, sample_weight, "sample_weight")
+        beside = [name for name in (target, weight) if name is not None]
+        yield BatchReader(fit_tree_to(tree, source, beside), source, target, weight)
+
+
+def audit_table(rules: RuleSet, table: Any, y: Any, sample_weight: Any) -> Audit:
+    """Audit a rule set on a table."""
+    counts: AuditCounts | None = None
+    with label_table(_without_facts(rules), table, y, sample_weight) as reader:
+        for part in reader.map(lambda listed: count_audit(rules, listed.rows, listed.class_ids, listed.weights)):
+            counts = part if counts is None else counts + part
+    assert counts is not None  # a table without rows was refused
+    return finish_audit(rules, counts)
+
+
+def _without_facts(rules: RuleSet) -> Tree:
+    """The tree, which then asks only for what its splits test: rows against the facts get an answer too."""
+    return replace(rules.tree, facts=NO_FACTS)
+
+
+def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
+    """Write the rows of a table with the class, the rule and its reliability, as a whole or not at all.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    table : path, relation, dataset, reader or lazy frame
+    to : path, or tuple of (DuckDB connection, str)
+        A Parquet file, which must not be there yet; or a connection and the name of a new table.
+
+    Returns
+    -------
+    int
+        Number of rows.
+    """
+    with open_source(table, partial(text_columns, rules.tree)) as source:
+        taken = next((name for name in ADDED if name in source.schema.names), None)
+        if taken is not None:
+            raise InputError(f"{source.name} has a column {taken!r} already: rename it, so that nothing is lost.")
+        batches = _Predicted(rules, source)
+        if isinstance(to, (str, os.PathLike)):
+            if Path(to).suffix.lower() in OTHER_SUFFIXES:
+                raise InputError(f"Predictions are written as Parquet, not as {Path(to).suffix}: name a .parquet file.")
+            _write_parquet(batches, Path(to))
+        elif isinstance(to, tuple) and len(to) == 2 and type(to[0]).__name__ == "DuckDBPyConnection":
+            _write_table(batches, *to)
+        else:
+            raise InputError(
+                f"Expected the path of a Parquet file or (connection, table name) to write to, found {to!r}."
+            )
+    return batches.n_rows
+
+
+class _Predicted:
+    """The batches of a table, with what the rules say of them."""
+
+    def __init__(self, rules: RuleSet, source: Source) -> None:
+        import pyarrow as pa
+
+        self.rules, self.source, self.n_rows = rules, source, 0
+        labels = pa.array(rules.tree.classes.tolist())
+        self.schema = source.schema
+        for name, dtype in zip(ADDED, (labels.type, pa.int64(), pa.float64()), strict=True):
+            self.schema = self.schema.append(pa.field(name, dtype))
+        self._labels = labels
+
+    def __iter__(self) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        rules = self.rules
+        reliability = pa.array(rules.reliability, from_pandas=True)
+
+        def add(batch: Any, rows: Rows) -> Any:
+            winners = pa.array(rules.apply(rows))
+            labels = self._labels.take(pa.array(rules.decide(rows)))
+            added = [labels, pc.add(winners, 1), reliability.take(winners)]
+            return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
+
+        reader = BatchReader(fit_tree_to(_without_facts(rules), self.source, ()), self.source)
+        for batch in reader.map_rows(add, self.source.schema.names):
+            self.n_rows += batch.num_rows
+            yield batch
+
+
+def _write_parquet(batches: _Predicted, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with stage_file(path) as temporary, pq.ParquetWriter(temporary, batches.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_table(batches: _Predicted, connection: Any, name: str) -> None:
+    import duckdb
+    import pyarrow as pa
+
+    reader = pa.RecordBatchReader.from_batches(batches.schema, iter(batches))
+    writer = connection.cursor()  # the connection itself may be busy with the table that is read
+    writer.register("secateur_predictions", reader)
+    try:
+        place = ".".join(quote(part) for part in str(name).split("."))
+        writer.execute(f"CREATE TABLE {place} AS SELECT * FROM secateur_predictions")
+    except duckdb.Error as error:
+        raise InputError(f"DuckDB did not make the table {name!r}: {first_line(error)}.") from error
+    finally:
+        writer.close()

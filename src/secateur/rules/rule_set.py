@@ -1,0 +1,672 @@
+"""RuleSet: the rules of a tree after deletion; arrays inside, objects on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from secateur.counting.coverage import cover_rows, find_winners
+from secateur.errors import InputError
+from secateur.methods import METHODS, Deletions
+from secateur.rows.checking import check_labels, check_rows, check_weights
+from secateur.rows.leaves import apply_tree
+from secateur.rules.facts_used import FactsUsed
+from secateur.rules.rule import Rule
+from secateur.rules.witnesses import Witnesses
+from secateur.tree.facts import NO_FACTS
+from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from secateur.report import Report
+    from secateur.rows.rows import Rows
+    from secateur.rules.audit import Audit
+    from secateur.rules.explanation import Explanation
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+    from secateur.verify import Verification
+
+__all__ = ["RuleSet", "StoredContent", "TrainingRows"]
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The rows that a rule set was made from, as the caller passed them; kept by reference for ``verify()``."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+
+@dataclass(frozen=True)
+class StoredContent:
+    """The digest that a file carries, the digest of what it holds, and the version of secateur that wrote it."""
+
+    digest: str | None
+    content_digest: str
+    version: str
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet(Sequence[Rule]):
+    """The rules of a tree after deletion, one for each leaf, in source order.
+
+    Made by :func:`secateur.simplify`, or read back by :meth:`from_json`. A sequence of :class:`Rule`.
+
+    Parameters
+    ----------
+    tree : Tree
+        The source tree.
+    method : str
+        Name of the method that deleted.
+    parameters : mapping of str to object
+        The method's parameters.
+    deletions : Deletions
+        What was deleted and why, one element for each (rule, link on its path).
+    class_counts, source_class_counts : ndarray of float64, shape (n_rules, n_classes)
+        (Weighted) training rows of each class that satisfy each rule, and each leaf's own rule; NaN where not known.
+    is_ranked : bool
+        Whether the counts come from rows, so that overlapping rules can be ranked.
+    is_weighted : bool
+        Whether the counts are sums of weights rather than numbers of rows.
+    training : TrainingRows, default=None
+        The rows that the rules were made from, for :meth:`verify`.
+    domain : TrainingRows, default=None
+        The listed cases of ``mismatch-certified``, where they are not the training rows.
+    stored : StoredContent, default=None
+        What the file said of itself, for a rule set that was read from one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import secateur
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> rules = secateur.simplify(model, X, y, method="exact")
+    >>> len(rules), rules[0].text
+    (5, 'x3 <= 0.80000002 => 0')
+    >>> bool((rules.predict(X) == model.predict(X)).all())
+    True
+    """
+
+    tree: Tree
+    method: str
+    parameters: Mapping[str, Any]
+    deletions: Deletions
+    class_counts: NDArray[np.float64]
+    source_class_counts: NDArray[np.float64]
+    is_ranked: bool
+    is_weighted: bool
+    training: TrainingRows | None = field(default=None, repr=False)
+    domain: TrainingRows | None = field(default=None, repr=False)
+    stored: StoredContent | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        arrays = (*vars(self.deletions).values(), self.class_counts, self.source_class_counts)
+        for array in arrays:
+            array.flags.writeable = False
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The tree's annotation."""
+        return trace_paths(self.tree, float(self.parameters.get("rf_tol", DEFAULT_RF_TOL)))
+
+    @property
+    def guarantee(self) -> str:
+        """What is preserved, in a sentence, and the facts that it rests on if there are any."""
+        sentence = METHODS[self.method].guarantee.format_map(dict(self.parameters))
+        if not self.facts_used.used:
+            return sentence
+        return f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(self.facts_used.used)}."
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the rules should know of the columns before a pipeline, a sentence each."""
+        return () if self.tree.columns is None else self.tree.columns.remarks
+
+    @property
+    def deleted(self) -> NDArray[np.bool_]:
+        """Which entries were deleted, shape (n_entries,)."""
+        return self.deletions.deleted
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows of each rule; NaN where not known."""
+        return _total(self.class_counts)
+
+    @cached_property
+    def reliability(self) -> NDArray[np.float64]:
+        """Share of each rule's rows in its class; NaN where not known or no row satisfies it."""
+        return _share(self.class_counts, self.paths.leaf_class)
+
+    @cached_property
+    def source_support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows of each leaf's own rule; NaN where not known."""
+        return _total(self.source_class_counts)
+
+    @cached_property
+    def source_reliability(self) -> NDArray[np.float64]:
+        """Share of each leaf's rows in its class; NaN where not known or no row reaches it."""
+        return _share(self.source_class_counts, self.paths.leaf_class)
+
+    @cached_property
+    def n_conditions(self) -> NDArray[np.int64]:
+        """Number of kept links of each rule."""
+        return np.bincount(self.paths.rule[~self.deleted], minlength=self.paths.n_rules)
+
+    @cached_property
+    def ranking(self) -> NDArray[np.int64]:
+        """Rules in the order in which they win: reliability, support, fewer conditions, source order."""
+        unknown_last = np.nan_to_num(self.reliability, nan=-1.0)
+        return np.lexsort((self.n_conditions, -np.nan_to_num(self.support, nan=-1.0), -unknown_last))
+
+    def __len__(self) -> int:
+        return self.paths.n_rules
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Rule]: ...
+    def __getitem__(self, index: int | slice) -> Rule | list[Rule]:
+        if isinstance(index, slice):
+            return [Rule(self, i) for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} rules, found index {index}")
+        return Rule(self, index % len(self))
+
+    def __iter__(self) -> Iterator[Rule]:
+        return (Rule(self, index) for index in range(len(self)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the label of each row by the rule that wins.
+
+        Of the rules that cover a row, the first wins by: higher training reliability, larger training support, fewer
+        conditions, source order. Exact methods need no ranking: all rules that cover a row agree with the tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+
+        Returns
+        -------
+        ndarray of labels, shape (n_rows,)
+            Of a Spark DataFrame, the DataFrame with a column ``prediction`` more; nothing runs before it is asked for.
+        """
+        from secateur.rows.opening import is_spark
+
+        if is_spark(X):
+            from secateur.spark import predict
+
+            predicted: NDArray[Any] = predict(self, X)
+            return predicted
+        class_ids: NDArray[np.int64] = self._on_rows(X, self.decide)
+        return self.tree.classes[class_ids]
+
+    def decide(self, rows: Rows) -> NDArray[np.int64]:
+        """Index of the class of each of some rows in the tree's own terms; :meth:`predict` takes any rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        if METHODS[self.method].is_exact:
+            return self.tree.leaf_class[apply_tree(self.tree, rows)]
+        return self.paths.leaf_class[self._winners(rows)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class shares of the winning rule's training rows, for each row.
+
+        A rule set made without rows gives the shares of the row's own leaf, as the tree does.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_classes)
+        """
+        winners = self.apply(X)
+        counts = self.class_counts if self.is_ranked else self.source_class_counts
+        shares = np.eye(self.tree.n_classes)[self.paths.leaf_class]  # where no row was counted, only the class is known
+        total = counts.sum(axis=1, keepdims=True)
+        np.divide(counts, total, out=shares, where=total > 0)
+        return shares[winners]
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Index of the rule that wins, for each row.
+
+        A rule set made without rows has no ranking; there a row goes to the rule of its own leaf.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        winners: NDArray[np.int64] = self._on_rows(X, self._winners)
+        return winners
+
+    def write_predictions(self, table: Any, to: Any) -> int:
+        """Write a table with the class of each row, the number of its rule from 1 on, and the rule's reliability.
+
+        The columns ``prediction``, ``rule`` and ``reliability`` stand behind those of the table. What cannot be written
+        whole is not written at all.
+
+        Parameters
+        ----------
+        table : path, relation, dataset, reader, frame or lazy frame
+            A table as in :func:`simplify`.
+        to : path, or tuple of (DuckDB connection, str)
+            A new Parquet file; or a connection and the name of a new table.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        from secateur.rules.on_tables import write_predictions
+
+        return write_predictions(self, table, to)
+
+    def covers(self, X: Any) -> NDArray[np.bool_]:
+        """Which rules cover which rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_rules)
+        """
+        return cover_rows(self.tree, self.paths, self.deleted, check_rows(self.tree, X))
+
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Audit:
+        """Measure what was deleted and what it changed, against the source tree on these rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            Rows to audit on, best rows that the tree was not fitted on. A table as in :func:`simplify` is read a batch
+            at a time.
+        y : array-like of shape (n_rows,), or str
+            Their labels; of a table the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+
+        Returns
+        -------
+        Audit
+        """
+        from secateur.rows.opening import is_frame, is_spark, is_stream
+        from secateur.rules.audit import audit_rules
+
+        if is_spark(X):
+            from secateur.spark import audit
+
+            return audit(self, X, y, sample_weight=sample_weight)
+        if is_stream(X):
+            from secateur.rules.on_tables import audit_table
+
+            return audit_table(self, X, y, sample_weight)
+        if isinstance(y, str) and is_frame(X):
+            from secateur.rows.labelled_frames import split_frame
+
+            X, y, sample_weight = split_frame(self.tree, X, y, sample_weight)
+        return audit_rules(self, X, y, sample_weight)
+
+    def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
+        """Prove the guarantee again, by code that shares nothing with the code that deleted.
+
+        Parameters
+        ----------
+        X, y : array-like, or a table and the column of its labels, default=None
+            The training rows (for ``mismatch-certified``: the listed domain). By default those that ``simplify`` got,
+            if this rule set was not read from a file. A table is read again, a batch at a time.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+
+        Returns
+        -------
+        Verification
+        """
+        from secateur.export.json import rules_to_record
+        from secateur.rows.opening import is_spark, is_stream
+        from secateur.verify import verify_rules
+
+        listed = self.domain
+        if X is None and self.training is not None:
+            X, y, sample_weight = self.training.X, self.training.y, self.training.sample_weight
+        elif X is not None and "domain" in self.parameters:
+            listed = TrainingRows(X, y, None)
+            if self.parameters["domain"] != "training rows":
+                X = y = None  # these are the listed cases, not the rows that were counted
+        record = rules_to_record(self)
+        if "domain" in self.parameters and listed is None and X is not None:
+            listed = TrainingRows(X, y, None)
+        domain = None if listed is None else self._check(listed)[:2]
+        if X is None:
+            return verify_rules(self.tree, record, domain=domain)
+        if is_stream(X) or is_spark(X):
+            from secateur.rules.on_tables import label_table
+
+            with label_table(self.tree, X, y, sample_weight) as reader:
+                chunks = reader.map(lambda listed: (listed.rows.matrix, listed.class_ids, listed.weights))
+                return verify_rules(self.tree, record, domain=domain, chunks=chunks)
+        return verify_rules(self.tree, record, *self._check(TrainingRows(X, y, sample_weight)), domain)
+
+    def _check(self, rows: TrainingRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
+        from secateur.rows.labelled_frames import hold_rows
+
+        if rows.y is None:
+            raise InputError("X was passed without y: pass both, the rows and their labels.")
+        X, y, sample_weight = hold_rows(self.tree, rows.X, rows.y, rows.sample_weight)
+        matrix = check_rows(self.tree, X).matrix
+        class_ids = check_labels(self.tree, y, len(matrix))
+        return matrix, class_ids, check_weights(sample_weight, len(matrix))
+
+    def _on_rows(self, X: Any, find: Callable[[Rows], Any]) -> Any:
+        """What a function of rows gives for rows in memory, or for the batches of a table."""
+        from secateur.rows.rows import Rows
+
+        if not isinstance(X, (Rows, np.ndarray)):
+            from secateur.rows.opening import is_spark, is_stream
+
+            if is_stream(X) or is_spark(X):
+                from secateur.rules.on_tables import predict_table
+
+                return predict_table(self, X, find)
+        return find(check_rows(self.tree, X))
+
+    def explain(self, row: Any) -> Explanation:
+        """Say which rule decides a row, what it asks, and which other rules cover the row.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
+
+        Returns
+        -------
+        Explanation
+        """
+        from secateur.rules.explanation import explain_row
+
+        return explain_row(self, row)
+
+    def to_text(self, *, reasons: bool = False) -> str:
+        """Write the rules as plain text, a line a rule.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also say of each condition why it was deleted or kept.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.text import rules_to_text
+
+        return rules_to_text(self, reasons=reasons)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Put the rules into a data frame, a row a rule.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default=None
+            By default the one that is already imported, else the one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+        """
+        from secateur.export.frame import rules_to_frame
+
+        return rules_to_frame(self, library)
+
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        *,
+        table: str | Sequence[str] = "rows",
+        names: Sequence[str] = ("rule", "prediction", "reliability"),
+    ) -> str:
+        """Write the rules as one flat SQL statement that adds prediction, rule and reliability to a table.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        table : str or sequence of str, default="rows"
+            The table that the statement reads; dots part its schema from its name, and so does a sequence.
+        names : sequence of three str, default=("rule", "prediction", "reliability")
+            What the added columns are called.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.sql import rules_to_sql
+
+        return rules_to_sql(self, dialect, table, names)
+
+    def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
+        """Write the rules as a Python function that needs nothing of secateur.
+
+        Parameters
+        ----------
+        vectorized : bool, default=False
+            Take columns of many rows and use numpy, rather than one row and no import at all.
+        name : str, default="predict"
+            Name of the function.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.python import rules_to_python
+
+        return rules_to_python(self, vectorized=vectorized, name=name)
+
+    def to_markdown(self, *, reasons: bool = False) -> str:
+        """Write the rules as a Markdown table.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also list what was deleted and why.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.markdown import rules_to_markdown
+
+        return rules_to_markdown(self, reasons=reasons)
+
+    def to_latex(self) -> str:
+        """Write the rules as a LaTeX table for the package booktabs.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.latex import rules_to_latex
+
+        return rules_to_latex(self)
+
+    def to_pmml(self) -> str:
+        """Write the rules as a PMML RuleSetModel.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.pmml import rules_to_pmml
+
+        return rules_to_pmml(self)
+
+    def to_onnx(self) -> bytes:
+        """Write the rules as an ONNX model; needs ``secateur[onnx]``.
+
+        Returns
+        -------
+        bytes
+        """
+        from secateur.export.onnx import rules_to_onnx
+
+        return rules_to_onnx(self)
+
+    def to_csv(self) -> str:
+        """Write the rules as CSV, a line a rule.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.csv import rules_to_csv
+
+        return rules_to_csv(self)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        title: str | None = None,
+        tolerances: Sequence[float] | None = None,
+    ) -> Report:
+        """Make a page about the rules: one file that works offline.
+
+        Parameters
+        ----------
+        X, y : array-like, default=None
+            Rows to measure on; by default those that ``simplify`` got, if this rule set was not read from a file. A
+            rule set from a file takes them for its training rows if they give every leaf the counts that it has.
+        sample_weight : array-like of shape (n_rows,), default=None
+        title : str, default=None
+        tolerances : sequence of float, default=None
+            The values of ε (of ``budgeted``: δ) that the page's slider moves over.
+
+        Returns
+        -------
+        Report
+        """
+        from secateur.report import make_report
+
+        return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
+
+    def to_html(self) -> str:
+        """Write the page of :meth:`report` as text.
+
+        Returns
+        -------
+        str
+        """
+        return self.report().to_html()
+
+    def to_json(self) -> str:
+        """Write tree, rules, numbers and reasons as versioned JSON that :meth:`from_json` and ``verify`` read.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.json import rules_to_json
+
+        return rules_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> RuleSet:
+        """Read a rule set that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        RuleSet
+        """
+        from secateur.export.json import rules_from_json
+
+        return rules_from_json(text)
+
+    @cached_property
+    def _rule_of_leaf(self) -> NDArray[np.int64]:
+        place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
+        place[self.paths.leaf_ids] = np.arange(len(self))
+        return place
+
+    @cached_property
+    def facts_used(self) -> FactsUsed:
+        """The facts that the exact deletions rest on."""
+        return FactsUsed(self.tree, self.paths, self.deletions)
+
+    @cached_property
+    def _witnesses(self) -> Witnesses:
+        known = self.tree
+        if not self.parameters.get("domain_knowledge", True):
+            known = replace(known, facts=NO_FACTS)
+        return Witnesses(known, self.paths, self.deletions, METHODS[self.method].witness)
+
+    def _winners(self, rows: Rows) -> NDArray[np.int64]:
+        if not self.is_ranked:
+            return self._rule_of_leaf[apply_tree(self.tree, rows)]
+        return find_winners(self.tree, self.paths, self.deleted, self.ranking, rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleSet) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "training": None, "domain": None}  # the caller's rows stay with the caller
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return (
+            f"<RuleSet: {len(self)} rules by {self.method!r}, "
+            f"{int(self.deleted.sum())} of {len(self.deleted)} conditions deleted>"
+        )
+
+    def _repr_html_(self) -> str:
+        from secateur.export.html import rules_to_html
+
+        return rules_to_html(self)
+
+    def __rich__(self) -> Any:
+        from secateur.export.terminal import rules_to_table
+
+        return rules_to_table(self)
+
+
+def _total(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = counts.sum(axis=1)
+    return total
+
+
+def _share(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    total = _total(counts)
+    share = np.full(len(counts), np.nan)
+    np.divide(counts[np.arange(len(counts)), class_ids], total, out=share, where=total > 0)
+    return share

@@ -1,0 +1,179 @@
+"""What a kept condition keeps out: a leaf of another class that its rule would meet without it, and a point there."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.facts.possible_rows import find_feasible
+from secateur.kernels.run_walks import SMALL_TREE_ENTRIES, compiled_kernels, make_box, make_walkable, run_witnesses
+from secateur.methods import Why
+from secateur.tree.regions import (
+    Region,
+    domain_of,
+    meet_regions,
+    pick_common_value,
+    pick_value,
+    read_links,
+    regions_of_links,
+)
+
+if TYPE_CHECKING:
+    from secateur.kernels.walks import Walkable
+    from secateur.methods import Deletions
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Label, Tree
+
+__all__ = ["Point", "Witnesses"]
+
+Point = dict[str, "Label | None"]
+"""Values of a row, by column name; None stands for missing."""
+
+# Leaves are searched for this many rules at a time: few enough for who looks at one rule, enough to repay a call.
+SEARCHED_RULES = 64
+
+# Neighbouring rules have their witnesses in the same leaves, so what a leaf allows is kept for a while.
+REMEMBERED_LEAVES = 4096
+
+
+class Witnesses:
+    """The witnesses of a rule set, found when they are asked for.
+
+    Parameters
+    ----------
+    tree : Tree
+    paths : Paths
+    deletions : Deletions
+    left_out : {"link", "feature"} or None
+        What is left out of a rule to find its witness; None where rules may meet leaves of other classes anyway.
+    """
+
+    def __init__(self, tree: Tree, paths: Paths, deletions: Deletions, left_out: str | None) -> None:
+        self._tree, self._paths, self._deletions, self._left_out = tree, paths, deletions, left_out
+        # `redundancy` asks of each feature alone, so implications do not count there.
+        self._feasible = find_feasible(tree, linked=left_out != "feature")
+        # `layered` judges its further deletions by rows: witnesses are those of the exactly shortened rule.
+        judged = np.isin(deletions.why, (Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP))
+        self._kept = ~np.logical_and(deletions.deleted, ~judged)
+        self._leaves = np.full(len(paths.links), -1, dtype=np.int64)
+        is_searched = left_out is None
+        self._is_searched = np.full(-(-paths.n_rules // SEARCHED_RULES), is_searched)
+        self._of_leaf: dict[int, tuple[dict[int, Region], dict[int, Label | None]]] = {}
+
+    def __reduce__(self) -> tuple[type[Witnesses], tuple[Any, ...]]:  # what was found can be found again
+        return Witnesses, (self._tree, self._paths, self._deletions, self._left_out)
+
+    def leaves(self, rule: int) -> list[int]:
+        """For each entry of a rule the leaf of another class that it keeps out; -1 where deleted, or where is none."""
+        block = rule // SEARCHED_RULES
+        if not self._is_searched[block]:
+            self._search(block)
+            self._is_searched[block] = True
+        span = self._paths.entries(rule)
+        leaves: list[int] = np.where(self._deletions.deleted[span], -1, self._leaves[span]).tolist()
+        return leaves
+
+    def points(self, rule: int) -> list[Point | None]:
+        """For each entry of a rule with a witness a row, as far as it matters, that reaches it and satisfies the rest.
+
+        The entry's own feature is always in it, even where the leaf does not test it (an impossible rule keeps out
+        everything).
+        """
+        walked, paths = self._feasible.tree, self._paths
+        leaves = self.leaves(rule)
+        found: list[Point | None] = [None] * len(leaves)
+        if max(leaves, default=-1) < 0:
+            return found
+        span = paths.entries(rule)
+        kept = np.flatnonzero(self._kept[span])
+        tested = read_links(walked, paths, paths.links[span][kept])
+        whole = meet_regions(tested)
+        own_values = {feature: pick_value(walked, feature, region) for feature, region in whole.items()}
+        for place, (feature, _), rest in zip(kept.tolist(), tested, self._without_each(tested), strict=True):
+            if leaves[place] < 0:
+                continue
+            regions, values = self._regions_of_leaf(leaves[place])
+            point = {**own_values, **values}
+            for shared in whole.keys() & regions.keys():
+                point[shared] = pick_common_value(walked, shared, whole[shared], regions[shared])
+            point[feature] = pick_common_value(walked, feature, rest, regions.get(feature, rest))
+            found[place] = self._name_values(point, rule, leaves[place])
+        return found
+
+    def _name_values(self, picked: dict[int, Label | None], rule: int, leaf: int) -> Point:
+        """Values by column name; of columns that are looked at together those that the rule or the leaf asks."""
+        name = self._tree.feature_name
+        if not self._feasible.bundles:
+            return {name(feature): value for feature, value in picked.items()}
+        paths = self._paths
+        asked = set(self._tree.feature[paths.parent[paths.links[paths.entries(rule)]]].tolist())
+        asked |= set(self._tree.feature[paths.parent[self._path(leaf)]].tolist())
+        return {
+            name(column): value
+            for feature, state in picked.items()
+            for column, value in self._feasible.read_state(feature, state).items()
+            if column == feature or column in asked
+        }
+
+    def _search(self, block: int) -> None:
+        """Find the witness leaves of a block of rules; of all rules where the tree is small."""
+        tree, paths, by_feature = self._feasible.tree, self._paths, self._left_out == "feature"
+        if len(paths.links) <= SMALL_TREE_ENTRIES:
+            self._leaves = run_witnesses(tree, paths, ~self._kept, by_feature=by_feature)
+            self._is_searched[:] = True
+            return
+        rules = slice(block * SEARCHED_RULES, min((block + 1) * SEARCHED_RULES, paths.n_rules))
+        offsets = paths.offsets[rules.start : rules.stop + 1]
+        span = slice(offsets[0], offsets[-1])
+        compiled_kernels().find_witnesses(
+            self._walk,
+            make_box(tree),  # a search works in it, so every search has its own
+            offsets - offsets[0],
+            paths.links[span],
+            paths.leaf_class[rules],
+            ~self._kept[span],
+            by_feature,
+            self._leaves[span],
+        )
+
+    @cached_property
+    def _walk(self) -> Walkable:
+        return make_walkable(self._feasible.tree, self._paths)
+
+    def _without_each(self, tested: list[tuple[int, Region]]) -> list[Region]:
+        """What the links allow the feature of each when that link, or all of the feature, is left out."""
+        rest = [domain_of(self._feasible.tree, feature) for feature, _ in tested]
+        if self._left_out == "feature":
+            return rest
+        for order in (range(len(tested)), range(len(tested) - 1, -1, -1)):  # what is above each link, then below it
+            passed: dict[int, Region] = {}
+            for place in order:
+                feature, region = tested[place]
+                if feature in passed:
+                    rest[place] = rest[place].meet(passed[feature])
+                    region = region.meet(passed[feature])
+                passed[feature] = region
+        return rest
+
+    def _regions_of_leaf(self, leaf: int) -> tuple[dict[int, Region], dict[int, Label | None]]:
+        """What the path of a leaf allows each feature that it tests, and a value of each."""
+        known = self._of_leaf.get(leaf)  # another thread may forget it at any time
+        if known is None:
+            if len(self._of_leaf) >= REMEMBERED_LEAVES:
+                self._of_leaf.clear()
+            walked = self._feasible.tree
+            regions = regions_of_links(walked, self._paths, self._path(leaf))
+            values = {feature: pick_value(walked, feature, region) for feature, region in regions.items()}
+            known = self._of_leaf[leaf] = regions, values
+        return known
+
+    def _path(self, leaf: int) -> list[int]:
+        """The links from the root to a leaf."""
+        links = []
+        link = leaf
+        while link > 0:
+            links.append(link)
+            link = int(self._paths.parent[link])
+        return links[::-1]

@@ -1,0 +1,1 @@
+"""The neutral decision tree: its arrays, its contract, its JSON and its paths."""

@@ -1,0 +1,187 @@
+"""What is known of the columns beyond the tree: groups, whole numbers, bounds, implications.
+
+A fact says which rows there can be. Exact methods may then delete a condition that only keeps out impossible rows, and
+what they promise holds for possible rows: so every certificate names the facts that it rests on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from secateur.tree.regions import Region
+    from secateur.tree.tree import Label
+
+__all__ = ["NO_FACTS", "Claim", "Facts", "Group", "Implication"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns of zeros and ones that stand for one categorical: at most one of them is 1.
+
+    Attributes
+    ----------
+    name : str
+        What the categorical is called.
+    features : tuple of int
+        Its columns.
+    labels : tuple of labels
+        The category that each column stands for.
+    """
+
+    name: str
+    features: tuple[int, ...]
+    labels: tuple[Label, ...]
+
+    def __str__(self) -> str:
+        return f"at most one of {self.name}'s {len(self.features)} columns is 1"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one column, or one group, is said to hold.
+
+    Attributes
+    ----------
+    subject : int
+        A feature, or ``n_features + g`` for the g-th group.
+    region : Region
+        The values; for a group the codes of its labels, and the code after the last for none of them.
+    text : str
+        The claim in words.
+    """
+
+    subject: int
+    region: Region
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Implication:
+    """Where the premise holds, the conclusion holds too."""
+
+    premise: Claim
+    conclusion: Claim
+
+    def __str__(self) -> str:
+        return f"{self.premise} => {self.conclusion}"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is known of a tree's columns.
+
+    Attributes
+    ----------
+    integers : tuple of int
+        Features that hold whole numbers only.
+    decimals : tuple of (int, int)
+        Features that hold numbers with so many decimals at most.
+    claims : tuple of Claim
+        What holds for every row.
+    groups : tuple of Group
+        No feature is in two of them.
+    implications : tuple of Implication
+    """
+
+    integers: tuple[int, ...] = ()
+    decimals: tuple[tuple[int, int], ...] = ()
+    claims: tuple[Claim, ...] = ()
+    groups: tuple[Group, ...] = ()
+    implications: tuple[Implication, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.integers or self.decimals or self.claims or self.groups or self.implications)
+
+    @cached_property
+    def grid_of(self) -> dict[int, int]:
+        """How many decimals a feature has at most, for those of which it is known; whole numbers have none."""
+        return {**dict(self.decimals), **dict.fromkeys(self.integers, 0)}
+
+    def describe_grid(self, feature: int, name: str) -> str:
+        """What is known of a feature's decimals, in words."""
+        n_decimals = self.grid_of[feature]
+        if n_decimals == 0:
+            return f"{name} is a whole number"
+        return f"{name} has at most {n_decimals} decimal{'s' if n_decimals > 1 else ''}"
+
+    @property
+    def all_claims(self) -> tuple[Claim, ...]:
+        """Claims about every row, and the premises and conclusions of implications."""
+        return (*self.claims, *(claim for known in self.implications for claim in (known.premise, known.conclusion)))
+
+    def features(self, n_features: int) -> set[int]:
+        """The features that some fact is about."""
+        members = (feature for claim in self.all_claims for feature in self.members(claim, n_features))
+        return {*members, *self.grid_of, *self.group_of}
+
+    def region_of(self, feature: int) -> Region | None:
+        """What the claims about every row leave a feature; None where there are none."""
+        found = None
+        for claim in self.claims:
+            if claim.subject == feature:
+                found = claim.region if found is None else found.meet(claim.region)
+        return found
+
+    @cached_property
+    def group_of(self) -> dict[int, int]:
+        """The place of the group that a feature is in, for those that are in one."""
+        return {feature: place for place, group in enumerate(self.groups) for feature in group.features}
+
+    def link_features(self, n_features: int) -> list[tuple[int, ...]]:
+        """Features that cannot be looked at one by one: those of a group, and those that implications connect."""
+        bundle_of: dict[int, set[int]] = {}
+        sets = [set(group.features) for group in self.groups]
+        for known in self.implications:
+            sets.append({*self.members(known.premise, n_features), *self.members(known.conclusion, n_features)})
+        for together in sets:
+            for feature in list(together):
+                together |= bundle_of.get(feature, set())
+            for feature in together:
+                bundle_of[feature] = together
+        return sorted({tuple(sorted(together)) for together in bundle_of.values()})
+
+    def leave_out(self, fact: Claim | Implication | Group | int, n_features: int) -> Facts | None:
+        """The other facts, or None if one of them speaks of the group that was to go.
+
+        An int stands for what is known of that feature's decimals.
+        """
+        if isinstance(fact, Implication):
+            return replace(self, implications=tuple(known for known in self.implications if known != fact))
+        if isinstance(fact, Claim):
+            return replace(self, claims=tuple(claim for claim in self.claims if claim != fact))
+        if isinstance(fact, int):
+            return replace(
+                self,
+                integers=tuple(feature for feature in self.integers if feature != fact),
+                decimals=tuple(pair for pair in self.decimals if pair[0] != fact),
+            )
+        gone = n_features + self.groups.index(fact)
+        if any(claim.subject == gone for claim in self.all_claims):
+            return None
+
+        def renumber(claim: Claim) -> Claim:
+            return replace(claim, subject=claim.subject - 1) if claim.subject > gone else claim
+
+        return replace(
+            self,
+            groups=tuple(group for group in self.groups if group != fact),
+            claims=tuple(renumber(claim) for claim in self.claims),
+            implications=tuple(
+                Implication(renumber(known.premise), renumber(known.conclusion)) for known in self.implications
+            ),
+        )
+
+    def members(self, claim: Claim, n_features: int) -> tuple[int, ...]:
+        """The features that a claim is about: one, or those of a group."""
+        if claim.subject >= n_features:
+            return self.groups[claim.subject - n_features].features
+        return (claim.subject,)
+
+
+NO_FACTS = Facts()

@@ -1,0 +1,239 @@
+"""What the tree says about its links: paths, orientation, Λ, H and SIB, as array passes over a Tree.
+
+Conventions used everywhere below and by all methods:
+
+- A *link* is named by its child node's id.
+- A rule's path is a run of *entries*. Entry arrays have one element for each (leaf, link on its path), leaf after
+  leaf in source order and root to leaf within a path; ``offsets[r]:offsets[r + 1]`` are the entries of rule ``r``.
+- Link orientation is relative to the class of the leaf under study (with two classes: the paper's C1/C0 annotation).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.tree.tree import SMALL_TREE_NODES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.tree.tree import Tree
+
+__all__ = ["DEFAULT_RF_TOL", "Paths", "find_runs", "trace_paths"]
+
+DEFAULT_RF_TOL = 1e-12
+
+
+class Paths:
+    """Everything structural that the methods ask of a tree, each computed when it is first asked for.
+
+    Parameters
+    ----------
+    tree : Tree
+    rf_tol : float
+        A class share that changes by no more than this along a link counts as unchanged.
+
+    Attributes
+    ----------
+    parent : ndarray of int64, shape (n_nodes,)
+        -1 at the root.
+    sibling : ndarray of int64, shape (n_nodes,)
+        The parent's other child; -1 at the root.
+    is_left : ndarray of bool, shape (n_nodes,)
+        Whether the node is its parent's left child.
+    homogeneous : ndarray of int64, shape (n_nodes,)
+        The class of all leaves below the node; -1 where they differ.
+    homogeneous_top : ndarray of int64, shape (n_nodes,)
+        The highest homogeneous ancestor (or the node itself); the root of H for a leaf.
+    share : ndarray of float64, shape (n_nodes, n_classes), or None
+        p_c(N); NaN where the node has no rows; None when the tree has no counts.
+    leaf_ids : ndarray of int64, shape (n_leaves,)
+        Leaves in source order.
+    leaf_class : ndarray of int64, shape (n_leaves,)
+    offsets : ndarray of int64, shape (n_leaves + 1,)
+    links, rule : ndarray of int32, shape (n_entries,)
+        The link of each entry, and the index of its rule.
+    shift : ndarray of float64, shape (n_entries,)
+        d_c: change of the leaf's class share along the link; 0 where a share is undefined.
+    matched, mismatched, inside_h, sibling_certified : ndarray of bool, shape (n_entries,)
+        Neutral entries are neither matched nor mismatched.
+    """
+
+    def __init__(self, tree: Tree, rf_tol: float) -> None:
+        self._tree = tree
+        self._rf_tol = rf_tol
+        # Leaves left to right: those below a node are a run.
+        self._first_leaf, self._last_leaf = find_runs(tree, tree.is_leaf.astype(np.int64))
+        leaves = np.flatnonzero(tree.is_leaf)
+        self.leaf_ids: NDArray[np.int64] = np.empty(len(leaves), dtype=np.int64)
+        self.leaf_ids[self._first_leaf[leaves]] = leaves
+        self.leaf_class: NDArray[np.int64] = tree.leaf_class[self.leaf_ids]
+        self.offsets, self.links = self._make_paths()
+
+    def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Offsets and links of all paths: a node is on the path of every leaf of its run, as deep as it lies."""
+        tree = self._tree
+        nodes = np.arange(1, tree.n_nodes)
+        depth = tree.node_depth[nodes]
+        offsets = np.concatenate([[0], np.cumsum(tree.node_depth[self.leaf_ids])])
+        first = self._first_leaf[nodes]
+        n_leaves = self._last_leaf[nodes] - first
+        begin = np.cumsum(n_leaves) - n_leaves
+        leaf = np.arange(offsets[-1]) + np.repeat(first - begin, n_leaves)
+        links = np.empty(offsets[-1], dtype=np.int32)  # a long array of the library, so half as long
+        links[offsets[leaf] + np.repeat(depth - 1, n_leaves)] = np.repeat(nodes, n_leaves)
+        return offsets, links
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules, one for each leaf."""
+        return len(self.leaf_ids)
+
+    def entries(self, rule: int) -> slice:
+        """The entries of one rule, root to leaf."""
+        return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """-1 at the root."""
+        return self._of_children(np.flatnonzero(~self._tree.is_leaf), np.flatnonzero(~self._tree.is_leaf))
+
+    @cached_property
+    def sibling(self) -> NDArray[np.int64]:
+        """The parent's other child; -1 at the root."""
+        inner = np.flatnonzero(~self._tree.is_leaf)
+        return self._of_children(self._tree.children_right[inner], self._tree.children_left[inner])
+
+    def _of_children(self, of_left: NDArray[np.int64], of_right: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A number for each node, from those of the children of internal nodes; -1 at the root."""
+        tree = self._tree
+        inner = np.flatnonzero(~tree.is_leaf)
+        numbers = np.full(tree.n_nodes, -1, dtype=np.int64)
+        numbers[tree.children_left[inner]], numbers[tree.children_right[inner]] = of_left, of_right
+        return numbers
+
+    @cached_property
+    def is_left(self) -> NDArray[np.bool_]:
+        """Whether the node is its parent's left child."""
+        is_left = np.zeros(self._tree.n_nodes, dtype=bool)
+        is_left[self._tree.children_left[~self._tree.is_leaf]] = True
+        return is_left
+
+    @cached_property
+    def homogeneous(self) -> NDArray[np.int64]:
+        """The class of all leaves below the node; -1 where they differ."""
+        changes = np.concatenate([[0], np.cumsum(self.leaf_class[1:] != self.leaf_class[:-1])])
+        differ = changes[self._last_leaf - 1] != changes[self._first_leaf]
+        return np.where(differ, -1, self.leaf_class[self._first_leaf])
+
+    @cached_property
+    def homogeneous_top(self) -> NDArray[np.int64]:
+        """The highest homogeneous ancestor, or the node itself."""
+        tree = self._tree
+        top = np.arange(tree.n_nodes)
+        for level in tree.inner_levels:
+            inner = level[self.homogeneous[level] >= 0]
+            top[tree.children_left[inner]] = top[inner]
+            top[tree.children_right[inner]] = top[inner]
+        return top
+
+    @cached_property
+    def rule(self) -> NDArray[np.int32]:
+        """The rule of each entry."""
+        return np.repeat(np.arange(self.n_rules, dtype=np.int32), np.diff(self.offsets))
+
+    @cached_property
+    def share(self) -> NDArray[np.float64] | None:
+        """p_c(N), shape (n_nodes, n_classes); NaN where the node has no rows, None when the tree has no counts."""
+        counts = self._tree.counts
+        if counts is None:
+            return None
+        total = counts.sum(axis=1, keepdims=True)
+        share = np.full(counts.shape, np.nan)
+        np.divide(counts, total, out=share, where=total > 0)
+        return share
+
+    @property
+    def shift(self) -> NDArray[np.float64]:
+        """Change of the leaf's class share along the link; 0 where a share is undefined. Made anew each time."""
+        if self.share is None:
+            return np.zeros(len(self.links))
+        change: NDArray[np.float64] = np.nan_to_num(self.share - self.share[self.parent])  # the root's is not looked at
+        return change[self.links, self.leaf_class[self.rule]]
+
+    @cached_property
+    def matched(self) -> NDArray[np.bool_]:
+        """Whether the share of the leaf's class rises along the link."""
+        return self.shift > self._rf_tol
+
+    @cached_property
+    def mismatched(self) -> NDArray[np.bool_]:
+        """Whether the share of the leaf's class falls along the link."""
+        return self.shift < -self._rf_tol
+
+    @cached_property
+    def inside_h(self) -> NDArray[np.bool_]:
+        """Whether both ends of the link lie in H.
+
+        They do exactly when its parent end does: all below a homogeneous node is homogeneous.
+        """
+        return (self.homogeneous >= 0)[self.parent[self.links]]
+
+    @cached_property
+    def sibling_certified(self) -> NDArray[np.bool_]:
+        """Whether the link leads to an internal node whose sibling is a leaf of the rule's class."""
+        tree = self._tree
+        of_sibling = np.where(tree.is_leaf, -1, tree.leaf_class[self.sibling])
+        certified: NDArray[np.bool_] = of_sibling[self.links] == self.leaf_class[self.rule]
+        return certified
+
+
+def trace_paths(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Paths:
+    """Annotate a tree in O(n_nodes + n_entries).
+
+    Parameters
+    ----------
+    tree : Tree
+    rf_tol : float, default=1e-12
+        A class share that changes by no more than this along a link counts as unchanged.
+
+    Returns
+    -------
+    Paths
+    """
+    return Paths(tree, rf_tol)
+
+
+def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each node's run begins and ends when things that lie in leaves are put from left to right.
+
+    ``at_leaf`` says how many lie in each leaf, and is 0 at internal nodes.
+    """
+    if tree.n_nodes <= SMALL_TREE_NODES:
+        return _find_runs_in_small(tree, at_leaf)
+    below = at_leaf.copy()
+    for inner in reversed(tree.inner_levels):
+        below[inner] = below[tree.children_left[inner]] + below[tree.children_right[inner]]
+    first = np.zeros(tree.n_nodes, dtype=np.int64)
+    for inner in tree.inner_levels:
+        first[tree.children_left[inner]] = first[inner]
+        first[tree.children_right[inner]] = first[inner] + below[tree.children_left[inner]]
+    return first, first + below
+
+
+def _find_runs_in_small(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same node by node: a child has a larger id than its parent."""
+    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    below, first = at_leaf.tolist(), [0] * tree.n_nodes
+    for node in range(tree.n_nodes - 1, -1, -1):
+        if left[node] >= 0:
+            below[node] = below[left[node]] + below[right[node]]
+    for node in range(tree.n_nodes):
+        if left[node] >= 0:
+            first[left[node]] = first[node]
+            first[right[node]] = first[node] + below[left[node]]
+    begins = np.array(first)
+    return begins, begins + np.array(below)

@@ -1,0 +1,57 @@
+"""How a person's own columns become a tree's features, where a pipeline stood between them.
+
+A tree that a pipeline feeds is read as a tree over the columns that went *into* the pipeline. Most are plain numbers or
+categories, as in any other tree. This is the rest: numbers that are asked by cell rather than by threshold, categories
+that the pipeline refuses, and columns that only the pipeline itself can make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secateur.tree.tree import Tree
+
+__all__ = ["Columns"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the rows of a tree behind a pipeline hold.
+
+    Rows hold labels in categorical columns, never codes.
+
+    Attributes
+    ----------
+    cuts : tuple of (tuple of float, or None), length n_features
+        For a number that is asked by cell: increasing limits. Code ``k`` stands for ``cuts[k - 1] < x <= cuts[k]``, the
+        first for everything up to ``cuts[0]`` and code ``len(cuts)`` for everything above the last. None elsewhere.
+    closed : tuple of bool, length n_features
+        Whether a category that is not listed is refused.
+    ranges : tuple of ((float, float), or None), length n_features
+        The lowest and the highest number that the pipeline has a value for, where it has none beyond.
+    derived : tuple of str
+        Columns that the pipeline makes and nobody can invert; they are the last features.
+    remarks : tuple of str
+        What a reader of the rules should know, a sentence each.
+    asked : tuple of int
+        Features that rows are read for, beside those that the tree tests: in a forest, those that its other trees test.
+        Other columns may hold anything.
+    encoded : Tree or None
+        The tree over the columns that the pipeline makes; None where the pipeline is not at hand.
+    derive : callable or None
+        Makes the tree's columns from the rows that the pipeline takes; None where they are the same, or where the
+        pipeline is not at hand.
+    """
+
+    cuts: tuple[tuple[float, ...] | None, ...]
+    closed: tuple[bool, ...]
+    ranges: tuple[tuple[float, float] | None, ...] = ()
+    derived: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    asked: tuple[int, ...] = field(default=(), compare=False)
+    encoded: Tree | None = field(default=None, compare=False, repr=False)
+    derive: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)

@@ -1,0 +1,202 @@
+"""Conditions as regions of one feature: an interval or a set of categories, and whether missing is allowed.
+
+These are the objects a person looks at, made on demand; walks over whole trees use the arrays of
+:mod:`secateur.kernels.walks`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from secateur.tree.decimals import next_on_grid, round_to_grid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Label, Tree
+
+__all__ = [
+    "Region",
+    "domain_of",
+    "meet_regions",
+    "pick_common_value",
+    "pick_number",
+    "pick_value",
+    "read_links",
+    "region_of_link",
+    "regions_of_links",
+]
+
+
+class Region(NamedTuple):
+    """The values of one feature that a conjunction of conditions allows.
+
+    Attributes
+    ----------
+    low, high : float
+        Numbers ``low < x <= high``, both rounded down to the tree's dtype; unused for a categorical feature.
+    codes : frozenset of int, or None
+        Allowed category codes of a categorical feature; None for a numeric one.
+    missing : bool
+        Whether NaN is allowed.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    codes: frozenset[int] | None = None
+    missing: bool = False
+
+    def meet(self, other: Region) -> Region:
+        """What both regions of one feature allow."""
+        low, high, codes, missing = self
+        other_low, other_high, other_codes, other_missing = other
+        return Region(
+            low if low > other_low else other_low,
+            high if high < other_high else other_high,
+            None if codes is None or other_codes is None else codes & other_codes,
+            missing and other_missing,
+        )
+
+    @property
+    def has_listed_value(self) -> bool:
+        """Whether a number or category is allowed, missing aside."""
+        return self.low < self.high if self.codes is None else bool(self.codes)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is allowed."""
+        return not self.missing and not self.has_listed_value
+
+
+def domain_of(tree: Tree, feature: int) -> Region:
+    """Everything that a row may hold in the feature's column."""
+    levels = tree.categories[feature]
+    codes = None if levels is None else frozenset(range(len(levels) + 1))
+    return Region(codes=codes, missing=bool(tree.accepts_missing[feature]))
+
+
+def region_of_link(tree: Tree, paths: Paths, link: int) -> Region:
+    """What one link allows its feature."""
+    return next(iter(regions_of_links(tree, paths, [link]).values()))
+
+
+def regions_of_links(tree: Tree, paths: Paths, links: Iterable[int]) -> dict[int, Region]:
+    """What the conjunction of the links allows each feature that it tests, in order of first appearance."""
+    return meet_regions(read_links(tree, paths, links))
+
+
+def meet_regions(tested: Iterable[tuple[int, Region]]) -> dict[int, Region]:
+    """What features and their regions allow together, feature by feature, in order of first appearance."""
+    regions: dict[int, Region] = {}
+    for feature, region in tested:
+        regions[feature] = regions[feature].meet(region) if feature in regions else region
+    return regions
+
+
+def read_links(tree: Tree, paths: Paths, links: Iterable[int]) -> list[tuple[int, Region]]:
+    """The feature that each link tests, and what the link allows it."""
+    chosen = np.array(links, dtype=np.int64)
+    nodes = paths.parent[chosen]
+    found = []
+    for node, feature, limit, left, accepts, missing_left in zip(
+        nodes.tolist(),
+        tree.feature[nodes].tolist(),
+        tree.upper[nodes].tolist(),
+        paths.is_left[chosen].tolist(),
+        tree.accepts_missing[tree.feature[nodes]].tolist(),
+        tree.missing_left[nodes].tolist(),
+        strict=True,
+    ):
+        missing = accepts and missing_left == left
+        levels = tree.categories[feature]
+        if levels is None:
+            region = Region(-math.inf, limit, None, missing) if left else Region(limit, math.inf, None, missing)
+        else:
+            listed = frozenset(tree.left_codes(node).tolist())
+            codes = listed if left else frozenset(range(len(levels) + 1)) - listed
+            region = Region(codes=codes, missing=missing)
+        found.append((feature, region))
+    return found
+
+
+def pick_value(tree: Tree, feature: int, region: Region) -> Label | None:
+    """A plain value from a region that is not empty: a number, a category label, or None for missing.
+
+    A categorical region that leaves only unlisted values gives the text ``"(any other)"``.
+    """
+    if not region.has_listed_value:
+        return None
+    levels = tree.categories[feature]
+    if levels is not None and region.codes is not None:
+        code = min(region.codes)
+        return levels[code] if code < len(levels) else "(any other)"
+    return _pick_number(tree, feature, region.low, region.high)
+
+
+def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> Label | None:
+    """A plain value that both regions allow, as :func:`pick_value` gives it."""
+    low, high, codes, _ = one
+    if codes is not None:
+        return pick_value(tree, feature, one.meet(other))
+    # This is done for every value of every witness, so the region that they share is not made.
+    if other.low > low:
+        low = other.low
+    if other.high < high:
+        high = other.high
+    return _pick_number(tree, feature, low, high) if low < high else None
+
+
+def pick_number(low: float, high: float, dtype: str, n_decimals: int | None) -> float:
+    """A number of dtype in ``low < x <= high``, with so many decimals at most or with few digits."""
+    return _plain_number(low, high, dtype) if n_decimals is None else _grid_number(low, high, dtype, n_decimals)
+
+
+def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
+    """A number that the feature may have, as far as the tree's facts tell."""
+    facts = tree.facts
+    if not facts:
+        return _plain_number(low, high, tree.dtype)
+    held = facts.region_of(feature)
+    if held is not None:
+        low, high = max(low, held.low), min(high, held.high)
+    return pick_number(low, high, tree.dtype, facts.grid_of.get(feature))
+
+
+def _grid_number(low: float, high: float, dtype: str, n_decimals: int) -> float:
+    """A number with so many decimals in ``low < x <= high``, which holds one."""
+    for favoured in (0.0, 1.0):  # so that a 0/1 column gets a value that it can have
+        if low < favoured <= high:
+            return favoured
+    plain = _plain_number(low, high, dtype)
+    if n_decimals > 0 and round(plain, n_decimals) == plain:
+        return plain
+    if math.isfinite(high):
+        return round_to_grid(high, n_decimals, dtype)
+    return next_on_grid(low, n_decimals, dtype)
+
+
+@lru_cache(maxsize=65536)
+def _plain_number(low: float, high: float, dtype: str) -> float:
+    """A number of dtype with few digits in ``low < x <= high``."""
+    if low < 0 <= high:
+        return 0.0
+    if low < 1 <= high:  # so that a 0/1 column gets a value that it can have
+        return 1.0
+    if math.isinf(low):
+        start, low = high, high - max(1.0, abs(high))
+    else:
+        high = high if math.isfinite(high) else low + max(1.0, abs(low))
+        start = low / 2 + high / 2
+    kind = np.dtype(dtype).type
+    with np.errstate(over="ignore"):
+        for digits in range(1, 18):
+            value = float(kind(f"{start:.{digits}g}"))
+            if low < value <= high:
+                return value
+        above = float(np.nextafter(kind(low), kind(np.inf)))
+    return above if math.isfinite(above) else high

@@ -1,0 +1,393 @@
+"""The neutral decision tree: read-only parallel arrays with a written contract.
+
+Every adapter ends here and everything else starts here. The contract is specified in
+``docs/tree-format.md``; :mod:`secateur.tree.contract` enforces it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.tree.contract import check_tree, require
+from secateur.tree.facts import NO_FACTS, Facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.tree.pipeline_columns import Columns
+
+__all__ = ["SMALL_TREE_NODES", "Label", "Tree", "make_tree"]
+
+Label = str | int | float | bool
+"""What a class label or a category may be: the scalars that JSON can carry exactly."""
+
+# Plain Python passes such a tree node by node sooner than numpy does level by level.
+SMALL_TREE_NODES = 1_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A fitted binary classification tree as parallel arrays.
+
+    The i-th element of each node array holds information about node ``i``; node 0 is the root. Node ids
+    are the source library's own ids. Build one with :func:`secateur.from_model`,
+    :class:`secateur.TreeBuilder` or :meth:`Tree.from_json`; the constructor itself checks nothing.
+
+    Attributes
+    ----------
+    children_left, children_right : ndarray of int64, shape (n_nodes,)
+        Ids of the children; both are -1 at a leaf. Otherwise both are larger than ``i``.
+    feature : ndarray of int64, shape (n_nodes,)
+        The feature that node ``i`` tests; -1 at a leaf.
+    threshold : ndarray of float64, shape (n_nodes,)
+        A row goes left when ``dtype(x[feature]) <= threshold``. May be ``+inf`` (every number goes left);
+        NaN at a leaf and at a categorical split.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        Whether NaN goes left; False at a leaf and where ``accepts_missing[feature]`` is False.
+    category_offsets : ndarray of int64, shape (n_nodes + 1,)
+    category_codes : ndarray of int64
+        ``category_codes[category_offsets[i]:category_offsets[i + 1]]`` are the category codes that go left
+        at node ``i``, strictly increasing; empty at leaves and numeric splits.
+    leaf_class : ndarray of int64, shape (n_nodes,)
+        Index into ``classes`` of what the leaf predicts; -1 at an internal node.
+    counts : ndarray of float64, shape (n_nodes, n_classes), or None
+        (Weighted) number of training rows of each class; None when the source has none.
+    classes : ndarray, shape (n_classes,)
+        The labels, in the source's order.
+    n_features : int
+        Number of columns of the rows.
+    accepts_missing : ndarray of bool, shape (n_features,)
+        Whether NaN belongs to the feature's domain. Elsewhere NaN is refused.
+    categories : tuple, length n_features
+        None for a numeric feature, else the tuple of its category labels; code ``k`` is the k-th label, and
+        code ``len(labels)`` stands for every value that is not listed.
+    feature_names : tuple of str, or None
+        Column names; None when the source has none.
+    class_names : tuple of str
+        How the classes read.
+    dtype : {"float32", "float64"}
+        The type that a value is rounded to before it is compared.
+    monotone : ndarray of int8, shape (n_features,), or None
+        Monotonicity signs that the tree was fitted with: +1 larger values favour the second class, -1 the
+        first, 0 neither.
+    columns : Columns, or None
+        How a person's own columns become the features, where a pipeline stood between them; else None.
+    facts : Facts
+        What is known of the columns beyond the tree.
+
+    Examples
+    --------
+    >>> from secateur import TreeBuilder
+    >>> builder = TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    >>> root = builder.split("age", 30)
+    >>> _ = builder.leaf([8, 2], parent=root, side="left")
+    >>> _ = builder.leaf([1, 9], parent=root, side="right")
+    >>> builder.build()
+    <Tree: 2 leaves, depth 1, 1 feature, classes no, yes>
+    """
+
+    children_left: NDArray[np.int64]
+    children_right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    category_offsets: NDArray[np.int64]
+    category_codes: NDArray[np.int64]
+    leaf_class: NDArray[np.int64]
+    counts: NDArray[np.float64] | None
+    classes: NDArray[Any]
+    n_features: int
+    accepts_missing: NDArray[np.bool_]
+    categories: tuple[tuple[Label, ...] | None, ...]
+    feature_names: tuple[str, ...] | None
+    class_names: tuple[str, ...]
+    dtype: str
+    monotone: NDArray[np.int8] | None
+    columns: Columns | None = None
+    facts: Facts = NO_FACTS
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.children_left)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Mask of the leaves, shape (n_nodes,)."""
+        return _read_only(self.children_left < 0)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves, and so of rules."""
+        return int(self.is_leaf.sum())
+
+    @cached_property
+    def levels(self) -> tuple[NDArray[np.int64], ...]:
+        """Node ids by depth: ``levels[d]`` holds the nodes at depth ``d``, left to right."""
+        found = []
+        frontier = np.zeros(1, dtype=np.int64)
+        while len(frontier):
+            found.append(_read_only(frontier))
+            inner = frontier[self.children_left[frontier] >= 0]
+            frontier = np.column_stack([self.children_left[inner], self.children_right[inner]]).ravel()
+        return tuple(found)
+
+    @cached_property
+    def inner_levels(self) -> tuple[NDArray[np.int64], ...]:
+        """The internal nodes of each level that has any, from the root down."""
+        return tuple(_read_only(level[~self.is_leaf[level]]) for level in self.levels[:-1])
+
+    @cached_property
+    def node_depth(self) -> NDArray[np.int64]:
+        """Number of links from the root to each node, shape (n_nodes,)."""
+        if self.n_nodes > SMALL_TREE_NODES:
+            depth = np.zeros(self.n_nodes, dtype=np.int64)
+            for number, level in enumerate(self.levels):
+                depth[level] = number
+            return _read_only(depth)
+        depths = [0] * self.n_nodes
+        for node, (left, right) in enumerate(
+            zip(self.children_left.tolist(), self.children_right.tolist(), strict=True)
+        ):
+            if left >= 0:  # a child has a larger id than its parent
+                depths[left] = depths[right] = depths[node] + 1
+        return _read_only(np.array(depths))
+
+    @property
+    def depth(self) -> int:
+        """Number of links on the longest path."""
+        return int(self.node_depth.max())
+
+    @cached_property
+    def upper(self) -> NDArray[np.float64]:
+        """Each threshold rounded down to ``dtype``, as float64.
+
+        ``dtype(x) <= threshold`` and ``dtype(x) <= upper`` are the same test for every number, and two
+        values of ``upper`` enclose a number of ``dtype`` exactly when they differ.
+        """
+        return _read_only(round_down(self.threshold, self.dtype))
+
+    @property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """Mask of the nodes that split by a set of categories, shape (n_nodes,)."""
+        return ~self.is_leaf & np.isnan(self.threshold)
+
+    def left_codes(self, node: int | np.integer[Any]) -> NDArray[np.int64]:
+        """Category codes that go left at a categorical split.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        ndarray of int64
+        """
+        return self.category_codes[self.category_offsets[node] : self.category_offsets[node + 1]]
+
+    @cached_property
+    def category_table(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where each categorical split sends each code.
+
+        ``flat[start[i] + code]`` is True when ``code`` goes left at node ``i``; ``start`` is -1 elsewhere.
+        """
+        start = np.full(self.n_nodes, -1, dtype=np.int64)
+        tables: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
+        filled = 0
+        for node in np.flatnonzero(self.is_categorical):
+            table = np.zeros(len(self.categories[self.feature[node]] or ()) + 1, dtype=bool)
+            table[self.left_codes(node)] = True
+            start[node] = filled
+            filled += len(table)
+            tables.append(table)
+        return _read_only(start), _read_only(np.concatenate(tables))
+
+    def feature_name(self, feature: int) -> str:
+        """The column's name, or ``x0``, ``x1``, … where the source has none.
+
+        Parameters
+        ----------
+        feature : int
+
+        Returns
+        -------
+        str
+        """
+        return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
+
+    def to_json(self) -> str:
+        """Write the tree as versioned JSON, exact for every float.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.tree.json import tree_to_json
+
+        return tree_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Tree:
+        """Read a tree that :meth:`to_json` wrote, and check every invariant.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Tree
+        """
+        from secateur.tree.json import tree_from_json
+
+        return tree_from_json(text)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
+
+    def __repr__(self) -> str:
+        labels = ", ".join(self.class_names[:5]) + (", …" if self.n_classes > 5 else "")
+        return (
+            f"<Tree: {_count(self.n_leaves, 'leaf', 'leaves')}, depth {self.depth}, "
+            f"{_count(self.n_features, 'feature', 'features')}, classes {labels}>"
+        )
+
+
+def make_tree(
+    *,
+    children_left: object,
+    children_right: object,
+    feature: object,
+    threshold: object,
+    leaf_class: object,
+    classes: object,
+    n_features: int,
+    counts: object = None,
+    missing_left: object = None,
+    accepts_missing: object = False,
+    left_categories: Mapping[int, Sequence[int]] | None = None,
+    categories: Sequence[Sequence[Label] | None] | None = None,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    dtype: str = "float32",
+    monotone: object = None,
+    columns: Columns | None = None,
+    facts: Facts = NO_FACTS,
+) -> Tree:
+    """Assemble a checked :class:`Tree`; the slots that a node does not use get their fixed values.
+
+    Parameters
+    ----------
+    children_left, children_right, feature, threshold, leaf_class : array-like of shape (n_nodes,)
+    classes : array-like of shape (n_classes,)
+    n_features : int
+    counts : array-like of shape (n_nodes, n_classes), default=None
+    missing_left : array-like of bool of shape (n_nodes,), default=None
+        None sends NaN right everywhere.
+    accepts_missing : bool or array-like of bool of shape (n_features,), default=False
+    left_categories : dict of int to sequence of int, default=None
+        The codes that go left, for each categorical split.
+    categories : sequence of length n_features, default=None
+    feature_names, class_names : sequence of str, default=None
+    dtype : {"float32", "float64"}, default="float32"
+    monotone : array-like of shape (n_features,), default=None
+    columns : Columns, default=None
+    facts : Facts, default=NO_FACTS
+
+    Returns
+    -------
+    Tree
+    """
+    left = np.array(children_left, dtype=np.int64)
+    leaf = left < 0
+    codes_of = left_categories or {}
+    arrays = {
+        "children_right": np.array(children_right, dtype=np.int64),
+        "feature": np.array(feature, dtype=np.int64),
+        "threshold": np.array(threshold, dtype=np.float64),
+        "leaf_class": np.array(leaf_class, dtype=np.int64),
+        "missing_left": np.zeros(len(left), bool) if missing_left is None else np.array(missing_left, dtype=bool),
+    }
+    for name, column in arrays.items():
+        require(column.shape == left.shape, f"{name} has shape {column.shape}, but there are {len(left)} nodes")
+    arrays["feature"][leaf] = -1
+    arrays["threshold"][leaf] = np.nan
+    arrays["threshold"][list(codes_of)] = np.nan
+    arrays["leaf_class"][~leaf] = -1
+    accepts = np.array(np.broadcast_to(np.asarray(accepts_missing, dtype=bool), (n_features,)))
+    tested = np.where((arrays["feature"] >= 0) & (arrays["feature"] < n_features), arrays["feature"], n_features)
+    arrays["missing_left"] &= np.append(accepts, False)[tested]
+    lengths = np.zeros(len(left), dtype=np.int64)
+    for node, codes in codes_of.items():
+        lengths[node] = len(codes)
+    labels = np.array(classes)
+    plain = _plain_labels(list(classes))  # type: ignore[call-overload]
+    require(tuple(labels.tolist()) == plain, f"the classes {plain} are not all of one type")
+    names = labels.tolist() if class_names is None else class_names
+    tree = Tree(
+        children_left=left,
+        **arrays,
+        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        category_codes=np.array([c for node in sorted(codes_of) for c in sorted(codes_of[node])], dtype=np.int64),
+        counts=None if counts is None else np.array(counts, dtype=np.float64),
+        classes=labels,
+        n_features=int(n_features),
+        accepts_missing=accepts,
+        categories=tuple(None if c is None else _plain_labels(c) for c in categories or (None,) * n_features),
+        feature_names=None if feature_names is None else tuple(str(name) for name in feature_names),
+        class_names=tuple(str(name) for name in names),
+        dtype=dtype,
+        monotone=None if monotone is None else np.array(monotone, dtype=np.int8),
+        columns=columns,
+        facts=facts,
+    )
+    check_tree(tree)
+    return tree
+
+
+def round_down(values: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """The largest number of ``dtype`` that does not exceed each value, as float64; NaN stays NaN."""
+    if dtype == "float64":
+        return np.array(values)
+    with np.errstate(over="ignore"):
+        nearest = values.astype(np.float32)
+        below = np.nextafter(nearest, np.float32(-np.inf))
+    return np.where(nearest.astype(np.float64) > values, below, nearest).astype(np.float64)
+
+
+def _plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) != isinstance(other, np.ndarray):
+        return False
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.shape == other.shape and bool(
+            np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
+        )
+    return one == other
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner, Result
+
+import secateur
+from secateur import datasets
+from secateur.cli.console import errors, out
+from secateur.cli.main import app, run
+from secateur.errors import SecateurError
+from secateur.rules.rule_set import StoredContent
+
+COMMANDS = ["simplify", "methods", "reproduce"]
+SCRIPT = Path(sys.executable).with_name("secateur")
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables as wide as they like, without colours, whatever the terminal of the person who runs the tests."""
+    monkeypatch.setenv("COLUMNS", "250")
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS", "PY_COLORS"):
+        monkeypatch.delenv(name, raising=False)
+    for console in (out, errors):
+        monkeypatch.setattr(console, "width", 250)
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def run_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of the command as a person calls it."""
+    monkeypatch.setattr(sys, "argv", ["secateur", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+@pytest.mark.parametrize("table", ["weather", "human-id"])
+@pytest.mark.parametrize("method", [*secateur.METHODS, "M1-D", "M1-P", "M2-D", "M2-P", "Izza", "Quinlan"])
+def test_simplify_shows_what_the_library_does(table: str, method: str) -> None:
+    result = invoke("simplify", "--table", table, "--method", method)
+    assert result.exit_code == 0
+    data = datasets.load(table)
+    model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
+    rules = secateur.simplify(model, data.X, data.y, method=method, feature_names=data.feature_names)
+    shown = one_line(result.stdout)
+    assert f"{len(rules)} rules with {len(rules.deleted)} conditions" in shown
+    assert table in shown
+    assert rules.method in shown
+    assert f"{len(rules.deleted)} conditions before, {(~rules.deleted).sum()} after." in shown
+    assert "Verified." in shown
+    assert "Audit" in shown
+    assert "What is preserved" in shown
+    assert one_line(rules.guarantee) in one_line(result.stdout.replace("│", " "))
+    for rule in rules:
+        for condition in rule.conditions:
+            assert condition.text in shown
+
+
+def test_simplify_takes_weather_and_the_default_method_by_default() -> None:
+    assert invoke("simplify").stdout == invoke("simplify", "--table", "weather", "--method", "layered").stdout
+
+
+def test_the_seed_and_the_depth_change_the_tree() -> None:
+    assert "7 rules with 23 conditions" in one_line(invoke("simplify", "--seed", "5").stdout)
+    assert "2 rules with 2 conditions" in one_line(invoke("simplify", "--max-depth", "1").stdout)
+    assert invoke("simplify", "--seed", "1").stdout != invoke("simplify", "--seed", "5").stdout
+
+
+def test_the_tolerance_reaches_the_method() -> None:
+    strict = one_line(invoke("simplify", "--method", "mismatch", "--max-depth", "2", "--tolerance", "0").stdout)
+    loose = one_line(invoke("simplify", "--method", "mismatch", "--max-depth", "2", "--tolerance", "1").stdout)
+    assert strict != loose
+    counts = [int(re.findall(r"conditions before, (\d+) after", shown)[0]) for shown in (strict, loose)]
+    assert counts[0] >= counts[1]
+
+
+def test_the_budget_reaches_the_method() -> None:
+    shown = [one_line(invoke("simplify", "--method", "budgeted", "--budget", share).stdout) for share in ("0", "1")]
+    counts = [int(re.findall(r"conditions before, (\d+) after", text)[0]) for text in shown]
+    assert counts[0] > counts[1] == 0
+
+
+def test_simplify_says_the_same_twice() -> None:
+    assert invoke("simplify", "--table", "human-id").stdout == invoke("simplify", "--table", "human-id").stdout
+
+
+def test_methods_lists_every_method_in_order_with_its_aliases() -> None:
+    result = invoke("methods")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    places = []
+    for name, method in secateur.METHODS.items():
+        (place,) = [i for i, line in enumerate(lines) if re.match(rf"{name}( \(|$)", line)]
+        places.append(place)
+        assert all(alias in lines[place] for alias in method.aliases)
+        assert lines[place + 1] == f"  {method.summary}"
+        assert method.preserves in lines[place + 2]
+        assert ("needs training rows" in lines[place + 2]) == method.needs_rows
+    assert places == sorted(places)
+
+
+def test_reproduce_prints_the_papers_numbers_beside_ours() -> None:
+    result = invoke("reproduce", "deterministic")
+    assert result.exit_code == 0
+    lines = [one_line(line) for line in result.stdout.splitlines()]
+    ours = [line for line in lines if line.startswith(("Weather", "human-id"))]
+    theirs = [line for line in lines if line.startswith("(")]
+    assert len(ours) == len(theirs) == 6
+    assert ours[0] == "Weather M1-D 7 30.43 71.43 1.00 7/7 100.0 0.0 5"
+    assert theirs[0] == "(7) (30.43) (71.43) (1.00) (7/7) (100.0) (0.0)"
+    assert ours[4] == "human-id M2-D 3 20.00 33.33 0.33 3/3 100.0 0.0 0"
+    assert "state is the smallest random_state" in one_line(result.stdout)
+    assert "Every cell agrees." in result.stdout
+
+
+def test_every_number_of_the_reproduction_is_legible_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(out, "width", 80)
+    result = invoke("reproduce", "deterministic")
+    assert "…" not in result.stdout
+    assert "(30.43)" in result.stdout
+
+
+def test_reproduce_ends_with_1_when_a_number_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from secateur.paper import deterministic
+
+    other = [replace(row, coverage_pct=99.0) for row in deterministic.expected_rows()]
+    ours = deterministic.reproduce_deterministic()
+    monkeypatch.setattr(deterministic, "reproduce_deterministic", lambda: ours)
+    monkeypatch.setattr(deterministic, "expected_rows", lambda: other)
+    result = invoke("reproduce", "deterministic")
+    assert result.exit_code == 1
+    assert "(99.0)" in result.stdout
+    assert "6 rows differ from the paper." in result.stdout
+
+
+def test_simplify_ends_with_1_when_the_check_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    verify = secateur.RuleSet.verify
+
+    def fail(rules: secateur.RuleSet) -> secateur.Verification:
+        tampered = replace(rules, stored=StoredContent("no digest", "another", "0"))
+        return verify(tampered)
+
+    monkeypatch.setattr(secateur.RuleSet, "verify", fail)
+    assert invoke("simplify").exit_code == 1
+
+
+# Help.
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_help_text(command: str) -> None:
+    result = invoke(command, "--help")
+    assert result.exit_code == 0
+    assert f"Usage: secateur {command}" in one_line(result.stdout)
+
+
+def test_the_help_names_the_commands_and_the_exit_status() -> None:
+    result = invoke("--help")
+    assert result.exit_code == 0
+    shown = one_line(result.stdout)
+    assert "Short rules from decision trees, without making them lie." in shown
+    assert all(command in shown for command in COMMANDS)
+    assert "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong." in shown
+
+
+def test_the_help_of_simplify_explains_every_option() -> None:
+    shown = one_line(invoke("simplify", "--help").stdout)
+    for words in (
+        *("--table", "weather|human-id", "The embedded table to use."),
+        *("--method", "How to delete; see `secateur methods`."),
+        *("--tolerance", "How far a rule's reliability may move, 0 to 1."),
+        *("--max-depth", "Depth limit of the tree."),
+        *("--seed", "random_state of the tree."),
+        "secateur simplify --table human-id --method M1-D",
+    ):
+        assert words in shown
+
+
+def test_no_command_shows_the_help() -> None:
+    result = invoke()
+    assert "Usage: secateur" in one_line(result.output)
+    assert all(command in result.output for command in COMMANDS)
+
+
+# Mistakes.
+
+MISTAKES = {
+    ("simplify", "--method", "sibbling"): "There is no method 'sibbling'. Did you mean 'sibling'?",
+    ("simplify", "--method", ""): "There is no method ''.",
+    ("simplify", "--method", "[red]none"): "There is no method '[red]none'.",
+    ("simplify", "--method", "[/]"): "There is no method '[/]'.",
+    ("simplify", "--tolerance", "1.5"): "Expected tolerance as a number from 0 to 1, found 1.5.",
+    ("simplify", "--tolerance", "nan"): "Expected tolerance as a number from 0 to 1, found nan.",
+    ("simplify", "--tolerance", "lots"): "Invalid value for '--tolerance'",
+    ("simplify", "--table", "wether"): "'wether' is not one of 'weather', 'human-id'.",
+    ("simplify", "--max-depth", "0"): "Invalid value for '--max-depth'",
+    ("simplify", "--seed", "-1"): "Invalid value for '--seed'",
+    ("simplify", "--seed", "4294967296"): "Invalid value for '--seed'",
+    ("simplify", "--colour", "red"): "No such option: --colour",
+    ("reproduce",): "Missing argument",
+    ("reproduce", "random"): "'random' is not",
+    ("prune",): "No such command 'prune'.",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+def test_a_mistake_ends_with_2_and_one_sentence(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, output, complaint = run_command(monkeypatch, capsys, *arguments)
+    assert code == 2
+    assert MISTAKES[arguments] in one_line(complaint.replace("│", " "))
+    assert "Traceback" not in complaint
+    assert output == ""
+
+
+def test_a_mistake_found_by_the_library_is_announced_as_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, complaint = run_command(monkeypatch, capsys, "simplify", "--method", "Iza")
+    assert one_line(complaint).startswith("Error: There is no method 'Iza'. Did you mean 'redundancy'? Methods: none,")
+    assert len(complaint.strip().splitlines()) == 1
+
+
+def test_a_message_reaches_the_person_word_for_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = "The columns are ['a', 'b'], [bold] and [/odd]."
+
+    def fail(name: str) -> None:
+        raise SecateurError(sentence)
+
+    monkeypatch.setattr("secateur.datasets.load", fail)
+    code, _, complaint = run_command(monkeypatch, capsys, "simplify")
+    assert code == 2
+    assert one_line(complaint) == f"Error: {sentence}"
+
+
+def test_a_bug_is_not_disguised_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("secateur.datasets.load", fail)
+    monkeypatch.setattr(sys, "argv", ["secateur", "simplify"])
+    with pytest.raises(RuntimeError, match="a bug"):
+        run()
+
+
+# The installed script.
+
+
+def test_the_installed_script_simplifies() -> None:
+    found = run_script("simplify", "--table", "human-id", "--method", "M1-D")
+    assert found.returncode == 0
+    assert found.stderr == ""
+    assert "5 conditions before, 4 after." in found.stdout
+
+
+def test_the_installed_script_refuses_without_a_traceback() -> None:
+    found = run_script("simplify", "--method", "sibbling")
+    assert found.returncode == 2
+    assert found.stdout == ""
+    assert one_line(found.stderr).startswith("Error: There is no method 'sibbling'. Did you mean 'sibling'?")
+    assert "Traceback" not in found.stderr

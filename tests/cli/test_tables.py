@@ -1,0 +1,534 @@
+"""The commands on a person's own files: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from loans import make_loans
+from typer.testing import CliRunner, Result
+
+import secateur
+from secateur.cli.completion import DIALECTS, METHOD_NAMES, complete_dialect, complete_method
+from secateur.cli.console import errors, out
+from secateur.cli.main import COMMANDS, app, make_app
+from secateur.cli.options import Export, Format
+from secateur.cli.tables.table_file import read_table
+from secateur.export.formats import FORMATS
+from secateur.export.sql_dialects import DIALECTS as SQL_DIALECTS
+from secateur.rows.file_format import FORMATS as files_formats
+from secateur.tree.difference import find_tree_differences
+
+SCRIPT = Path(sys.executable).with_name("secateur")
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    for console in (out, errors):
+        monkeypatch.setattr(console, "width", 250)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Loans, their rules by two methods and another training, and the fitted model."""
+    place = tmp_path_factory.mktemp("files")
+    loans = make_loans()
+    loans.loc[[3, 7], "outcome"] = None
+    loans.to_csv(place / "loans.csv", index=False)
+    make_loans(seed=1).to_csv(place / "later.csv", index=False)
+    for name, options in {
+        "rules.json": ("loans.csv", "--save-model", str(place / "model.skops")),
+        "exact.json": ("loans.csv", "--method", "exact"),
+        "later.json": ("later.csv", "--method", "exact"),
+    }.items():
+        data, *rest = options
+        result = invoke(
+            *("simplify", str(place / data), "--target", "outcome", "--output", str(place / name), "-q", *rest)
+        )
+        assert result.exit_code == 0, result.output
+    return place
+
+
+def invoke(*arguments: str | Path, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+
+
+def load(path: Path) -> secateur.RuleSet:
+    return secateur.RuleSet.from_json(path.read_text(encoding="utf-8"))
+
+
+# simplify
+
+
+def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files: Path) -> None:
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome")
+    rules = load(files / "rules.json")
+    assert result.exit_code == 0
+    assert "A decision tree (depth up to 5) for 'outcome' on 398 rows" in result.stdout
+    assert "Left out 2 rows without a value of 'outcome'." in result.stdout
+    assert "Left out 'applied': dates are not used" in result.stdout
+    for rule in rules:
+        assert rule.text in result.stdout
+    assert "the tree was fitted on them" in result.stdout
+    assert "Verified." in result.stdout
+    assert f"{len(rules.deleted)} conditions before, {(~rules.deleted).sum()} after." in result.stdout
+
+
+def test_the_model_that_is_saved_predicts_what_exact_rules_predict(files: Path) -> None:
+    model = skops.io.load(files / "model.skops", trusted=["sklearn.tree._tree.Tree"])
+    rules = load(files / "exact.json")
+    table = read_table(files / "loans.csv")
+    rows = table.frame[list(model.feature_names_in_)]
+    assert (rules.predict(rows) == model.predict(rows)).all()
+    assert {condition.name for rule in rules for condition in rule.conditions} <= set(model.feature_names_in_)
+
+
+def test_a_model_that_is_brought_gives_the_same_rules(files: Path, tmp_path: Path) -> None:
+    for source in ("model.skops", "exact.json"):
+        result = invoke(
+            *("simplify", files / "loans.csv", "--target", "outcome", "--model", files / source),
+            *("--method", "exact", "--export", "json", "--output", tmp_path / source),
+        )
+        assert result.exit_code == 0, result.output
+        found, expected = load(tmp_path / source), load(files / "exact.json")
+        assert found.support.tolist() == expected.support.tolist()
+        assert find_tree_differences(found.tree, expected.tree) == []
+
+
+def test_a_model_alone_gives_its_exact_rules(files: Path) -> None:
+    result = invoke("simplify", "--model", files / "model.skops", "--export", "text")
+    assert result.exit_code == 0
+    assert result.stdout.count(" => ") == len(load(files / "exact.json"))
+
+
+def test_the_same_table_from_standard_input(files: Path) -> None:
+    content = (files / "loans.csv").read_bytes()
+    result = invoke("simplify", "-", "--target", "outcome", "--export", "json", stdin=content)
+    assert json.loads(result.stdout) == json.loads((files / "rules.json").read_text())
+
+
+def test_json_is_one_document_and_nothing_else(files: Path) -> None:
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", "--json")
+    content = json.loads(result.stdout)
+    assert content["verified"] is True
+    assert content["conditions_after"] == int((~load(files / "rules.json").deleted).sum())
+    assert content["rules"] == json.loads((files / "rules.json").read_text())
+    assert content["audit"]["n_rows"] == 398
+    assert any("applied" in note for note in content["notes"])
+
+
+def test_quiet_prints_nothing(files: Path, tmp_path: Path) -> None:
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", "-q", "-o", tmp_path / "rules.sql")
+    assert result.exit_code == 0
+    assert result.output == ""
+    assert (tmp_path / "rules.sql").read_text().rstrip().endswith("FROM decided")
+
+
+def test_the_sql_of_a_table_is_run_on_the_file_itself(files: Path) -> None:
+    statement = invoke(
+        *("simplify", files / "loans.csv", "--target", "outcome", "--method", "exact", "--export", "sql"),
+        *("--sql-table", "loans"),
+    ).stdout
+    rules = load(files / "exact.json")
+    with duckdb.connect() as connection:
+        path = str(files / "loans.csv")
+        # DuckDB alone would read yes and no as truth values.
+        connection.execute(f"CREATE TABLE loans AS SELECT * FROM read_csv('{path}', types = {{'member': 'VARCHAR'}})")
+        connection.execute(
+            "ALTER TABLE loans ALTER member TYPE VARCHAR USING CASE WHEN member THEN 'yes' ELSE 'no' END"
+        )
+        found = connection.execute(statement).df().sort_values("number")
+    table = read_table(files / "loans.csv")
+    rows = table.frame[list(rules.tree.feature_names or ())]
+    assert found["prediction"].tolist() == rules.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("kind", ["sql", "python", "json", "markdown", "latex", "csv", "text", "html"])
+def test_an_export_goes_to_the_screen_alone_or_to_a_file(kind: str, files: Path, tmp_path: Path) -> None:
+    rules = load(files / "exact.json")
+    expected = {"sql": rules.to_sql, "json": rules.to_json, "text": rules.to_text, "csv": rules.to_csv}
+    shown = invoke("export", files / "exact.json", "--format", kind)
+    assert shown.exit_code == 0, shown.output
+    if kind in expected:
+        assert shown.stdout.splitlines() == expected[kind]().splitlines()
+    target = tmp_path / "out.file"
+    assert invoke("export", files / "exact.json", "--format", kind, "-o", target, "-q").output == ""
+    assert len(target.read_text(encoding="utf-8")) > 100
+
+
+def test_the_ending_of_the_output_tells_the_format(files: Path, tmp_path: Path) -> None:
+    invoke("export", files / "exact.json", "-o", tmp_path / "rules.py")
+    assert "def predict" in (tmp_path / "rules.py").read_text()
+    assert invoke("export", files / "exact.json", "-o", "-", "-f", "sql").stdout.startswith("-- 25 rules by secateur")
+
+
+def test_rows_that_are_held_out_are_measured_on(files: Path) -> None:
+    arguments = ("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25", "--json")
+    content = json.loads(invoke(*arguments).stdout)
+    assert content["audit"]["n_rows"] == 100
+    assert "held out" in content["audited_on"]
+
+
+def test_what_the_table_shows_is_a_fact_unless_nothing_is_to_be_taken_for_granted(files: Path) -> None:
+    command = ("simplify", files / "loans.csv", "--target", "outcome", "--max-depth", "3")
+    taken, plain, stated = (invoke(*command, *more).stdout for more in ((), ("--no-facts",), ("--fact", "age <= 99")))
+    asked = [line for line in plain.splitlines() if "age" in line and "or missing" in line]
+    assert asked  # else this would test nothing
+    assert "Taken for granted, as the table shows it: age is a whole number" in taken
+    assert "age is not missing" in taken
+    assert "Taken for granted" not in plain
+    assert not re.search(r"age [<>=]+ [\d.]+ or missing", taken)
+    assert "age <= 99" in stated
+
+
+def test_options_that_would_do_nothing_are_refused(files: Path) -> None:
+    for arguments, words in (
+        (("report", files / "rules.json", "-o", files / "no.html", "--method", "exact"), "rules that are made already"),
+        (("simplify", "--table", "weather", "--holdout", "0.5"), "are about rows of DATA"),
+        (("simplify", "--drop", "age"), "are about rows of DATA"),
+        (
+            *(
+                (
+                    "simplify",
+                    files / "loans.csv",
+                    "--target",
+                    "outcome",
+                    "--model",
+                    files / "model.skops",
+                    "--max-depth",
+                    "1",
+                ),
+            ),
+            "are for a tree that is fitted here",
+        ),
+    ):
+        result = invoke(*arguments)
+        assert isinstance(result.exception, secateur.ParameterError)
+        assert words in str(result.exception)
+
+
+def test_nobody_says_that_a_model_has_not_seen_the_rows_held_out(files: Path) -> None:
+    command = ("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.3")
+    assert "the tree has not seen them" in invoke(*command).stdout
+    brought = invoke(*command, "--model", files / "model.skops").stdout
+    assert "has not seen" not in brought
+    assert "whether the model saw them is not known" in brought
+
+
+def test_verify_tells_what_is_false_from_what_needs_rows(files: Path) -> None:
+    result = invoke("verify", files / "rules.json")
+    assert isinstance(result.exception, secateur.ParameterError)
+    assert "name the table that the rules were made from with --data FILE --target COLUMN" in str(result.exception)
+    assert "✓ one rule for each leaf" in result.stdout
+    assert invoke("verify", files / "exact.json").exit_code == 0
+
+
+def test_explain_says_that_a_row_is_outside_of_the_promise(files: Path) -> None:
+    row = {"age": 30.5, "income": 1000, "purpose": "car", "member": "no", "children": 1}
+    told = invoke("explain", files / "exact.json", "--row", json.dumps(row)).stdout
+    assert "No promise is about this row, which does not keep to what is known: age is a whole number." in told
+    assert "No promise" not in invoke("explain", files / "exact.json", "--row", json.dumps({**row, "age": 30})).stdout
+
+
+def test_explain_many_rows_names_the_rules_that_decide(files: Path) -> None:
+    rules = load(files / "exact.json")
+    told = json.loads(invoke("explain", files / "exact.json", files / "later.csv", "--json").stdout)
+    rows = read_table(files / "later.csv").frame[list(rules.tree.feature_names or ())]
+    assert [one["rule"] for one in told] == (rules.apply(rows) + 1).tolist()
+    assert [one["prediction"] for one in told] == rules.predict(rows).tolist()
+    reasons = json.loads(invoke("explain", files / "exact.json", files / "later.csv", "--json", "--why").stdout)
+    assert [one["rule"] for one in reasons] == [one["rule"] for one in told]
+    assert reasons[0]["reasons"]
+
+
+def test_the_lists_of_formats_agree() -> None:
+    assert [kind.value for kind in Export] == list(FORMATS)
+    assert [kind.value for kind in Format] == list(files_formats)
+    assert set(DIALECTS) >= set(SQL_DIALECTS)
+
+
+def test_a_missing_target_and_dropped_columns(files: Path) -> None:
+    shown = invoke("simplify", files / "loans.csv", "--target", "outcome", "--drop", "income,age", "--drop", "member")
+    assert shown.exit_code == 0
+    assert "income" not in shown.stdout
+
+
+def test_a_label_does_nothing_to_the_terminal(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{n},{'x' if n < 20 else chr(27) + ']0;title' + chr(7) + chr(155) + '2J'}\n" for n in range(40, 0, -1)
+    )
+    (tmp_path / "t.csv").write_text(f"n\x1b[31m,y\n{rows}{rows}", encoding="utf-8")
+    shown = invoke("simplify", tmp_path / "t.csv", "--target", "y")
+    assert shown.exit_code == 0, shown.output
+    assert "␛]0;title" in shown.stdout
+    assert "n␛[31m" in shown.stdout
+    assert not {chr(27), chr(7), chr(155)} & set(shown.output)
+
+
+# explain
+
+
+def test_explain_says_for_a_row_what_the_library_says(files: Path) -> None:
+    rules = load(files / "rules.json")
+    row = {"age": 25.0, "income": None, "children": 2.0, "purpose": "car", "member": "no"}
+    expected = rules.explain(row)
+    text = "age=25, income=, children=2, purpose=car, member=no"
+    shown = invoke("explain", files / "rules.json", "--row", text)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.strip() == expected.text
+    content = json.loads(invoke("explain", files / "rules.json", "--row", json.dumps(row), "--json").stdout)
+    assert content["prediction"] == expected.prediction
+    assert content["rule"] == expected.rule.index + 1
+    assert content["explanation"] == expected.text
+    assert content["values"] == dict(expected.values)
+
+
+def test_explain_goes_through_a_file_of_rows(files: Path) -> None:
+    rules = load(files / "rules.json")
+    rows = read_table(files / "later.csv").frame.head(5)
+    path = files / "five.csv"
+    rows.to_csv(path, index=False)
+    predicted = rules.predict(rows[list(rules.tree.feature_names or ())]).tolist()
+    shown = invoke("explain", files / "rules.json", path).stdout.splitlines()
+    assert [line.split()[2] for line in shown] == predicted
+    content = json.loads(invoke("explain", files / "rules.json", path, "--json").stdout)
+    assert [one["prediction"] for one in content] == predicted
+    assert "The tree itself predicts" in invoke("explain", files / "rules.json", path, "--why").stdout
+
+
+def test_explain_takes_a_model(files: Path) -> None:
+    row = "age=25,income=,children=2,purpose=car,member=no"
+    shown = invoke("explain", files / "model.skops", "--row", row)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith("Predicted ")
+
+
+# verify
+
+
+def test_verify_holds_with_the_model_and_the_data(files: Path) -> None:
+    for rules in ("rules.json", "exact.json"):
+        result = invoke(
+            *("verify", files / rules, "--model", files / "model.skops"),
+            *("--data", files / "loans.csv", "--target", "outcome"),
+        )
+        assert result.exit_code == 0, result.output
+        assert "the rules are of the model's tree" in result.stdout
+        assert "supports and class counts recounted from the rows" in result.stdout
+        assert result.stdout.rstrip().endswith("\nVerified.")
+
+
+def test_verify_fails_with_other_data_and_another_model(files: Path) -> None:
+    other_data = invoke("verify", files / "exact.json", "--data", files / "later.csv", "--target", "outcome", "--json")
+    assert other_data.exit_code == 1
+    content = json.loads(other_data.stdout)
+    assert not content["ok"]
+    assert content["failures"]
+    other_model = invoke("verify", files / "exact.json", "--model", files / "later.json")
+    assert other_model.exit_code == 1
+    assert "✗ The model" in other_model.stdout
+    assert other_model.stdout.rstrip().endswith("NOT verified.")
+
+
+def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:
+    content = json.loads((files / "exact.json").read_text())
+    content["rules"][0]["class_counts"][0] += 1
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(content))
+    assert invoke("verify", path).exit_code == 1
+    quiet = invoke("verify", path, "-q")
+    assert quiet.exit_code == 1
+    assert quiet.stdout == ""
+    assert quiet.stderr != ""
+
+
+def test_verify_takes_the_rows_that_were_fitted_where_some_were_held_out(files: Path, tmp_path: Path) -> None:
+    options = ("--target", "outcome", "--holdout", "0.25", "--seed", "3")
+    invoke("simplify", files / "loans.csv", *options, "-o", tmp_path / "rules.json", "-q")
+    assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options).exit_code == 0
+    assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options[:2]).exit_code == 1
+
+
+# compare, diff, report
+
+
+def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> None:
+    content = json.loads(invoke("compare", files / "loans.csv", "--target", "outcome", "--json").stdout)
+    assert [rung["method"] for rung in content["methods"]] == list(secateur.METHODS)
+    assert content["measured_rows"] == 100
+    assert content["rows"] == 298
+    rungs = {rung["method"]: rung for rung in content["methods"]}
+    assert rungs["none"]["removed"] == rungs["none"]["delta_accuracy"] == rungs["exact"]["conflict"] == 0
+    alone = json.loads(
+        invoke(
+            *("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25"),
+            *("--method", "layered", "--json"),
+        ).stdout
+    )
+    for name in ("removed", "accuracy", "delta_accuracy", "conflict"):
+        assert rungs["layered"][name] == alone["audit"][name]
+    shown = invoke("compare", files / "loans.csv", "--target", "outcome")
+    assert shown.exit_code == 0
+    assert all(method in shown.stdout for method in secateur.METHODS)
+
+
+def test_compare_says_which_method_cannot_be_used(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.integers(0, 3, 200), "y": rng.choice(["n", "j"], 200)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    content = json.loads(invoke("compare", tmp_path / "t.csv", "--target", "y", "--json").stdout)
+    (certified,) = [rung for rung in content["methods"] if rung["method"] == "mismatch-certified"]
+    assert "contradicts itself" in certified["problem"]
+    assert "not here: The domain contradicts itself" in invoke("compare", tmp_path / "t.csv", "--target", "y").stdout
+
+
+def test_diff_ends_like_diff(files: Path) -> None:
+    same = invoke("diff", files / "exact.json", files / "exact.json")
+    assert same.exit_code == 0
+    assert same.stdout.startswith("The same ")
+    other = invoke("diff", files / "exact.json", files / "later.json")
+    assert other.exit_code == 1
+    content = json.loads(invoke("diff", files / "exact.json", files / "later.json", "--json").stdout)
+    counted = ", ".join(f"{number} {kind}" for kind, number in content["counts"].items() if number)
+    assert other.stdout.rstrip().endswith(f"{counted}.")
+    assert invoke("diff", files / "exact.json", files / "later.json", "-q").stdout == ""
+    assert "same: " in invoke("diff", files / "exact.json", files / "exact.json", "--all").stdout
+
+
+def test_report_is_a_page_of_a_table_or_of_rules(files: Path, tmp_path: Path) -> None:
+    for name, source in {
+        "a.html": (files / "loans.csv", "--target", "outcome"),
+        "b.html": (files / "rules.json", "--data", files / "loans.csv", "--target", "outcome"),
+        "c.html": (files / "exact.json",),
+    }.items():
+        result = invoke("report", *source, "-o", tmp_path / name, "--title", "Loans <&>")
+        assert result.exit_code == 0, result.output
+        page = (tmp_path / name).read_text(encoding="utf-8")
+        assert "Loans &lt;&amp;&gt;" in page
+        assert "purpose" in page
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", "--report", tmp_path / "d.html", "-q")
+    assert result.exit_code == 0
+    assert (tmp_path / "d.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+
+
+# help, completion, start
+
+
+def test_methods_as_json() -> None:
+    assert [method["name"] for method in json.loads(invoke("methods", "--json").stdout)] == list(secateur.METHODS)
+
+
+def test_completion_knows_the_names(files: Path) -> None:
+    assert set(METHOD_NAMES) == set(secateur.METHODS)
+    assert complete_method("mis") == ["mismatch-certified", "mismatch"]
+    assert complete_dialect("s") == ["spark", "sqlite", "snowflake"]
+    rules = load(files / "exact.json")
+    assert all("SELECT" in rules.to_sql(dialect) for dialect in DIALECTS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"), [("--target o", ["outcome"]), ("--target ", None), ("--drop in", ["income"])]
+)
+def test_the_shell_completes_columns_of_the_file_on_the_line(typed: str, found: list[str] | None, files: Path) -> None:
+    line = f"secateur simplify {files / 'loans.csv'} {typed}"
+    asked = {"_SECATEUR_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "4"}
+    shown = subprocess.run([SCRIPT], env={**os.environ, **asked}, capture_output=True, text=True, check=False).stdout
+    assert shown.split() == (found or list(make_loans(1).columns))
+
+
+def test_the_words_of_every_command_are_listed() -> None:
+    shown = invoke("--help").stdout
+    for name, words in COMMANDS.items():
+        assert f"  {name}" in shown
+        assert words in " ".join(shown.split())
+        assert "For example:" in invoke(name, "--help").stdout or name in ("methods", "reproduce")
+        assert "Exit status: 0 " in invoke(name, "--help").stdout
+
+
+def test_the_page_about_the_command_line_names_what_there_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    shown = {name: invoke(name, "--help").stdout for name in COMMANDS}
+    for name in COMMANDS:
+        assert f"secateur {name}" in page
+    known = set(re.findall(r"--[a-z-]+", " ".join(shown.values())))
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page)) <= known | {"--version", "--install-completion"}
+    for line in re.findall(r"^secateur (.*)$", page, flags=re.MULTILINE):
+        name = line.split()[0]
+        if name in COMMANDS:
+            assert set(re.findall(r" (--[a-z-]+)", line)) <= set(re.findall(r"--[a-z-]+", shown[name])), line
+
+
+def test_a_command_line_made_for_one_command_is_the_whole_one_for_it() -> None:
+    for name in COMMANDS:
+        short = CliRunner().invoke(make_app(name), [name, "--help"])
+        assert short.stdout == invoke(name, "--help").stdout
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; sys.argv = ['secateur', '--help']\n"
+        "from secateur.cli.main import run\n"
+        "try: run()\nexcept SystemExit: pass\n"
+        "print('LOADED', *sys.modules)"
+    )
+    shown = subprocess.check_output([sys.executable, "-c", script], text=True)
+    loaded = set(shown.rpartition("LOADED")[2].split())
+    assert "secateur.cli.main" in loaded
+    typer_loads = subprocess.check_output([sys.executable, "-c", "import sys, typer; print(*sys.modules)"], text=True)
+    for heavy in ("numpy", "rich.console", "rich.markdown", "duckdb", "pandas", "sklearn", "secateur.cli.reproduce"):
+        assert heavy not in loaded - set(typer_loads.split())
+
+
+def test_sql_reads_true_and_false_as_databases_do(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 90, 400), "autopay": rng.choice([True, False], 400)})
+    table["churned"] = np.where((table["age"] > 50) ^ table["autopay"], "yes", "no")
+    path = tmp_path / "churn.csv"
+    table.to_csv(path, index=False)
+    assert invoke("simplify", path, "--target", "churned", "-o", tmp_path / "rules.json").exit_code == 0
+    rules = load(tmp_path / "rules.json")
+    assert "autopay" in str(rules)
+    wanted = rules.predict(table[["age", "autopay"]]).tolist()
+    statement = rules.to_sql(table="churn")
+    with duckdb.connect() as database:
+        database.execute(f"CREATE TABLE churn AS SELECT * FROM read_csv('{path}')")
+        assert [row[0] for row in database.execute(statement).fetchall()] == wanted
+    with sqlite3.connect(":memory:") as lite:
+        table.to_sql("churn", lite, index=False)
+        assert [row[0] for row in lite.execute(rules.to_sql("sqlite", table="churn")).fetchall()] == wanted
+    lite.close()
+
+
+def test_text_that_no_split_asks_for_stays_as_the_model_got_it(tmp_path: Path) -> None:
+    lines = [
+        {"age": 20 + i, "member": "true" if i % 3 else "false", "outcome": "good" if i > 25 else "bad"}
+        for i in range(60)
+    ]
+    path = tmp_path / "d.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    made = invoke(
+        "simplify", path, "--target", "outcome", "-o", tmp_path / "d.json", "--save-model", tmp_path / "d.skops"
+    )
+    assert made.exit_code == 0
+    checked = invoke(
+        "verify", tmp_path / "d.json", "--model", tmp_path / "d.skops", "--data", path, "--target", "outcome"
+    )
+    assert checked.exit_code == 0, checked.output
+
+
+def test_what_the_system_refuses_is_one_sentence(tmp_path: Path) -> None:
+    done = subprocess.run([SCRIPT, "verify", "x" * 300], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,237 @@
+"""Rows counted by pattern: compiled tiles against numpy, and both against walking one row at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import oracles
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.counting import coverage, violations
+from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.tile_arguments import make_tests
+from secateur.kernels import threads, tiles
+from secateur.rows import leaves
+from secateur.rows import rows as rows_module
+from secateur.rows.checking import check_rows
+from secateur.tree.paths import trace_paths
+from secateur.tree.tree import Tree
+
+Problem = tuple[Tree, tuple[Any, Any, Any]]
+METHODS = ["mismatch", "layered", "quinlan", "exact", "none"]
+
+
+def problems(**shape: Any) -> st.SearchStrategy[Problem]:
+    return (
+        strategies.trees(**shape)
+        .flatmap(lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=80)))
+        .map(lambda drawn: (drawn[0], (*drawn[1][:2], [0.1 * weight for weight in drawn[1][2]])))
+    )  # sums that are rounded
+
+
+def by_tiles(**changes: int) -> Any:
+    """Have everything counted by compiled tiles, however small it is."""
+    return mock.patch.multiple(violations, SMALL_COUNT=-1, **changes)
+
+
+@pytest.mark.parametrize("most_numbers", [0, 1 << 20])
+@given(problem=problems(max_leaves=12), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_tiles_numpy_and_one_row_at_a_time_agree(most_numbers: int, problem: Problem, data: st.DataObject) -> None:
+    """Also sums of weights, to the last bit."""
+    tree, (X, y, w) = problem
+    paths = trace_paths(tree)
+    size = len(paths.links)
+    parts = np.array(data.draw(st.lists(st.sampled_from("dof"), min_size=size, max_size=size)))
+    deleted, opened = parts == "d", parts == "o"
+    for weights in (None, np.array(w)):
+        evidence = RowEvidence(tree, check_rows(tree, X), y, weights)
+        with mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+            small = evidence.count_violations(paths, deleted, opened)
+            with by_tiles():
+                large = evidence.count_violations(paths, deleted, opened)
+        assert small.is_paired == large.is_paired == (most_numbers == 0 and bool((deleted | opened).any()))
+        np.testing.assert_array_equal(small.cells, large.cells)
+        np.testing.assert_array_equal(small.leaf_counts, large.leaf_counts)
+        check_against_rows(tree, small, deleted, X, y, weights, data)
+
+
+def check_against_rows(tree: Tree, found: Any, deleted: Any, X: Any, y: Any, weights: Any, data: st.DataObject) -> None:
+    """Counts of rules, and what they gain without a condition, row by row."""
+    paths, opened = found.paths, found.opened
+    gone = np.zeros_like(opened)
+    for rule in range(paths.n_rules):
+        span = paths.entries(rule)
+        links = paths.links[span]
+
+        def count(without: Any, links: Any = links) -> NDArray[np.float64]:
+            kept = links[~without].tolist()
+            inside = [row for row in range(len(X)) if oracles.satisfies(tree, X[row], kept)]
+            weight = np.ones(len(inside)) if weights is None else weights[inside]
+            return np.bincount(y[inside], weights=weight, minlength=tree.n_classes)
+
+        np.testing.assert_array_equal(found.leaf_counts[rule], count(links < 0))
+        np.testing.assert_array_equal(found.counts[rule], count(deleted[span]))
+        everything = count(deleted[span] | opened[span])
+        np.testing.assert_allclose(found.counts_without_open[rule], everything, rtol=1e-12)
+        loose = np.flatnonzero(opened[span]) + span.start
+        some = data.draw(st.permutations(loose.tolist()))
+        gone[some[: 1 if found.is_paired else len(some) // 2]] = True
+        for entry in loose[~gone[loose]].tolist():
+            with_it = deleted | gone
+            before = count(with_it[span])
+            with_it[entry] = True
+            gained = found.gain(np.array([entry]), gone)[0]
+            np.testing.assert_allclose(gained, count(with_it[span]) - before, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(problem=problems(max_leaves=12), tolerance=st.sampled_from([0.0, 0.1, 0.4]))
+@settings(max_examples=25, deadline=None)
+def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem: Problem, tolerance: float) -> None:
+    tree, (X, y, w) = problem
+    labels = tree.classes[y]
+    for weights in (None, w):
+        given_rows = {"method": method, "tolerance": tolerance, "sample_weight": weights}
+        small = secateur.simplify(tree, X, labels, **given_rows)
+        with by_tiles(), mock.patch.object(coverage, "SMALL_SEARCH", -1), mock.patch.object(leaves, "SMALL_ROUTE", -1):
+            large = secateur.simplify(tree, X, labels, **given_rows)
+            winners, predicted = large.apply(X), large.predict(X)
+        assert large == small
+        np.testing.assert_array_equal(winners, small.apply(X))
+        np.testing.assert_array_equal(predicted, small.predict(X))
+
+
+@pytest.mark.parametrize("method", ["mismatch", "layered", "quinlan"])
+@given(problem=problems(max_leaves=16), tolerance=st.sampled_from([0.0, 0.1, 0.4]))
+@settings(max_examples=50, deadline=None)
+def test_too_many_patterns_take_several_passes_to_the_same_answer(
+    method: str, problem: Problem, tolerance: float
+) -> None:
+    tree, (X, y, _) = problem
+    labels = tree.classes[y]
+    at_once = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+    with mock.patch.object(violations, "MOST_NUMBERS", 0):
+        in_passes = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+        with by_tiles():
+            by_large_passes = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+    assert at_once == in_passes == by_large_passes
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[NDArray[np.float64], NDArray[np.int64], DecisionTreeClassifier]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 4)).round(2)
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=3_000) > 0).astype(np.int64)
+    return X, y, DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 511, 512, 513, 1024, 3000])
+def test_tiles_and_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
+    """Row counts around the word, the tile and the block; more tests a column than are compared one by one."""
+    X, y, model = large
+    X, y = X[:n_rows], y[:n_rows]
+    tree = secateur.from_model(model)
+    _, tests, _ = make_tests(tree)
+    assert tests.n_limits.max() > tiles.COMPARED_TESTS
+    small = secateur.simplify(model, X, y, method="layered")
+    for block_rows in (512, 1024, 1 << 16):
+        with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", block_rows):
+            assert secateur.simplify(model, X, y, method="layered") == small
+
+
+FORMS = {
+    "C float64": np.ascontiguousarray,
+    "F float64": np.asfortranarray,
+    "C float32": lambda X: np.ascontiguousarray(X, dtype=np.float32),
+    "F float32": lambda X: np.asfortranarray(X, dtype=np.float32),
+    "a view": lambda X: np.repeat(X.astype(np.float32), 2, axis=1)[:, ::2],
+    "every other row": lambda X: np.repeat(X.astype(np.float32), 2, axis=0)[::2],
+    "pandas": lambda X: pd.DataFrame(X),
+    "pandas, mixed": lambda X: pd.DataFrame({f"x{k}": X[:, k].astype(f"f{4 + 4 * (k % 2)}") for k in range(4)}),
+    "polars": lambda X: pl.DataFrame({f"x{k}": X[:, k] for k in range(4)}),
+    "arrow": lambda X: pa.table({f"x{k}": pa.chunked_array([X[:100, k], X[100:, k]]) for k in range(4)}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
+    X, y, model = large
+    expected = secateur.simplify(model, X, y, feature_names=list("abcd"))
+    table = FORMS[form](X)
+    if hasattr(table, "rename_columns"):
+        table = table.rename_columns(list("abcd"))
+    elif hasattr(table, "columns"):
+        table.columns = list("abcd")
+    tree = secateur.from_model(model, feature_names=list("abcd"))
+    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "SMALL_SEARCH", -1):
+        rules = secateur.simplify(tree, table, y)
+        predicted = rules.predict(table)
+    np.testing.assert_array_equal(rules.deleted, expected.deleted)
+    np.testing.assert_array_equal(rules.class_counts, expected.class_counts)
+    np.testing.assert_array_equal(predicted, expected.predict(X))
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.1, 1, 3_000)], ids=["rows", "weights"])
+def test_one_thread_finds_what_several_find(weights: Any, large: Any) -> None:
+    X, y, model = large
+    found = []
+    for number in (1, 2, 5):
+        with (
+            by_tiles(),
+            mock.patch.object(rows_module, "BLOCK_ROWS", 1024),
+            mock.patch.object(threads, "n_threads", return_value=number),
+            mock.patch.object(violations, "n_threads", return_value=number),
+        ):
+            found.append(secateur.simplify(model, X, y, sample_weight=weights))
+    assert found[0] == found[1] == found[2]
+
+
+@given(problem=problems(max_leaves=12))
+@settings(max_examples=25, deadline=None)
+def test_certificates_and_diagnoses_do_not_depend_on_how_rows_are_counted(problem: Problem) -> None:
+    tree, (X, y, _) = problem
+    X, first = np.unique(np.nan_to_num(X, nan=0.5), axis=0, return_index=True)
+    labels = tree.classes[y[first]]
+    try:
+        small = secateur.simplify(tree, X, labels, method="mismatch-certified")
+    except secateur.InputError:  # two rows are equal in the tree's own terms
+        return
+    diagnosis = secateur.diagnose(tree, X, labels)
+    for changes in ({}, {"MOST_NUMBERS": 0}, {"MOST_NUMBERS": 30}):
+        with by_tiles(**changes):
+            assert secateur.simplify(tree, X, labels, method="mismatch-certified") == small
+            assert list(secateur.diagnose(tree, X, labels)) == list(diagnosis)
+
+
+def test_rules_that_do_not_fit_into_one_pass_are_counted_in_groups(large: Any) -> None:
+    X, y, model = large
+    at_once = {method: secateur.simplify(model, X, y, method=method) for method in ("mismatch", "layered", "quinlan")}
+    with mock.patch.object(violations, "MOST_NUMBERS", 500):
+        paths = trace_paths(secateur.from_model(model))
+        groups = violations.split_rules(paths, paths.mismatched, 2)
+        assert len(groups) > 5
+        assert np.array_equal(np.sum(groups, axis=0), np.ones(paths.n_rules))
+        for method, rules in at_once.items():
+            assert secateur.simplify(model, X, y, method=method) == rules
+
+
+def test_an_error_in_a_thread_reaches_the_caller() -> None:
+    def fail(item: int) -> int:
+        if item == 3:
+            raise ValueError("three")
+        return item
+
+    with mock.patch.object(threads, "n_threads", return_value=2), pytest.raises(ValueError, match="three"):
+        list(threads.map_in_threads(fail, range(50)))

@@ -1,0 +1,178 @@
+"""Compiled and plain kernels give the same answers, and small trees never load numba."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import oracles
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+from secateur import simplify
+from secateur.counting import row_evidence, violations
+from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.rows_by_leaf import index_rows
+from secateur.kernels import budget as budget_kernels
+from secateur.kernels import routes, run_walks, walks
+from secateur.kernels.compiling import compile_module
+from secateur.methods import row_mixture
+from secateur.methods.budget_spending import spend_budget
+from secateur.rows.checking import check_rows
+from secateur.tree.paths import trace_paths
+from secateur.tree.tree import Tree
+
+
+@pytest.mark.parametrize("kernel", ["delete_links", "delete_features"])
+@given(tree=strategies.trees(max_leaves=16))
+@settings(max_examples=60, deadline=None)
+def test_compiled_and_plain_deletion_agree(kernel: str, tree: Tree) -> None:
+    paths = trace_paths(tree)
+    plain = run_walks.run_deletion(kernel, tree, paths)
+    assert np.array_equal(plain, run_compiled(kernel, tree, paths, np.zeros(len(paths.links), dtype=bool)))
+
+
+@given(tree=strategies.trees(max_leaves=16))
+@settings(max_examples=60, deadline=None)
+def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
+    paths = trace_paths(tree)
+    deleted = run_walks.run_deletion("delete_links", tree, paths)
+    for by_feature in (False, True):
+        plain = run_walks.run_witnesses(tree, paths, deleted, by_feature=by_feature)
+        witness = np.full(len(paths.links), -1, dtype=np.int64)
+        assert np.array_equal(plain, run_compiled("find_witnesses", tree, paths, deleted.copy(), by_feature, witness))
+
+
+@given(
+    problem=strategies.trees(max_leaves=8).flatmap(
+        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=20))
+    ),
+    budget=st.sampled_from([0.0, 0.1, 0.5]),
+)
+@settings(max_examples=40, deadline=None)
+def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+    tree, (X, _, weights) = problem
+    paths = trace_paths(tree)
+    if not len(paths.links):
+        return
+    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
+        rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), np.array(weights), 10)
+    deleted = run_walks.run_deletion("delete_links", tree, paths)
+    arguments = (tree, paths, rows, deleted, np.ones(paths.n_rules, dtype=bool), budget)
+    plain = spend_budget(*arguments, kernels=budget_kernels)
+    quick = spend_budget(*arguments)
+    for name in ("deleted", "before", "after", "real"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(quick, name))
+
+
+@given(
+    problem=strategies.trees(max_leaves=16).flatmap(
+        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=30))
+    ),
+    data=st.data(),
+)
+@settings(max_examples=80, deadline=None)
+def test_rows_counted_by_walking_the_tree_are_those_counted_by_masks(
+    problem: tuple[Tree, tuple[Any, Any, Any]], data: st.DataObject
+) -> None:
+    tree, (X, y, w) = problem
+    paths = trace_paths(tree)
+    size = len(paths.links)
+    deleted = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
+    for weight in (None, np.array(w)):
+        rows = RowEvidence(tree, check_rows(tree, X), y, weight)
+        by_masks = rows.count(paths, deleted, is_exact=False)
+        plain = rows.count_by_walks(paths, deleted)
+        with mock.patch.object(run_walks, "SMALL_TREE_ENTRIES", -1):
+            quick = rows.count_by_walks(paths, deleted)
+        np.testing.assert_array_equal(plain, quick)
+        np.testing.assert_allclose(plain, by_masks, rtol=1e-12)
+
+
+@given(
+    problem=strategies.trees(max_leaves=16).flatmap(
+        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=False, max_rows=30))
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_every_node_has_the_run_of_rows_that_pass_it(problem: tuple[Tree, tuple[Any, Any, Any]]) -> None:
+    tree, (X, _, _) = problem
+    paths = trace_paths(tree)
+    index = index_rows(tree, paths, check_rows(tree, X))
+    for node in range(tree.n_nodes):
+        passing = [row for row in range(len(X)) if node in (0, *oracles.path(tree, oracles.walk(tree, X[row])))]
+        assert sorted(index.order[index.first[node] : index.last[node]].tolist()) == passing
+
+
+def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    by_masks = simplify(model, X, y, method="exact")
+    with mock.patch.object(row_evidence, "WALKED_LEAVES", 1):
+        by_walks = simplify(model, X, y, method="exact")
+    with mock.patch.object(violations, "SMALL_COUNT", 0):
+        by_tiles = simplify(model, X, y, method="exact")
+    for other in (by_walks, by_tiles):
+        np.testing.assert_array_equal(by_masks.class_counts, other.class_counts)
+        np.testing.assert_array_equal(by_masks.source_class_counts, other.source_class_counts)
+
+
+def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
+    module = compile_module(budget_kernels)
+    sources = sorted({budget_kernels.__file__, walks.__file__, routes.__file__})
+    digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()[:12]
+    assert module.spend.py_func.__qualname__ == f"spend_{digest}"
+
+
+def test_many_categories_need_several_words() -> None:
+    """More than 64 categories: the left set of the split spans words."""
+    from secateur import TreeBuilder
+
+    levels = [f"level {number}" for number in range(150)]
+    builder = TreeBuilder(["a", "b"], ["place", "x"], categories={"place": levels})
+    root = builder.split_categories("place", levels[10:140], parent=None)
+    low = builder.split("x", 0, parent=root, side="left")
+    builder.leaf([3, 0], parent=low, side="left")
+    builder.leaf([0, 3], parent=low, side="right")
+    high = builder.split("x", 0, parent=root, side="right")
+    builder.leaf([2, 0], parent=high, side="left")
+    builder.leaf([0, 2], parent=high, side="right")
+    tree = builder.build()
+    assert [rule.text for rule in simplify(tree, method="exact")] == [
+        "x <= 0 => a",
+        "x > 0 => b",
+        "x <= 0 => a",
+        "x > 0 => b",
+    ]
+    paths = trace_paths(tree)
+    deleted = np.zeros(len(paths.links), dtype=bool)
+    assert run_compiled("delete_links", tree, paths, deleted).tolist() == [True, False] * 4
+
+
+def test_a_small_tree_never_loads_numba() -> None:
+    program = (
+        "import sys, secateur\n"
+        "from sklearn.datasets import load_iris\n"
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "X, y = load_iris(return_X_y=True)\n"
+        "rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), method='exact')\n"
+        "rules.to_json()\n"
+        "sys.exit('numba' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def run_compiled(kernel: str, tree: Tree, paths: object, *state: object) -> np.ndarray:  # type: ignore[type-arg]
+    module = run_walks.compiled_kernels()
+    walk, box = run_walks.make_walkable(tree, paths), run_walks.make_box(tree)  # type: ignore[arg-type]
+    getattr(module, kernel)(walk, box, paths.offsets, paths.links, paths.leaf_class, *state)  # type: ignore[attr-defined]
+    return np.asarray(state[-1])

@@ -1,0 +1,261 @@
+"""A table that is damaged, mixed, changing or wrong gives one clear sentence, and nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.errors import InputError
+from secateur.rows.opening import open_source
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2_000, 3)), columns=list("abc"))
+    frame["y"] = (frame["a"] + frame["b"] > 0).astype(int)
+    return frame
+
+
+@pytest.fixture
+def model(frame: pd.DataFrame) -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abc")], frame["y"])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_cut_parquet_file_is_refused_by_name(share: float, frame: Any, model: Any, tmp_path: Path) -> None:
+    whole = tmp_path / "t.parquet"
+    frame.to_parquet(whole)
+    content = whole.read_bytes()
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(content[: int(len(content) * share)])
+    rules = secateur.simplify(model, whole, y="y")
+    out = tmp_path / "out.parquet"
+    for work in (
+        lambda: secateur.simplify(model, cut, y="y"),
+        lambda: rules.predict(cut),
+        lambda: rules.audit(cut, "y"),
+        lambda: rules.verify(cut, "y"),
+        lambda: rules.write_predictions(cut, out),
+        lambda: secateur.simplify(model, str(tmp_path / "*t.parquet"), y="y"),
+    ):
+        with pytest.raises(InputError, match=r"cut\.parquet (cannot be read|is empty)"):
+            work()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cut.parquet", "t.parquet"]
+
+
+def test_a_damaged_page_stops_everything(frame: Any, model: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.Table.from_pandas(pd.concat([frame] * 20)), path, compression="zstd", row_group_size=4_000)
+    rules = secateur.simplify(model, path, y="y")
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 4_000] = bytes(4_000)
+    path.write_bytes(content)
+    out = tmp_path / "out.parquet"
+    with pytest.raises(InputError, match=r"t\.parquet cannot be read"):
+        rules.write_predictions(path, out)
+    with pytest.raises(InputError, match=r"t\.parquet cannot be read"):
+        secateur.simplify(model, path, y="y")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_files_of_one_table_must_be_alike(frame: Any, model: Any, tmp_path: Path) -> None:
+    pattern = str(tmp_path / "*.parquet")
+    frame.to_parquet(tmp_path / "1.parquet")
+    frame.drop(columns="b").to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"2\.parquet has no column 'b', which .*1\.parquet has"):
+        secateur.simplify(model, pattern, y="y")
+    frame.assign(b=frame["b"].astype(str)).to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"column 'b' is string in .*2\.parquet, but double in .*1\.parquet"):
+        secateur.simplify(model, pattern, y="y")
+    frame.assign(b=frame["b"].astype("float32")).to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"column 'b' is float in .*2\.parquet, but double"):
+        secateur.simplify(model, pattern, y="y")
+    frame[["y", "c", "b", "a"]].assign(more="x").to_parquet(tmp_path / "2.parquet")
+    twice = pd.concat([frame, frame])
+    assert secateur.simplify(model, pattern, y="y") == secateur.simplify(model, twice[list("abc")], twice["y"])
+    (tmp_path / "3.parquet").mkdir()  # a directory is no file
+    assert secateur.simplify(model, pattern, y="y") == secateur.simplify(model, twice[list("abc")], twice["y"])
+    with pytest.raises(InputError, match=r"No file is called like .*\*\.orc"):
+        secateur.simplify(model, str(tmp_path / "*.orc"), y="y")
+
+
+def test_a_name_with_marks_of_a_pattern_is_one_file(frame: Any, model: Any, tmp_path: Path) -> None:
+    expected = secateur.simplify(model, frame, y="y")
+    frame.to_csv(tmp_path / "t[1].csv", index=False)
+    frame.to_parquet(tmp_path / "t*.parquet")
+    frame.to_parquet(tmp_path / "table.parquet")
+    for name in ("t[1].csv", "t*.parquet"):
+        assert secateur.simplify(model, tmp_path / name, y="y") == expected
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(frame: Any, model: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path)
+
+    def read_while_it_changes() -> None:
+        with open_source(path) as source:
+            reading = source.read(["a"])
+            next(reading)
+            frame.iloc[:100].to_parquet(path)
+            list(reading)
+
+    with pytest.raises(InputError, match=r"t\.parquet changed while it was read"):
+        read_while_it_changes()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+
+    def append(done: int, total: int | None) -> None:
+        with (tmp_path / "t.csv").open("a") as file:
+            file.write("1,1,1,1\n")
+
+    with pytest.raises(InputError, match=r"t\.csv changed while it was read: nothing was made of it"):
+        secateur.simplify(model, tmp_path / "t.csv", y="y", progress=append)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"y": "z"},
+            r"has no column 'z', which y names\. Is|has no column 'z', which y names\. Its columns are 'a', 'b'",
+        ),
+        ({"sample_weight": "a"}, "cannot be the tree's and the labels or weights too"),
+        ({"y": None}, "Expected y as the name of a column of the table, found NoneType"),
+        ({"y": [0, 1]}, "Expected y as the name of a column of the table, found list"),
+        ({"sample_weight": np.ones(3)}, "Expected sample_weight as the name of a column of the table, found ndarray"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_a_sentence(
+    change: Any, sentence: str, frame: Any, model: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path)
+    with pytest.raises(InputError, match=sentence):
+        secateur.simplify(model, path, **{"y": "y", **change})
+
+
+def test_bad_values_are_named_by_row_and_column(frame: Any, model: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+
+    def refuse(changed: pd.DataFrame, sentence: str, **options: Any) -> None:
+        changed.to_parquet(path)
+        with pytest.raises(InputError, match=sentence):
+            secateur.simplify(model, path, **{"y": "y", **options})
+
+    bad = frame.copy()
+    bad.loc[1_234, "b"] = np.inf
+    refuse(bad, r"infinite value, or one too large for float32, in column 'b' \(row 1234\)")
+    refuse(frame.assign(b="x"), r"Column 'b' of .*t\.parquet holds String, but the tree compares numbers")
+    bad = frame.copy()
+    bad.loc[1_234, "y"] = 7
+    refuse(bad, r"column 'y' of .* holds the label 7 \(row 1234\), which the model never saw; its classes are 0, 1")
+    refuse(frame.assign(y=frame["y"].astype(float).where(frame.index != 9)), r"holds the label (nan|None) \(row 9\)")
+    refuse(frame.assign(w=None), r"column 'w' of .* holds null, but weights are numbers", sample_weight="w")
+    refuse(
+        frame.assign(w=np.where(frame.index == 5, np.nan, 1.0)),
+        r"(must be finite, but row 5|has a blank \(row 5\))",
+        sample_weight="w",
+    )
+    refuse(frame.drop(columns="a").rename(columns={"b": "bb"}), r"has no column 'a', which the tree was fitted on")
+    refuse(frame.iloc[:0], r"t\.parquet has no rows")
+    refuse(frame.assign(w=-1.0), r"column 'w' of .* must not be negative, but row 0 has -1", sample_weight="w")
+
+
+def test_queries_and_tables_that_are_none(frame: Any, model: Any) -> None:
+    connection = duckdb.connect()
+    for query, sentence in (
+        ("SELECT * FROM nowhere", "DuckDB refused the query: .*nowhere"),
+        ("SELEKT", "DuckDB refused the query"),
+        (5, "with the SQL as text, found int"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            secateur.simplify(model, (connection, query), y="y")
+    import sqlite3
+
+    with pytest.raises(InputError, match=r"with a connection of DuckDB, found one of sqlite3"):
+        secateur.simplify(model, (sqlite3.connect(":memory:"), "SELECT 1"), y="y")
+    rules = secateur.simplify(model, frame, y="y")
+    with pytest.raises(InputError, match=r"Expected a table: a path, .* found ndarray"):
+        rules.write_predictions(frame.to_numpy(), "nowhere.parquet")
+    with pytest.raises(InputError, match="Expected the path of a Parquet file or"):
+        rules.write_predictions(frame, 5)
+
+
+WRITER = """
+import sys
+import pandas as pd
+import secateur
+from sklearn.tree import DecisionTreeClassifier
+frame = pd.read_parquet(sys.argv[1])
+model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abc")], frame["y"])
+rules = secateur.simplify(model, frame, y="y")
+print("ready", flush=True)
+try:
+    rules.write_predictions(sys.argv[2], sys.argv[3])
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_or_killed_run_leaves_no_output(how: signal.Signals, frame: Any, tmp_path: Path) -> None:
+    small = tmp_path / "small.parquet"
+    frame.to_parquet(small)
+    many = tmp_path / "many"
+    many.mkdir()
+    for place in range(400):
+        os.link(small, many / f"{place}.parquet")
+    out = tmp_path / "out" / "scored.parquet"
+    out.parent.mkdir()
+    run = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(small), str(many), str(out)], stdout=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "ready\n"
+    while not any(out.parent.iterdir()) and run.poll() is None:  # until it writes
+        time.sleep(0.01)
+    run.send_signal(how)
+    told, _ = run.communicate(timeout=60)
+    assert run.returncode == (130 if how == signal.SIGINT else -how)
+    assert not out.exists()
+    if how == signal.SIGINT:
+        assert told == "stopped\n"
+        assert list(out.parent.iterdir()) == []
+
+
+def test_a_directory_holds_one_format(frame: Any, model: Any, tmp_path: Path) -> None:
+    place = tmp_path / "loans"
+    (place / "year=2020").mkdir(parents=True)
+    frame.to_parquet(place / "year=2020" / "a.parquet")
+    (place / "_SUCCESS").write_text("")
+    assert secateur.simplify(model, place, y="y") == secateur.simplify(model, frame, y="y")
+    (place / "README.txt").write_text("hi\n")
+    with pytest.raises(InputError, match=r"README\.txt is csv and .*a\.parquet is parquet: the files of one table"):
+        secateur.simplify(model, place, y="y")
+
+
+def test_predictions_go_to_the_connection_that_is_read_and_to_no_csv(frame: Any, model: Any, tmp_path: Path) -> None:
+    rules = secateur.simplify(model, frame, y="y")
+    connection = duckdb.connect()
+    connection.register("loans", frame)
+    connection.execute("CREATE SCHEMA s")
+    assert rules.write_predictions((connection, "SELECT * FROM loans"), (connection, "s.scored")) == len(frame)
+    assert connection.sql("SELECT count(*) FROM s.scored").fetchall() == [(len(frame),)]
+    with pytest.raises(InputError, match=r"written as Parquet, not as \.csv"):
+        rules.write_predictions(frame, tmp_path / "out.csv")

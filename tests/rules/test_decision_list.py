@@ -1,0 +1,107 @@
+"""The decision list decides every row as the rule set does."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import listed_rows
+import numpy as np
+import pandas as pd
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.rules.decision_list import double_limit, make_decision_list
+from secateur.tree.tree import Tree
+
+METHODS = st.sampled_from([name for name in secateur.METHODS if name != "mismatch-certified"])
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Tree, Any, Any, Any, str]:
+    tree = draw(strategies.trees())
+    X, y, _ = draw(strategies.labelled_rows(tree))
+    return tree, X, tree.classes[y], draw(strategies.rows(tree)), draw(METHODS)
+
+
+@given(problem=problems())
+@settings(max_examples=150, deadline=None)
+def test_the_list_decides_as_the_rules_do(problem: tuple[Tree, Any, Any, Any, str]) -> None:
+    tree, X, y, asked, method = problem
+    rules = secateur.simplify(tree, X, y, method=method, tolerance=0.2)
+    listed = make_decision_list(rules)
+    decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
+    assert [rule.index for rule in decided if rule] == rules.apply(asked).tolist()
+    assert [rule.label for rule in decided if rule] == rules.predict(asked).tolist()
+    assert all(rule.reliability == rules[rule.index].reliability for rule in listed.rules)
+
+
+@given(tree=strategies.trees(), data=st.data(), method=st.sampled_from(["none", "sibling", "subtree", "exact"]))
+@settings(max_examples=80, deadline=None)
+def test_a_list_made_without_rows_predicts_as_the_tree(tree: Tree, data: st.DataObject, method: str) -> None:
+    asked = data.draw(strategies.rows(tree))
+    rules = secateur.simplify(tree, method=method)
+    listed = make_decision_list(rules)
+    decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
+    assert [rule.label for rule in decided if rule] == rules.predict(asked).tolist()
+
+
+def test_a_list_asks_for_the_columns_before_a_pipeline() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 400).astype(float),
+            "dose": rng.normal(size=400),
+            "ward": rng.choice(["A", "B", "C"], 400).astype(object),
+        }
+    )
+    frame.loc[::7, "age"] = np.nan
+    y = np.where((frame["age"].fillna(40) > 50) ^ (frame["ward"] == "B") ^ (frame["dose"] > 0.3), "back", "home")
+    prepare = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["age"]),
+        (KBinsDiscretizer(5, encode="ordinal"), ["dose"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["ward"]),
+    )
+    model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
+    rules = secateur.simplify(model, frame, y)
+    listed = make_decision_list(rules)
+    assert {column.name for column in listed.columns} == {"age", "dose", "ward"}
+    asked = pd.concat([frame, pd.DataFrame({"age": [50.0], "dose": [0.0], "ward": ["an unknown ward"]})])
+    plain = [
+        {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+        for row in asked.to_dict("records")
+    ]
+    decided = [listed_rows.decide(listed, row) for row in plain]
+    assert [rule.index for rule in decided if rule] == rules.apply(asked).tolist()
+
+
+def test_rules_that_nothing_ranks_are_refused() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    root = builder.split("age", 30)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    rules = secateur.simplify(builder.build(), method="mismatch-certified", monotone=[1])
+    with pytest.raises(secateur.ParameterError, match=re.escape("pass X and y to simplify")):
+        make_decision_list(rules)
+
+
+@given(limit=st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_a_double_limit_is_the_last_double_that_rounds_to_the_limit_or_below(limit: float) -> None:
+    last = double_limit(limit, "float32")
+    with np.errstate(over="ignore"):
+        assert np.float32(last) <= np.float32(limit)
+        assert np.float32(math.nextafter(last, math.inf)) > np.float32(limit)
+
+
+def test_a_double_limit_of_no_limit_is_none() -> None:
+    assert double_limit(math.inf, "float32") == math.inf
+    assert double_limit(-math.inf, "float32") == -math.inf

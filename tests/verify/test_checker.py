@@ -1,0 +1,326 @@
+"""The independent checker accepts what is right and fails loudly on what was tampered with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import oracles
+import pytest
+import strategies
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.export.json import rules_to_record
+from secateur.methods import Why
+from secateur.rows.checking import check_rows
+from secateur.tree.tree import Tree
+from secateur.verify import checker as verify
+
+
+@pytest.fixture(scope="module")
+def problem() -> tuple[Any, Any, Any]:
+    X, y = load_breast_cancer(return_X_y=True)
+    return DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y), X, y
+
+
+def tamper(rules: secateur.RuleSet, change: Any) -> secateur.RuleSet:
+    content = json.loads(rules.to_json())
+    change(content)
+    return secateur.RuleSet.from_json(json.dumps(content))
+
+
+def delete_one_more(content: dict[str, Any]) -> None:
+    rule = next(rule for rule in content["rules"] if len(rule["kept_ids"]) > 1)
+    link = rule["kept_ids"].pop(0)
+    rule["deleted_ids"] = sorted([*rule["deleted_ids"], link])
+
+
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_every_method_verifies_with_its_rows(problem: tuple[Any, Any, Any], method: str) -> None:
+    model, X, y = problem
+    rules = secateur.simplify(model, X, y, method=method)
+    assert rules.verify().ok
+    reread = secateur.RuleSet.from_json(rules.to_json())
+    assert reread.verify(X, y).ok
+    assert "Verified." in str(reread.verify(X, y))
+
+
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_a_tampered_file_fails(problem: tuple[Any, Any, Any], method: str) -> None:
+    model, X, y = problem
+    rules = secateur.simplify(model, X, y, method=method)
+    bad = tamper(rules, delete_one_more)
+    for found in (bad.verify(), bad.verify(X, y)):
+        assert not found.ok
+        assert not found
+        assert any("digest" in failure for failure in found.failures)
+
+
+def test_a_tampered_tree_fails(problem: tuple[Any, Any, Any]) -> None:
+    def move_threshold(content: dict[str, Any]) -> None:
+        content["tree"]["threshold"][0] += 1.0
+
+    rules = secateur.simplify(*problem, method="exact")
+    assert any("digest" in failure for failure in tamper(rules, move_threshold).verify().failures)
+
+
+def sign_again(content: dict[str, Any]) -> None:
+    from secateur.export.json import _digest
+
+    content.pop("digest")
+    content["digest"] = _digest(content)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda c: c.update(guarantee="Everything is preserved."),
+        lambda c: c["rules"][0].update(conditions=["always"]),
+        lambda c: c["rules"][0].update(reliability=1.0, support=1e6),
+        lambda c: c["rules"][0]["reasons"][0].update(text="trust me"),
+    ],
+)
+def test_false_words_under_a_new_digest_fail(problem: tuple[Any, Any, Any], lie: Any) -> None:
+    def change(content: dict[str, Any]) -> None:
+        lie(content)
+        sign_again(content)
+
+    rules = secateur.simplify(*problem, method="layered")
+    assert tamper(rules, sign_again).verify(*problem[1:]).ok
+    assert not tamper(rules, change).verify(*problem[1:]).ok
+
+
+def with_deletions(rules: secateur.RuleSet, flags: Any) -> secateur.RuleSet:
+    """The same rule set with other conditions deleted, as a faulty method would leave it."""
+    return replace(rules, deletions=replace(rules.deletions, deleted=np.array(flags)))
+
+
+def test_an_unsound_exact_deletion_is_found_without_the_digest(problem: tuple[Any, Any, Any]) -> None:
+    model, *_ = problem
+    minimal = secateur.simplify(model, method="exact").deleted
+    for method in ("none", "sibling", "subtree", "redundancy", "exact"):
+        rules = secateur.simplify(model, method=method)
+        assert rules.verify().ok
+        for entry in np.flatnonzero(~minimal):  # exact is subset-minimal, so any further deletion is unsound
+            flags = minimal.copy()
+            flags[entry] = True
+            found = with_deletions(rules, flags).verify()
+            assert not found.ok
+            assert "predicts another class" in found.failures[0]
+
+
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_a_wrong_count_is_found_without_the_digest(problem: tuple[Any, Any, Any], method: str) -> None:
+    rules = secateur.simplify(*problem, method=method)
+    counts = rules.class_counts.copy()
+    counts[0, 0] += 1
+    found = replace(rules, class_counts=counts).verify()
+    assert not found.ok
+    assert "class_counts of the rule of leaf" in found.failures[0]
+
+
+def test_a_deletion_beyond_the_tolerance_is_found(problem: tuple[Any, Any, Any]) -> None:
+    loose = secateur.simplify(*problem, method="mismatch", tolerance=1.0)
+    strict = secateur.simplify(*problem, method="mismatch", tolerance=0.0)
+    assert loose.deleted.sum() > strict.deleted.sum()
+    found = replace(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
+    assert not found.ok
+    assert "moved its reliability by" in found.failures[0]
+
+
+def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[Any, Any, Any]) -> None:
+    rules = secateur.simplify(*problem, method="budgeted", budget=0.1)
+    assert rules.verify().ok
+    poor = replace(rules, parameters={**rules.parameters, "budget": 0.001}).verify()
+    assert not poor.ok
+    assert "of the rows, beyond the budget of 0.001" in poor.failures[0]
+    number = rules.deletions.number.copy()
+    number[np.flatnonzero(rules.deletions.why == Why.WITHIN_BUDGET)[0]] += 0.01
+    false = replace(rules, deletions=replace(rules.deletions, number=number)).verify()
+    assert not false.ok
+    assert "The deletions are said to have cost" in false.failures[0]
+    silent = secateur.RuleSet.from_json(rules.to_json()).verify()
+    assert not silent.ok
+    assert "The conflicts were not recounted: pass the training rows" in silent.failures[0]
+
+
+def test_a_certificate_is_checked_against_the_listed_domain(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    rules = secateur.simplify(model, X, y, method="M1-D")
+    assert any(rule.deleted_ids for rule in rules)
+    wrong = 1 - y
+    found = rules.verify(X, wrong)
+    assert not found.ok
+    assert "covers listed row" in found.failures[0]
+
+
+def test_a_false_direction_is_found(problem: tuple[Any, Any, Any]) -> None:
+    data = secateur.datasets.load("human-id")
+    model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
+    rules = secateur.simplify(model, data.X, data.y, method="M1-D")
+    assert rules.deleted.any()
+    found = replace(rules, parameters={**rules.parameters, "monotone": [0] * data.X.shape[1]}).verify()
+    assert not found.ok
+    assert "stated directions do not cover" in found.failures[0]
+
+
+def test_every_method_has_a_check(problem: tuple[Any, Any, Any]) -> None:
+    exact = {name for name, method in secateur.METHODS.items() if method.is_exact}
+    assert set(verify.EXACT) == exact
+    others = {*verify.WITHIN_TOLERANCE, *verify.CERTIFIED, *verify.BUDGETED, *verify.UNPROMISED}
+    assert exact | others == set(secateur.METHODS)
+    rules = secateur.simplify(*problem, method="exact")
+    record = rules_to_record(rules) | {"method": "whim"}
+    found = verify.verify_rules(rules.tree, record)
+    assert not found.ok
+    assert "no check for the method 'whim'" in found.failures[0]
+
+
+def test_an_explicit_domain_and_the_training_rows_are_both_checked(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    rules = secateur.simplify(model, X, y, method="M1-D", domain=(X[:50], y[:50]))
+    assert rules.verify().ok
+    assert any("recounted" in check for check in rules.verify().checks)
+    assert any("listed domain" in check for check in rules.verify().checks)
+    assert rules.verify(X[:50], y[:50]).ok
+    counts = rules.class_counts.copy()
+    counts[:] = 12345
+    assert not replace(rules, class_counts=counts).verify().ok
+
+
+def test_numbers_that_were_not_recounted_are_said_to_be_so(problem: tuple[Any, Any, Any]) -> None:
+    reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method="quinlan").to_json())
+    assert reread.verify().ok
+    assert "not recounted" in str(reread.verify())
+
+
+def test_another_versions_wording_is_not_called_tampering(
+    problem: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = secateur.simplify(*problem, method="exact").to_json()
+    monkeypatch.setattr("secateur.export.json.__version__", "99")
+    monkeypatch.setattr("secateur.rules.reasons._tell", lambda *_: "worded otherwise")
+    assert secateur.RuleSet.from_json(text).verify().ok
+
+
+def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[Any, Any, Any]) -> None:
+    for method in ("mismatch", "layered", "mismatch-certified"):
+        reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method=method).to_json())
+        found = reread.verify()
+        assert not found.ok
+        assert "verify(X, y)" in found.failures[0]
+
+
+@given(tree=strategies.trees(max_leaves=8), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, data: st.DataObject) -> None:
+    """Random deletion sets, sound or not: the checker's verdict is the slow box comparison's."""
+    rules = secateur.simplify(tree, method="none")
+    assume(len(rules.deleted))
+    flags = data.draw(st.lists(st.booleans(), min_size=len(rules.deleted), max_size=len(rules.deleted)))
+    rules = with_deletions(rules, flags)
+    expected = all(oracles.implies_class(tree, rule.kept_ids, tree.leaf_class[rule.leaf_id]) for rule in rules)
+    assert rules.verify().ok == expected
+
+
+def arbitrary_deletions(data: st.DataObject, tree: Tree, rows: tuple[Any, Any, Any] | None) -> secateur.RuleSet:
+    """Rules of a tree that lost any conditions, with the counts of the rows or without."""
+    taken = {} if rows is None else {"X": rows[0], "y": tree.classes[rows[1]], "sample_weight": rows[2]}
+    rules = secateur.simplify(tree, method="none", **taken)
+    flags = data.draw(strategies.lists_of(st.booleans(), len(rules.deleted)))
+    return with_deletions(rules, np.array(flags, dtype=bool))
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_rule_that_is_not_exact_is_named_with_the_first_leaf_that_it_should_not_meet(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    rules = arbitrary_deletions(data, tree, None)
+    expected = []
+    for rule in rules:
+        foreign = [
+            leaf
+            for leaf in oracles.leaves(tree)
+            if tree.leaf_class[leaf] != tree.leaf_class[rule.leaf_id]
+            and oracles.meets(tree, rule.kept_ids, oracles.path(tree, leaf))
+        ]
+        if foreign:
+            expected.append(
+                f"The rule of leaf {rule.leaf_id} also covers rows of leaf {foreign[0]}, which predicts another class: "
+                "its exact deletions do not preserve the tree's predictions."
+            )
+    few = verify.BOX_SIDES if data.draw(st.booleans()) else 8  # so few that rules are looked at one by one
+    with mock.patch.object(verify, "BOX_SIDES", few), mock.patch.object(verify, "SHOWN_FAILURES", 100):
+        assert list(rules.verify().failures) == expected
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_rules_are_recounted_as_row_by_row(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    rows = data.draw(strategies.labelled_rows(tree, weights=True))
+    rules = arbitrary_deletions(data, tree, rows)
+    X, y, weights = rows
+    counts = np.zeros((2, len(rules), tree.n_classes))
+    for rule in rules:
+        for kind, links in enumerate((rule.kept_ids, oracles.path(tree, rule.leaf_id))):
+            for row, class_id, weight in zip(X, y, weights, strict=True):
+                counts[kind, rule.index, class_id] += weight * oracles.satisfies(tree, row, links)
+    few = verify.BOX_SIDES if data.draw(st.booleans()) else 8
+    with mock.patch.object(verify, "BOX_SIDES", few):
+        right = replace(rules, class_counts=counts[0], source_class_counts=counts[1]).verify()
+        assert "supports and class counts recounted from the rows" in right.checks
+        place = tuple(data.draw(st.integers(0, size - 1)) for size in counts.shape)
+        wrong = counts.copy()
+        wrong[place] += 0.5
+        found = replace(rules, class_counts=wrong[0], source_class_counts=wrong[1]).verify()
+    name = ("class_counts", "source_class_counts")[place[0]]
+    assert found.failures[-1] == (
+        f"The {name} of the rule of leaf {rules[place[1]].leaf_id} are {counts[place[:2]].tolist()} on these rows, "
+        f"not {wrong[place[:2]].tolist()}."
+    )
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    rows = data.draw(strategies.labelled_rows(tree))
+    rules = arbitrary_deletions(data, tree, rows)
+    X, y, _ = rows
+    matrix = check_rows(tree, X).matrix
+    covers = [[oracles.satisfies(tree, row, rule.kept_ids) for row in X] for rule in rules]
+    classes = rules.paths.leaf_class
+    n_conflicts = sum(
+        len({int(classes[rule]) for rule in range(len(rules)) if covers[rule][i]}) > 1 for i in range(len(X))
+    )
+    record = rules_to_record(rules) | {"method": "budgeted", "parameters": {"budget": 1.0}}
+    found = verify.verify_rules(tree, record, matrix, y)
+    assert any(f"cover {n_conflicts / len(X):.4g} of the rows (recounted)" in check for check in found.checks)
+    assert "every row is covered by a rule of the tree's class" in found.checks
+    record = rules_to_record(rules) | {"method": "mismatch-certified", "parameters": {"domain": "listed cases"}}
+    found = verify.verify_rules(tree, record, domain=(matrix, y))
+    refuted = []
+    for rule in rules:
+        foreign = [i for i in range(len(X)) if covers[rule.index][i] and y[i] != classes[rule.index]]
+        if foreign and rule.deleted_ids:
+            refuted.append(f"The rule of leaf {rule.leaf_id} covers listed row {foreign[0]}, which has another class.")
+    assert list(found.failures[: verify.SHOWN_FAILURES]) == refuted[: verify.SHOWN_FAILURES]
+
+
+def test_a_thousand_leaves_on_one_path_are_checked() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    node = builder.split("age", 0.0)
+    for k in range(1, 1_500):
+        builder.leaf([1, 0] if k % 2 else [0, 1], parent=node, side="left")
+        node = builder.split("age", float(k), parent=node, side="right")
+    builder.leaf([1, 0], parent=node, side="left")
+    builder.leaf([0, 1], parent=node, side="right")
+    assert secateur.simplify(builder.build(), method="exact").verify().ok
