@@ -14,6 +14,12 @@ Every message says what was expected, what was found and what to do.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 __all__ = [
     "FormatError",
     "InputError",
@@ -21,13 +27,37 @@ __all__ = [
     "ParameterError",
     "SecateurError",
     "UnsupportedModelError",
+    "did_you_mean",
+    "first_line",
+    "shorten",
 ]
+
+SHOWN_NAMES = 5
 
 
 def first_line(error: Exception) -> str:
     """The first line of what another library says of an error, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(". ")
+
+
+def shorten(items: Sequence[object]) -> str:
+    """List the first of some items, and say how many more there are."""
+    shown = ", ".join(repr(item) for item in items[:SHOWN_NAMES])
+    return shown if len(items) <= SHOWN_NAMES else f"{shown} and {len(items) - SHOWN_NAMES} more"
+
+
+def did_you_mean(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Ask for the known name nearest to a misspelt one, with a blank before the question; nothing if none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("agee", ["age", "income"])
+    " Did you mean 'age'?"
+    """
+    lowered = {one.lower(): one for one in known}
+    close = get_close_matches(str(name).lower(), lowered, n=1, cutoff=cutoff)
+    return f" Did you mean {lowered[close[0]]!r}?" if close else ""
 
 
 class SecateurError(ValueError):

@@ -76,7 +76,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 T = ("--target", "outcome")
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
-    "no file": (("simplify", "lons.csv", *T), r"There is no file lons\.csv\. Did you mean loans\.csv\?"),
+    "no file": (("simplify", "lons.csv", *T), r"There is no file lons\.csv\. Did you mean 'loans\.csv'\?"),
     "a directory": (("simplify", ".", *T), r"\. names several files.* name one file, or bring a tree with --model"),
     "empty": (("simplify", "empty.csv", *T), "empty.csv is empty"),
     "header only": (("simplify", "header.csv", *T), "has a header but no rows"),

@@ -352,7 +352,9 @@ def test_columns_are_picked_by_name_whatever_their_order(loans: TableFile) -> No
     tree = simplify_fitted(fitted, method="exact").tree
     turned = as_file(loans.frame[loans.frame.columns[::-1]])
     assert pick_columns(turned, tree).equals(fitted.train.X)
-    with pytest.raises(InputError, match=r"does not fit the model: it has no column 'purpose'.*Is 'porpoise' meant\?"):
+    with pytest.raises(
+        InputError, match=r"does not fit the model: it has no column 'purpose'.*Did you mean 'porpoise'\?"
+    ):
         pick_columns(as_file(loans.frame.rename(columns={"purpose": "porpoise"})), tree)
 
 

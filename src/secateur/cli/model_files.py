@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import read_iai, read_onnx, read_pmml
-from secateur.errors import FormatError, InputError, UnsupportedModelError
+from secateur.errors import FormatError, InputError, UnsupportedModelError, shorten
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
-from secateur.rows.encoding import shorten
 from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
 

@@ -80,7 +80,7 @@ class Rows:
     def require_target(self, table: TableFile) -> str:
         """The target; where it was not named, say which columns there are."""
         if self.target is None:
-            from secateur.rows.encoding import shorten
+            from secateur.errors import shorten
 
             raise InputError(
                 f"Name the column of the classes with --target; {table.name} has {shorten(list(table.frame.columns))}."

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
@@ -60,9 +59,8 @@ def find_format(name: str) -> Format:
     """
     found = FORMATS.get(str(name).strip().lower())
     if found is None:
-        near = get_close_matches(str(name).lower(), list(FORMATS), n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ParameterError(f"There is no format {name!r}; choose one of {', '.join(FORMATS)}.{hint}")
+        choices = ", ".join(FORMATS)
+        raise ParameterError(f"There is no format {name!r}; choose one of {choices}.{did_you_mean(name, FORMATS)}")
     return found
 
 

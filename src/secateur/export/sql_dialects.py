@@ -16,9 +16,8 @@ by the number of rules; they are told not to.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, did_you_mean
 
 __all__ = ["ALIASES", "DIALECTS", "SqlDialect", "find_dialect"]
 
@@ -151,7 +150,6 @@ def find_dialect(name: str) -> SqlDialect:
     known = str(name).strip().lower()
     found = DIALECTS.get(ALIASES.get(known, known))
     if found is None:
-        near = get_close_matches(known, [*DIALECTS, *ALIASES], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(known, [*DIALECTS, *ALIASES])
         raise ParameterError(f"There is no dialect {name!r}; choose one of {', '.join(DIALECTS)}.{hint}")
     return found

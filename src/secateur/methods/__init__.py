@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, did_you_mean
 from secateur.methods import (
     budgeted,
     exact,
@@ -41,7 +41,6 @@ def find_method(name: str) -> Method:
     wanted = name.strip().lower()
     if wanted in known:
         return known[wanted]
-    near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.0)
-    raise ParameterError(
-        f"There is no method {name!r}. Did you mean {known[near[0]].name!r}? Methods: {', '.join(METHODS)}."
-    )
+    near = get_close_matches(wanted, known, n=1, cutoff=0.0)  # an alias may be nearest, but its method is named
+    hint = did_you_mean(known[near[0]].name, METHODS)
+    raise ParameterError(f"There is no method {name!r}.{hint} Methods: {', '.join(METHODS)}.")

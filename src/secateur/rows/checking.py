@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError
+from secateur.errors import InputError, shorten
 from secateur.frames import frame_columns
 from secateur.kernels.threads import map_in_threads
-from secateur.rows.encoding import read_column, read_source, recode, shorten, to_terms
+from secateur.rows.encoding import read_column, read_source, recode, to_terms
 from secateur.rows.rows import Rows
 
 if TYPE_CHECKING:

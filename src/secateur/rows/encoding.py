@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError
+from secateur.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +23,8 @@ __all__ = [
     "read_column",
     "read_source",
     "recode",
-    "shorten",
     "to_terms",
 ]
-
-SHOWN_NAMES = 5
 
 
 def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
@@ -214,9 +211,3 @@ def is_missing(value: Any) -> bool:
     """Whether a value is one of the markers of a missing value: None, NaN, pandas.NA or pandas.NaT."""
     # pandas.NA is neither equal nor unequal to itself, and pandas is not imported here.
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
-
-
-def shorten(items: Sequence[object]) -> str:
-    """The first of some items, and how many more there are."""
-    shown = ", ".join(repr(item) for item in items[:SHOWN_NAMES])
-    return shown if len(items) <= SHOWN_NAMES else f"{shown} and {len(items) - SHOWN_NAMES} more"

@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from secateur.errors import InputError
+from secateur.errors import InputError, did_you_mean
 from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, refuse_packed
 
 __all__ = ["BLANKS", "CHUNK", "FORMATS", "as_utf8", "escape_wildcards", "find_file", "read_head", "tell_format"]
@@ -61,14 +61,11 @@ def find_file(source: str | Path, room: Path) -> tuple[str, Path]:
 
 
 def _suggest_file(source: str | Path) -> str:
-    from difflib import get_close_matches
-
     if "://" in str(source):
         return " Only files on this machine are read: download it first."
     path = Path(source)
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, beside, n=1, cutoff=0.75)
-    return f" Did you mean {path.parent / close[0]}?" if close else ""
+    return did_you_mean(path.name, beside, cutoff=0.75)
 
 
 def read_head(path: Path, name: str) -> tuple[bytes, bool]:

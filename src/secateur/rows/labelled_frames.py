@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,8 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.adapters.pipelines import is_pipeline
-from secateur.errors import InputError
+from secateur.errors import InputError, did_you_mean, shorten
 from secateur.frames import frame_columns
-from secateur.rows.encoding import shorten
 from secateur.rows.labels import to_label_types
 from secateur.rows.opening import is_frame, is_stream, open_source
 from secateur.rows.table_columns import find_beside, find_texts, own_columns
@@ -55,9 +53,8 @@ def split_frame(model: Any, frame: Any, y: str, sample_weight: Any) -> tuple[Any
     weight = sample_weight if isinstance(sample_weight, str) else None
     for column, what in ((y, "y"), (weight, "sample_weight")):
         if column is not None and column not in names:
-            close = get_close_matches(column, names, n=1)
-            hint = f" Is {close[0]!r} meant?" if close else f" Its columns are {shorten(names)}."
-            raise InputError(f"X has no column {column!r}, which {what} names.{hint}")
+            hint = did_you_mean(column, names) or f" Its columns are {shorten(names)}."
+            raise InputError(f"{what} names column {column!r}, which X does not have.{hint}")
     own = own_columns(model)
     absent = [name for name in own or () if name not in names]
     if absent:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import InputError
-from secateur.rows.encoding import shorten
+from secateur.errors import InputError, did_you_mean, shorten
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -96,8 +94,7 @@ class Source:
         """A column that somebody named, or a sentence that says which it might be."""
         if column in self.schema.names:
             return column
-        close = get_close_matches(str(column), self.schema.names, n=1)
-        hint = f" Is {close[0]!r} meant?" if close else f" Its columns are {shorten(self.schema.names)}."
+        hint = did_you_mean(column, self.schema.names) or f" Its columns are {shorten(self.schema.names)}."
         raise InputError(f"{self.name} has no column {column!r}, which {what}.{hint}")
 
 

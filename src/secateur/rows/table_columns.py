@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.adapters import from_model
 from secateur.adapters.pipelines import is_pipeline
-from secateur.errors import InputError, SecateurError
+from secateur.errors import InputError, SecateurError, shorten
 from secateur.facts.stating import state_facts
 from secateur.rows.batches import BatchReader
 from secateur.rows.checking import asked_features
-from secateur.rows.encoding import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from secateur.errors import InputError
+from secateur.errors import InputError, shorten
 from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
-from secateur.rows.encoding import shorten
 from secateur.rules.audit import AuditCounts
 from secateur.tree.tree import Tree
 

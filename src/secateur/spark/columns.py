@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur.errors import InputError
-from secateur.rows.encoding import shorten
+from secateur.errors import InputError, shorten
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 

@@ -287,7 +287,7 @@ def test_what_is_no_table_is_refused_in_one_sentence(
 
 def test_a_file_that_is_not_there_is_not_guessed(tmp_path: Path) -> None:
     write(tmp_path / "loans.csv", "a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"There is no file .*loan\.csv\. Did you mean .*loans\.csv\?"):
+    with pytest.raises(InputError, match=r"There is no file .*loan\.csv\. Did you mean 'loans\.csv'\?"):
         read_table(tmp_path / "loan.csv")
     with pytest.raises(InputError, match="is a directory"):
         read_table(tmp_path)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError
-from secateur.rows.encoding import shorten
+from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.labels import as_label, as_truth
 from secateur.rows.table_columns import own_names
 
@@ -48,11 +46,9 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
         return to_types(table.frame[rest].set_axis([str(name) for name in rest], axis=1), tree)
     absent = [name for name in names if name not in present]
     if absent:
-        close = get_close_matches(absent[0], present, n=1)
-        hint = f" Is {close[0]!r} meant?" if close else ""
         raise InputError(
             f"{table.name} does not fit the model: it has no column {shorten(absent)}, which the model was fitted on."
-            f"{hint}"
+            f"{did_you_mean(absent[0], present)}"
         )
     return to_types(table.frame[names], tree)
 
@@ -93,8 +89,7 @@ def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:
     names = own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
     strange = [name for name in given if name not in names]
     if strange:
-        close = get_close_matches(strange[0], names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(strange[0], names)
         raise InputError(f"The rules know no column {strange[0]!r}.{hint} Their columns are {shorten(names)}.")
     asked = set(tree.feature[~tree.is_leaf].tolist())
     if tree.columns is not None and tree.columns.derived:

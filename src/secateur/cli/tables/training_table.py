@@ -6,13 +6,11 @@ Nothing is left out in silence: every row and column that is not used gives a no
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError
-from secateur.rows.encoding import shorten
+from secateur.errors import InputError, did_you_mean, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -154,9 +152,7 @@ def find_column(columns: Sequence[str], name: str, where: str) -> str:
     trimmed = [column for column in columns if column.strip() == name.strip()]
     if len(trimmed) == 1:
         return trimmed[0]
-    lowered = {column.lower(): column for column in columns}
-    close = get_close_matches(name.lower(), lowered, n=1)
-    hint = f" Did you mean {lowered[close[0]]!r}?" if close else ""
+    hint = did_you_mean(name, columns)
     raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {shorten(list(columns))}.")
 
 
