@@ -153,7 +153,7 @@ ROWS: dict[str, Mistake] = {
     "a certificate without anything to certify by": (
         lambda: simplify(MODEL, method="M1-D"),
         InputError,
-        "'mismatch-certified' needs something to certify by: training rows, a domain, or monotone signs",
+        "'mismatch-certified' needs something to certify by: pass training rows, a domain, or monotone signs",
     ),
 }
 
@@ -228,11 +228,11 @@ WEIGHTS: dict[str, Mistake] = {
 PARAMETERS: dict[str, Mistake] = {
     **{
         f"{name}={value!r}": (
-            lambda name=name, value=value: simplify(MODEL, X, Y, **{name: value}),
+            lambda method=method, name=name, value=value: simplify(MODEL, X, Y, method=method, **{name: value}),
             ParameterError,
             f"Expected {name} as a number from 0 to 1, found {value!r}",
         )
-        for name in ("tolerance", "alpha", "budget")
+        for method, name in (("layered", "tolerance"), ("quinlan", "alpha"), ("budgeted", "budget"))
         for value in (-0.01, 1.01, 5, math.nan, math.inf, "small", None, True)
     },
     **{
@@ -243,6 +243,26 @@ PARAMETERS: dict[str, Mistake] = {
         )
         for value in (-1, -0.001, math.inf, math.nan, "1000", None, True)
     },
+    "a setting that the method does not read": (
+        lambda: simplify(MODEL, method="exact", tolerance=0.9),
+        ParameterError,
+        "The method 'exact' does not read tolerance; 'mismatch' and 'layered' do. Leave tolerance out",
+    ),
+    "a setting of one other method": (
+        lambda: simplify(MODEL, X, Y, alpha=0.1),
+        ParameterError,
+        "The method 'layered' does not read alpha; 'quinlan' does. Leave alpha out",
+    ),
+    "a misspelt setting": (
+        lambda: simplify(MODEL, X, Y, tolerence=0.9),
+        ParameterError,
+        "There is no setting 'tolerence'. Did you mean 'tolerance'",
+    ),
+    "a misspelt argument": (
+        lambda: simplify(MODEL, X, Y, featur_names=["a"]),
+        ParameterError,
+        "There is no setting 'featur_names'. Did you mean 'feature_names'",
+    ),
     "a budget without rows": (
         lambda: simplify(MODEL, method="budgeted"),
         InputError,

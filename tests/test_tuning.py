@@ -144,7 +144,7 @@ def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -
     tree = secateur.from_model(clone(model).fit(X, y))
     with pytest.raises(InputError, match="fits the model anew in every fold, which a Tree cannot"):
         secateur.select_budget(tree, X, y)
-    with pytest.raises(ParameterError, match="can be selected for 'layered' and 'mismatch', found 'exact'"):
+    with pytest.raises(ParameterError, match="can be selected for 'mismatch' and 'layered', found 'exact'"):
         secateur.select_tolerance(model, X, y, method="exact")
     with pytest.raises(InputError, match="one label for each of the 569 rows"):
         secateur.select_budget(model, X, y[:-1])

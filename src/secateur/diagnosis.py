@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -17,8 +18,9 @@ from secateur.frames import make_frame
 from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.contract import Problem
 from secateur.methods.mismatch_certified import find_refuting_link
-from secateur.methods.parameters import check_share
-from secateur.problem import open_problem
+from secateur.methods.settings import check_amount, check_share
+from secateur.problem import Knowledge, find_texts_of, open_problem
+from secateur.rows.opening import check_pair, open_rows
 from secateur.rules.wording import read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -142,13 +144,14 @@ def diagnose(
     Parameters
     ----------
     model : fitted tree or Tree
-    X : array-like or data frame of shape (n_rows, n_features), default=None
-        Training rows; without them the third layer and the finite-domain certificate are None.
-    y : array-like of shape (n_rows,), default=None
-        Their labels, as the model knows them.
+    X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
+        Training rows, as :func:`simplify` takes them; without them the third layer and the finite-domain certificate
+        are None.
+    y : array-like of shape (n_rows,), or str, default=None
+        Their labels, as the model knows them; of a table or data frame the column that holds them.
     tolerance : float in [0, 1], default=0.05
         ε: a reliability that changes by no more than this counts as unchanged.
-    sample_weight : array-like of shape (n_rows,), default=None
+    sample_weight : array-like of shape (n_rows,), or str, default=None
     feature_names, class_names : sequence of str, default=None
         How columns and classes read, where the model does not say.
     accepts_missing : bool, default=None
@@ -170,17 +173,14 @@ def diagnose(
     >>> rows[0].status, rows[0].effect
     ('matched', 'positive-relevance')
     """
-    problem = open_problem(
-        model,
-        X,
-        y,
-        sample_weight=sample_weight,
-        feature_names=feature_names,
-        class_names=class_names,
-        accepts_missing=accepts_missing,
-        rf_tol=rf_tol,
-    )
-    epsilon = check_share("tolerance", tolerance)
+    epsilon, tolerated = check_share("tolerance", tolerance), check_amount("rf_tol", rf_tol)
+    known = Knowledge(feature_names, class_names, accepts_missing)
+    check_pair(X, y, sample_weight)
+    if X is None:
+        problem = open_problem(model, None, known, None, rf_tol=tolerated)
+    else:
+        with open_rows(X, y, sample_weight, find_texts=partial(find_texts_of, model, y)) as source:
+            problem = open_problem(model, source, known, None, rf_tol=tolerated)
     tree, paths, evidence = problem.tree, problem.paths, problem.evidence
     wanted = paths.leaf_class[paths.rule]
     effects, pure = _effects(problem, evidence) if evidence is not None else (None, None)
@@ -233,11 +233,10 @@ def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     signs = problem.tree.monotone
     if signs is None or problem.tree.n_classes != 2:
         return None
-    stated = Problem(problem.tree, problem.paths, None, None, {"monotone": signs})
     paths = problem.paths
     return np.array(
         [
-            find_refuting_link(stated, int(rule), [int(link)]) < 0
+            find_refuting_link(problem, signs.tolist(), int(rule), [int(link)]) < 0
             for rule, link in zip(paths.rule, paths.links, strict=True)
         ],
         dtype=bool,

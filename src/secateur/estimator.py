@@ -20,9 +20,10 @@ from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
-from secateur.methods import find_method
-from secateur.methods.parameters import check_amount, check_share
+from secateur.methods import METHODS, find_method
 from secateur.rows.checking import check_weights, holds_missing
+from secateur.rows.opening import open_rows
+from secateur.rows.row_source import ModelTerms
 from secateur.simplification import simplify
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -38,11 +39,9 @@ __all__ = ["RuleClassifier"]
 
 DEFAULT_DEPTH = 5  # at most 32 rules, which a person can still read
 
-# Arguments that simplify gets as they are.
-SHARES = ("tolerance", "budget", "alpha")
-AMOUNTS = ("smoothing", "rf_tol")
+# Arguments that simplify gets as they are, beside the settings of the method.
 OTHERS = (
-    *("method", "monotone", "feature_names", "class_names", "accepts_missing"),
+    *("method", "feature_names", "class_names", "accepts_missing"),
     *("groups", "integers", "facts", "domain_knowledge"),
 )
 
@@ -157,10 +156,12 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, with NaN where the tree takes it; for a pipeline whatever it takes.
-        y : array-like of shape (n_rows,)
-        sample_weight : array-like of shape (n_rows,), default=None
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            Numbers, with NaN where the tree takes it; for a pipeline whatever it takes. A table as in
+            :func:`secateur.simplify` is read into memory.
+        y : array-like of shape (n_rows,), or str
+            The labels; of a table or data frame the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
             Weights of the rows, for the tree and for the support and reliability of the rules.
         **fit_params : dict
             Handed to the ``fit`` of the estimator; with metadata routing on, to whoever requested it.
@@ -170,10 +171,10 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         RuleClassifier
             The fitted estimator.
         """
-        find_method(self.method)
-        options: dict[str, Any] = {name: check_share(name, getattr(self, name)) for name in SHARES}
-        options |= {name: check_amount(name, getattr(self, name)) for name in AMOUNTS}
-        options |= {name: getattr(self, name) for name in OTHERS}
+        options = {name: getattr(self, name) for name in OTHERS} | self._find_settings()
+        with open_rows(X, y, sample_weight) as rows:  # scikit-learn takes no Arrow, as the steps of a pipeline
+            held = rows.hold(lambda: ModelTerms(None, None, is_pipeline=True), "A tree is fitted to rows in memory")
+        X, y, sample_weight = held.X, held.y, held.sample_weight
         source = self._tree_to_fit()
         _check_kind(source)
         fitted = clone(source)
@@ -194,7 +195,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
 
         Returns
         -------
@@ -212,7 +213,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
 
         Returns
         -------
@@ -226,7 +227,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
 
         Returns
         -------
@@ -296,6 +297,13 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
             raise AttributeError("tree_")
         return self.rules_.tree
 
+    def _find_settings(self) -> dict[str, Any]:
+        """The settings that the method reads; those of other methods are checked too, and left out."""
+        chosen = find_method(self.method)
+        for method in METHODS.values():
+            replace(method, **{name: getattr(self, name) for name in method.parameters if hasattr(self, name)})
+        return {name: getattr(self, name) for name in chosen.parameters if hasattr(self, name)}
+
     def _tree_to_fit(self) -> Any:
         """The estimator, or the one that stands in for None."""
         return _make_default_tree() if self.estimator is None else self.estimator
@@ -316,6 +324,9 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     def _check_rows(self, X: Any) -> Any:
         """Rows to predict, as the rules are to get them."""
         check_is_fitted(self, "rules_")
+        with open_rows(X) as rows:
+            if not rows.in_memory:
+                return X  # the rules read tables themselves
         if not _reads_numbers(self.estimator_):
             validate_data(self, X, skip_check_array=True, reset=False)
             return X

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from secateur.adapters import from_model
-from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError
-from secateur.evidence_plan import plan_evidence
 from secateur.methods import find_method
-from secateur.methods.parameters import check_amount
-from secateur.problem import open_problem
-from secateur.rows.counting_tables import count_table
-from secateur.rows.labelled_frames import split_frame
-from secateur.rows.opening import is_frame, is_spark, is_stream, open_source
-from secateur.rows.rows import LabelledRows
-from secateur.rows.table_columns import Naming, find_texts
-from secateur.tree.paths import trace_paths
+from secateur.methods.settings import check_amount
+from secateur.problem import Knowledge, count_evidence, find_texts_of
+from secateur.rows.opening import open_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,36 +73,9 @@ def collect_evidence(
     >>> secateur.simplify(model, evidence=evidence) == secateur.simplify(model, X, y)
     True
     """
-    chosen = None if method is None else find_method(method).name
-    knowledge = {"groups": groups, "integers": integers, "facts": facts}
-    naming = Naming(feature_names, class_names, accepts_missing, knowledge)
-    if is_spark(X):
-        from secateur.spark.collection import count_frame
-
-        return count_frame(model, X, y, sample_weight, naming, method=chosen, rf_tol=rf_tol)
-    if is_stream(X):
-        tolerated = check_amount("rf_tol", rf_tol)
-        with open_source(X, partial(find_texts, model, y)) as source:
-            return count_table(model, source, y, sample_weight, naming, method=chosen, rf_tol=tolerated)
-    if isinstance(y, str) and is_frame(X):
-        X, y, sample_weight = split_frame(model, X, y, sample_weight)
-    problem = open_problem(
-        model,
-        X,
-        y,
-        sample_weight=sample_weight,
-        feature_names=feature_names,
-        class_names=class_names,
-        accepts_missing=accepts_missing,
-        rf_tol=rf_tol,
-        knowledge=knowledge,
-        is_part=True,
-    )
-    rows = problem.evidence
-    if not isinstance(rows, RowEvidence):
+    if X is None or y is None:
         raise InputError("Expected X and y: the rows to count and their labels.")
-    if from_model(model).counts is None:  # a chunk alone does not know them
-        tree = replace(problem.tree, counts=None)
-        problem = replace(problem, tree=tree, paths=trace_paths(tree, rf_tol))
-    plan = plan_evidence(problem, chosen)
-    return plan.count(LabelledRows(rows.rows, rows.class_ids, rows.weights))
+    known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts)
+    chosen = None if method is None else find_method(method)
+    with open_rows(X, y, sample_weight, find_texts=partial(find_texts_of, model, y)) as rows:
+        return count_evidence(model, rows, known, chosen, check_amount("rf_tol", rf_tol))

@@ -18,9 +18,11 @@ from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns, make_frame
-from secateur.methods import find_method
-from secateur.methods.parameters import check_share, is_number
+from secateur.methods import METHODS, find_method
+from secateur.methods.settings import check_share, is_number
 from secateur.rows.checking import check_weights, holds_missing
+from secateur.rows.opening import open_rows
+from secateur.rows.row_source import ModelTerms
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -31,9 +33,6 @@ if TYPE_CHECKING:
     from secateur.rules.audit import Audit
 
 __all__ = ["Selection", "SelectionPoint", "select_budget", "select_tolerance"]
-
-TOLERANCES = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
-BUDGETS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
 
 
 @dataclass(frozen=True)
@@ -177,10 +176,10 @@ def select_tolerance(
     ----------
     model : estimator
         A tree of scikit-learn, or one that works like it, fitted or not; clones of it are fitted.
-    X : array-like or data frame of shape (n_rows, n_features)
-        The training rows.
-    y : array-like of shape (n_rows,)
-        Their labels.
+    X : array-like or data frame of shape (n_rows, n_features), or a table
+        The training rows, as :func:`simplify` takes them.
+    y : array-like of shape (n_rows,), or str
+        Their labels; of a table or data frame the column that holds them.
     method : {"layered", "mismatch"}, default="layered"
     grid : sequence of float, default=None
         The values to try, in increasing order; by default 0, 0.01, 0.03, 0.05, 0.1 and 0.2.
@@ -190,7 +189,7 @@ def select_tolerance(
         The mean change of accuracy on rows left out that is still allowed.
     cv : int or splitter, default=5
         Number of folds (stratified, shuffled with a fixed seed), or an object with ``split``.
-    sample_weight : array-like of shape (n_rows,), default=None
+    sample_weight : array-like of shape (n_rows,), or str, default=None
         Weights of the rows, in the fit and in the measures.
     n_jobs : int, default=None
         Processes, as joblib counts them.
@@ -214,11 +213,7 @@ def select_tolerance(
     0.2
     >>> rules = simplify(model, X, y, tolerance=selection.value)
     """
-    name = find_method(method).name
-    if name not in ("layered", "mismatch"):
-        raise ParameterError(f"A tolerance can be selected for 'layered' and 'mismatch', found {method!r}.")
-    values = _check_grid("tolerance", TOLERANCES if grid is None else grid)
-    search = _Search("tolerance", name, values, max_conflict, min_accuracy_change, {})
+    search = _Search.plan("tolerance", method, grid, max_conflict, min_accuracy_change)
     return _select(model, search, _Sample.check(X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -242,10 +237,10 @@ def select_budget(
     ----------
     model : estimator
         A tree of scikit-learn, or one that works like it, fitted or not; clones of it are fitted.
-    X : array-like or data frame of shape (n_rows, n_features)
-        The training rows.
-    y : array-like of shape (n_rows,)
-        Their labels.
+    X : array-like or data frame of shape (n_rows, n_features), or a table
+        The training rows, as :func:`simplify` takes them.
+    y : array-like of shape (n_rows,), or str
+        Their labels; of a table or data frame the column that holds them.
     smoothing : float, default=1000
         n0 of ``budgeted``.
     grid : sequence of float, default=None
@@ -256,7 +251,7 @@ def select_budget(
         The mean change of accuracy on rows left out that is still allowed.
     cv : int or splitter, default=5
         Number of folds (stratified, shuffled with a fixed seed), or an object with ``split``.
-    sample_weight : array-like of shape (n_rows,), default=None
+    sample_weight : array-like of shape (n_rows,), or str, default=None
         Weights of the rows, in the fit and in the measures.
     n_jobs : int, default=None
         Processes, as joblib counts them.
@@ -278,8 +273,7 @@ def select_budget(
     >>> selection = select_budget(model, X, y, grid=(0, 0.01, 0.02))
     >>> rules = simplify(model, X, y, method="budgeted", budget=selection.value)
     """
-    values = _check_grid("budget", BUDGETS if grid is None else grid)
-    search = _Search("budget", "budgeted", values, max_conflict, min_accuracy_change, {"smoothing": smoothing})
+    search = _Search.plan("budget", "budgeted", grid, max_conflict, min_accuracy_change, smoothing=smoothing)
     return _select(model, search, _Sample.check(X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -294,12 +288,21 @@ class _Search:
     min_accuracy_change: float
     settings: dict[str, Any]
 
-    def __post_init__(self) -> None:
-        check_share("max_conflict", self.max_conflict)
-        if not is_number(self.min_accuracy_change) or not -1 <= self.min_accuracy_change <= 1:
+    @classmethod
+    def plan(
+        cls, parameter: str, method: str, grid: Any, max_conflict: float, min_accuracy_change: float, **settings: Any
+    ) -> _Search:
+        chosen = find_method(method, settings)
+        if chosen.knob is None or chosen.knob.setting != parameter:
+            fit = " and ".join(repr(one.name) for one in METHODS.values() if one.knob and one.knob.setting == parameter)
+            raise ParameterError(f"A {parameter} can be selected for {fit}, found {method!r}.")
+        check_share("max_conflict", max_conflict)
+        if not is_number(min_accuracy_change) or not -1 <= min_accuracy_change <= 1:
             raise ParameterError(
-                f"Expected min_accuracy_change as a number from -1 to 1, found {self.min_accuracy_change!r}."
+                f"Expected min_accuracy_change as a number from -1 to 1, found {min_accuracy_change!r}."
             )
+        values = _check_grid(parameter, chosen.knob.grid if grid is None else grid)
+        return cls(parameter, chosen.name, values, max_conflict, min_accuracy_change, settings)
 
 
 @dataclass(frozen=True)
@@ -312,6 +315,9 @@ class _Sample:
 
     @classmethod
     def check(cls, X: Any, y: Any, sample_weight: Any) -> _Sample:
+        with open_rows(X, y, sample_weight) as rows:
+            held = rows.hold(lambda: ModelTerms(None, None, is_pipeline=True), "Folds are cut from rows in memory")
+        X, y, sample_weight = held.X, held.y, held.sample_weight
         if frame_columns(X) is None:
             if hasattr(X, "tocsr"):
                 raise InputError("Expected X as an array or data frame, found a sparse matrix: pass X.toarray().")

@@ -12,6 +12,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_settings import own_settings
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
@@ -43,8 +44,13 @@ def test_merged_evidence_gives_the_rules_of_all_rows(problem: tuple[Any, ...], m
     chunks = [collect_evidence(tree, X[p], y[p], sample_weight=None if w is None else w[p]) for p in parts]
     merged = Evidence.from_bytes(chunks[0].merge(*chunks[1:]).to_bytes())
     assert merged.n_rows == len(X)
-    rules = secateur.simplify(tree, evidence=merged, method=method, tolerance=0.2)
-    assert rules.to_json() == secateur.simplify(tree, X, y, sample_weight=w, method=method, tolerance=0.2).to_json()
+    rules = secateur.simplify(tree, evidence=merged, method=method, **own_settings(method, tolerance=0.2))
+    assert (
+        rules.to_json()
+        == secateur.simplify(
+            tree, X, y, sample_weight=w, method=method, **own_settings(method, tolerance=0.2)
+        ).to_json()
+    )
 
 
 @given(problem=chunked_rows(), method=st.sampled_from(SERVED))
@@ -54,8 +60,13 @@ def test_evidence_for_one_method_serves_it(problem: tuple[Any, ...], method: str
     if tree.counts is None:
         return
     evidence = collect_evidence(tree, X, y, sample_weight=w, method=method)
-    rules = secateur.simplify(tree, evidence=evidence, method=method, tolerance=0.2)
-    assert rules.to_json() == secateur.simplify(tree, X, y, sample_weight=w, method=method, tolerance=0.2).to_json()
+    rules = secateur.simplify(tree, evidence=evidence, method=method, **own_settings(method, tolerance=0.2))
+    assert (
+        rules.to_json()
+        == secateur.simplify(
+            tree, X, y, sample_weight=w, method=method, **own_settings(method, tolerance=0.2)
+        ).to_json()
+    )
     assert evidence.n_numbers <= collect_evidence(tree, X, y, sample_weight=w).n_numbers
 
 

@@ -14,6 +14,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_settings import own_settings
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
@@ -103,7 +104,7 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
     tree, (X, y, w) = problem
     labels = tree.classes[y]
     for weights in (None, w):
-        given_rows = {"method": method, "tolerance": tolerance, "sample_weight": weights}
+        given_rows = {"method": method, "sample_weight": weights, **own_settings(method, tolerance=tolerance)}
         small = secateur.simplify(tree, X, labels, **given_rows)
         with by_tiles(), mock.patch.object(coverage, "SMALL_SEARCH", -1), mock.patch.object(leaves, "SMALL_ROUTE", -1):
             large = secateur.simplify(tree, X, labels, **given_rows)
@@ -121,11 +122,14 @@ def test_too_many_patterns_take_several_passes_to_the_same_answer(
 ) -> None:
     tree, (X, y, _) = problem
     labels = tree.classes[y]
-    at_once = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+    wanted = own_settings(method, tolerance=tolerance)
+    at_once = secateur.simplify(tree, X, labels, method=method, **wanted)
     with mock.patch.object(violations, "MOST_NUMBERS", 0):
-        in_passes = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+        in_passes = secateur.simplify(tree, X, labels, method=method, **wanted)
         with by_tiles():
-            by_large_passes = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+            by_large_passes = secateur.simplify(
+                tree, X, labels, method=method, **own_settings(method, tolerance=tolerance)
+            )
     assert at_once == in_passes == by_large_passes
 
 

@@ -17,6 +17,7 @@ import strategies
 from exported_rules import HOSTILE, hostile_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_settings import own_settings
 from probing_rows import METHODS, asked_rows, fitted_probe, refusing_columns
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
@@ -85,7 +86,7 @@ def cases(draw: st.DrawFn) -> Case:
     method = draw(st.sampled_from(METHODS))
     is_ranked = not secateur.METHODS[method].is_exact or draw(st.booleans())
     given_rows = (X, tree.classes[y]) if is_ranked else ()
-    rules = simplify(tree, *given_rows, method=method, tolerance=0.2)
+    rules = simplify(tree, *given_rows, method=method, **own_settings(method, tolerance=0.2))
     leaves = simplify(tree, method="none")
     if tree.dtype == "float64" and draw(st.booleans()):  # as all trees are that stand behind pipelines
         known = replace(tree, columns=draw(refusing_columns(tree)))

@@ -13,6 +13,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_settings import own_settings
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -21,9 +22,10 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.methods.budgeted import BUDGETS
+from secateur.methods.contract import TOLERANCES
 from secateur.report import summarize
 from secateur.tree.pipeline_columns import Columns
-from secateur.tuning import BUDGETS, TOLERANCES
 
 
 def cancer_rules(**settings: Any) -> secateur.RuleSet:
@@ -96,12 +98,12 @@ def test_the_example_of_a_rule_reaches_its_leaf(data: st.DataObject) -> None:
 @pytest.mark.parametrize("method", ["layered", "mismatch"])
 def test_every_position_of_the_slider_is_the_rule_set_of_that_tolerance(method: str) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = cancer_rules(method=method, tolerance=0.02)
+    rules = cancer_rules(method=method, **own_settings(method, tolerance=0.02))
     summary = summarize(rules, X[::3], y[::3])
     assert summary["knob"] == {"parameter": "tolerance", "symbol": "ε", "values": sorted({*TOLERANCES, 0.02})}
     assert summary["knob"]["values"][summary["step"]] == 0.02
     for value, step in zip(summary["knob"]["values"], summary["steps"], strict=True):
-        made = secateur.simplify(rules.tree, X, y, method=method, tolerance=value)
+        made = secateur.simplify(rules.tree, X, y, method=method, **own_settings(method, tolerance=value))
         audit = made.audit(X[::3], y[::3])
         assert step["deleted"] == [list(rule.deleted_ids) for rule in made]
         assert step["support"] == made.support.tolist()

@@ -13,6 +13,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_settings import own_settings
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -37,7 +38,7 @@ def problems(draw: st.DrawFn) -> tuple[Tree, Any, Any, Any, str]:
 @settings(max_examples=150, deadline=None)
 def test_the_list_decides_as_the_rules_do(problem: tuple[Tree, Any, Any, Any, str]) -> None:
     tree, X, y, asked, method = problem
-    rules = secateur.simplify(tree, X, y, method=method, tolerance=0.2)
+    rules = secateur.simplify(tree, X, y, method=method, **own_settings(method, tolerance=0.2))
     listed = make_decision_list(rules)
     decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
     assert [rule.index for rule in decided if rule] == rules.apply(asked).tolist()

@@ -35,7 +35,7 @@ from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, tr
 
 import secateur
 from secateur.adapters.forests import is_forest, read_forest
-from secateur.rules.forest import ForestRules, simplify_forest
+from secateur.rules.forest import ForestRules
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.tree.regions import Region, domain_of, regions_of_links
 from secateur.tree.tree import Tree, make_tree
@@ -45,7 +45,7 @@ FORESTS = (RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
 
 
 def simplify(forest: Any, X: Any = None, y: Any = None, **arguments: Any) -> ForestRules:
-    return simplify_forest(forest, X, y, secateur.simplify, **arguments)
+    return secateur.simplify(forest, X, y, **arguments)  # type: ignore[return-value]
 
 
 def rules_of(forest: list[Tree], **arguments: Any) -> ForestRules:

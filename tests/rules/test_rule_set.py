@@ -11,6 +11,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_settings import own_settings
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
@@ -30,7 +31,9 @@ def problems(draw: st.DrawFn) -> tuple[Tree, Any, Any, Any, Any, Any, str]:
 
 def simplify(problem: tuple[Any, ...], **parameters: Any) -> secateur.RuleSet:
     tree, X, y, w, _, _, method = problem
-    return secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, tolerance=0.2, **parameters)
+    return secateur.simplify(
+        tree, X, tree.classes[y], sample_weight=w, method=method, **own_settings(method, tolerance=0.2), **parameters
+    )
 
 
 def deletions(rules: secateur.RuleSet) -> dict[int, list[int]]:
@@ -127,7 +130,7 @@ def test_a_rule_that_no_row_satisfies_keeps_everything_and_says_so() -> None:
     builder.leaf([3, 1], parent=low, side="right")
     rows, labels = [[-1, 0], [1, -1]], ["a", "b"]
     for method in ("mismatch", "quinlan"):
-        rule = secateur.simplify(builder.build(), rows, labels, method=method, tolerance=1)[2]
+        rule = secateur.simplify(builder.build(), rows, labels, method=method, **own_settings(method, tolerance=1))[2]
         assert (rule.support, rule.reliability, rule.deleted_ids) == (0, None, ())
         assert "no row satisfies this rule" in " ".join(reason.text for reason in rule.reasons.values())
 

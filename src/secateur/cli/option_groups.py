@@ -55,7 +55,7 @@ class Reading:
         """Read a table; the text columns of a tree stay text."""
         from secateur.cli.console import working
         from secateur.cli.tables.table_file import read_table
-        from secateur.rows.table_columns import text_columns
+        from secateur.rows.table_columns import find_texts
 
         with working("Reading the table", quiet=quiet):
             return read_table(
@@ -63,7 +63,7 @@ class Reading:
                 format=None if self.format is None else self.format.value,
                 encoding=self.encoding,
                 missing=self.missing or (),
-                text=() if tree is None else text_columns(tree),
+                text=() if tree is None else find_texts(tree),
                 sample=self.sample,
                 seed=seed,
             )
@@ -121,14 +121,15 @@ class Growing:
 class Knobs:
     """How much the methods may delete, and what they may take for granted."""
 
-    tolerance: Tolerance = 0.05
-    budget: Budget = 0.015
+    tolerance: Tolerance = None
+    budget: Budget = None
     no_facts: NoFacts = False
 
     @property
     def settings(self) -> dict[str, float]:
-        """The arguments of ``simplify``."""
-        return {"tolerance": self.tolerance, "budget": self.budget}
+        """The settings of methods that were named."""
+        named = {"tolerance": self.tolerance, "budget": self.budget}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,14 @@ Method = Annotated[
         autocompletion=complete_method,
     ),
 ]
-Tolerance = Annotated[float, typer.Option(help="How far a rule's reliability may move, 0 to 1.")]
-Budget = Annotated[float, typer.Option(help="Share of rows that may be in conflict (budgeted), 0 to 1.")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(help="How far a rule's reliability may move, 0 to 1.  [default: 0.05]", show_default=False),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(help="Share of rows in conflict (budgeted), 0 to 1.  [default: 0.015]", show_default=False),
+]
 MaxDepth = Annotated[
     int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for DATA, none for --table]", min=1)
 ]

@@ -42,7 +42,11 @@ MOST_NUMBERS = 1 << 24
 
 
 class TooLargeError(ParameterError):
-    """A summary would hold too many numbers."""
+    """A summary would hold too many numbers: why, and what to do instead."""
+
+    def __init__(self, why: str, instead: str) -> None:
+        super().__init__(f"{why}. Instead, {instead}.")
+        self.why = why
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,15 @@ class Evidence(TrainingEvidence):
         found = hashlib.sha256(tree_to_json(self.tree).encode())
         found.update(np.packbits(self.ignored).tobytes() + np.packbits(self.opened).tobytes())
         return found.hexdigest()
+
+    def to_numbers(self) -> NDArray[np.float64]:
+        """All counts in a row: those of leaves, then those of cells.
+
+        Returns
+        -------
+        ndarray of float64
+        """
+        return np.concatenate([self.leaf_counts.ravel(), self.cells.ravel()])
 
     def to_bytes(self) -> bytes:
         """Write the evidence, as an npz file that :meth:`from_bytes` reads.
@@ -268,14 +281,11 @@ def check_size(paths: Paths, opened: NDArray[np.bool_], n_classes: int, method: 
     n_open = np.bincount(paths.rule[opened], minlength=paths.n_rules)
     n_numbers = float(np.exp2(n_open.astype(np.float64)).sum() * n_classes)
     if n_numbers > MOST_NUMBERS:
-        hint = (
-            "collect it for one method, such as method='mismatch', or pass rows to simplify."
-            if method is None
-            else "pass rows to simplify."
-        )
+        narrower = "collect it for one method, such as method='mismatch', or " if method is None else ""
         raise TooLargeError(
             f"The evidence of this tree would hold {n_numbers:.3g} numbers, more than the {MOST_NUMBERS:,} that are "
-            f"allowed: its longest rule has {n_open.max()} conditions to tell rows apart by. Instead, {hint}"
+            f"allowed: its longest rule has {n_open.max()} conditions to tell rows apart by",
+            f"{narrower}pass rows to simplify",
         )
 
 

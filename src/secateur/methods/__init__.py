@@ -1,46 +1,73 @@
-"""The deletion procedures, one a file, and their registry."""
+"""The deletion methods, one per file, and their registry: a file of this package that defines METHOD adds one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError, did_you_mean
-from secateur.methods import (
-    budgeted,
-    exact,
-    layered,
-    mismatch,
-    mismatch_certified,
-    none,
-    quinlan,
-    redundancy,
-    sibling,
-    subtree,
-)
-from secateur.methods.contract import Deletions, Method, Problem, Why
+from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["METHODS", "Deletions", "Method", "Problem", "Why", "find_method"]
+__all__ = ["METHODS", "Asks", "Deletions", "Knob", "Method", "Problem", "Why", "find_method", "list_methods"]
 
-# From the strictest guarantee to none.
-_MODULES = (none, sibling, subtree, redundancy, exact, mismatch_certified, mismatch, layered, budgeted, quinlan)
+_MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+_FOUND: list[Method] = [module.METHOD for module in _MODULES if hasattr(module, "METHOD")]
 
-METHODS: Mapping[str, Method] = MappingProxyType({module.METHOD.name: module.METHOD for module in _MODULES})
-"""All methods by name, from the strictest guarantee to none."""
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {method.name: method for method in sorted(_FOUND, key=lambda m: m.rung)}
+)
+"""All methods by name, from the strictest guarantee to none, each with its default settings."""
 
 
-def find_method(name: str) -> Method:
-    """The method of that name or alias, in any case; an unknown name raises an error that names the nearest."""
+def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others: Iterable[str] = ()) -> Method:
+    """Find a method by its name or an alias, in any case, and give it settings.
+
+    Parameters
+    ----------
+    name : str
+    settings : mapping of str to object, default=None
+        Settings by name; others keep their defaults. One that the method does not read is an error.
+    others : iterable of str, default=()
+        Further names that a misspelt setting may have been meant for.
+
+    Returns
+    -------
+    Method
+    """
     if not isinstance(name, str):
         raise ParameterError(f"Expected the name of a method, found {name!r}. Methods: {', '.join(METHODS)}.")
     known = {alias.lower(): method for method in METHODS.values() for alias in (method.name, *method.aliases)}
     wanted = name.strip().lower()
-    if wanted in known:
-        return known[wanted]
-    near = get_close_matches(wanted, known, n=1, cutoff=0.0)  # an alias may be nearest, but its method is named
-    hint = did_you_mean(known[near[0]].name, METHODS)
-    raise ParameterError(f"There is no method {name!r}.{hint} Methods: {', '.join(METHODS)}.")
+    if wanted not in known:
+        near = get_close_matches(wanted, known, n=1, cutoff=0.0)  # an alias may be nearest, but its method is named
+        hint = did_you_mean(known[near[0]].name, METHODS)
+        raise ParameterError(f"There is no method {name!r}.{hint} Methods: {', '.join(METHODS)}.")
+    method = known[wanted]
+    unread = next((given for given in settings or () if given not in method.parameters), None)
+    if unread is not None:
+        raise ParameterError(_refuse_setting(method, unread, others))
+    return replace(method, **settings) if settings else method
+
+
+def list_methods(*, reading: str) -> str:
+    """List the methods that read a setting, in words."""
+    quoted = [repr(method.name) for method in METHODS.values() if reading in method.parameters]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)
+
+
+def _refuse_setting(method: Method, unread: str, others: Iterable[str]) -> str:
+    readers = list_methods(reading=unread)
+    if not readers:
+        known = {name for one in METHODS.values() for name in one.parameters} | set(others)
+        own = ", ".join(method.parameters) or "none"
+        hint = did_you_mean(unread, sorted(known))
+        return f"There is no setting {unread!r}.{hint} The method {method.name!r} has these settings: {own}."
+    verb = "do" if " and " in readers else "does"
+    return f"The method {method.name!r} does not read {unread}; {readers} {verb}. Leave {unread} out."

@@ -11,52 +11,61 @@ the one nearest the root. Shares are whole numbers of a small unit, so sums depe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from secateur.methods import exact
 from secateur.methods.budget_spending import spend_budget
-from secateur.methods.contract import Deletions, Method, Problem, Why
+from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why
 from secateur.methods.row_mixture import mix_rows
+from secateur.methods.settings import amount, share
 
-__all__ = ["METHOD"]
+__all__ = ["BUDGETS", "METHOD"]
 
-
-def delete(problem: Problem) -> Deletions:
-    """Run the exact layer, then spend the budget."""
-    tree, paths, rows = problem.tree, problem.paths, problem.listed_rows
-    result = exact.delete(problem)
-    if not len(paths.links):
-        return result
-    mixture = mix_rows(tree, paths, rows.rows, rows.weights, problem.parameters["smoothing"])
-    weight = np.append(0, np.cumsum(mixture.real))
-    is_open = weight[mixture.index.last[paths.leaf_ids]] > weight[mixture.index.first[paths.leaf_ids]]
-    spending = spend_budget(tree, paths, mixture, result.deleted, is_open, problem.parameters["budget"])
-    judged = ~result.deleted
-    result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]
-    result.number[judged] = spending.real[judged]
-    result.keep(judged, Why.OVER_BUDGET if spending.is_counted else Why.FAR_OVER_BUDGET)
-    result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
-    unsupported = judged & ~is_open[paths.rule]
-    result.keep(unsupported, Why.NO_ROWS)
-    for numbers in (result.before, result.after, result.number):
-        numbers[unsupported] = np.nan
-    return result
+# The values of δ that a slider moves over and a selection tries.
+BUDGETS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
 
 
-METHOD = Method(
-    name="budgeted",
-    aliases=(),
-    summary="exact deletion, then whatever brings the fewest rows into conflict, within a budget",
-    preserves="the class on all but a budgeted share of rows",
-    guarantee=(
+@dataclass(frozen=True)
+class Budgeted(Method):
+    """The exact layer, then as many deletions as the budget allows."""
+
+    budget: float = share(0.015)
+    smoothing: float = amount(1000)
+
+    name = "budgeted"
+    summary = "exact deletion, then whatever brings the fewest rows into conflict, within a budget"
+    preserves = "the class on all but a budgeted share of rows"
+    guarantee = (
         "Every row stays covered, and rules that cover a row and agree give the tree's answer. On the training rows "
         "they disagree on at most {budget:.4g} of all (by weight), so the rest is predicted as the tree does. On other "
         "rows the budget is an estimate, not a bound."
-    ),
-    source="secateur",
-    needs_rows=True,
-    is_exact=False,
-    witness=None,
-    parameters=("budget", "smoothing"),
-    delete=delete,
-)
+    )
+    asks = Asks.ROWS
+    rung = 80
+    knob = Knob("budget", "δ", BUDGETS)
+
+    def delete(self, problem: Problem) -> Deletions:
+        """Run the exact layer, then spend the budget."""
+        tree, paths, rows = problem.tree, problem.paths, problem.listed_rows
+        result = exact.METHOD.delete(problem)
+        if not len(paths.links):
+            return result
+        mixture = mix_rows(tree, paths, rows.rows, rows.weights, self.smoothing)
+        weight = np.append(0, np.cumsum(mixture.real))
+        is_open = weight[mixture.index.last[paths.leaf_ids]] > weight[mixture.index.first[paths.leaf_ids]]
+        spending = spend_budget(tree, paths, mixture, result.deleted, is_open, self.budget)
+        judged = ~result.deleted
+        result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]
+        result.number[judged] = spending.real[judged]
+        result.keep(judged, Why.OVER_BUDGET if spending.is_counted else Why.FAR_OVER_BUDGET)
+        result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
+        unsupported = judged & ~is_open[paths.rule]
+        result.keep(unsupported, Why.NO_ROWS)
+        for numbers in (result.before, result.after, result.number):
+            numbers[unsupported] = np.nan
+        return result
+
+
+METHOD = Budgeted()

@@ -7,25 +7,26 @@ from them on demand by :mod:`secateur.rules.reasons`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from secateur.counting.row_evidence import RowEvidence
 from secateur.facts.possible_rows import find_feasible
+from secateur.kernels.run_walks import run_deletion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from numpy.typing import NDArray
 
     from secateur.counting.training_evidence import TrainingEvidence
+    from secateur.rows.row_source import GivenRows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["EXACT_GUARANTEE", "Deletions", "Method", "Problem", "Why"]
+__all__ = ["EXACT_GUARANTEE", "TOLERANCES", "Asks", "Deletions", "Knob", "Method", "Problem", "Why"]
 
 EXACT_GUARANTEE = (
     "Exact for every possible row: each row is covered, every rule that covers it predicts what the tree "
@@ -82,18 +83,14 @@ class Why(IntEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """A tree, what is known about it, and what the caller asked for.
+    """A tree, what is known about it, and the training rows.
 
     Attributes
     ----------
     tree : Tree
     paths : Paths
     evidence : TrainingEvidence or None
-        The training rows, or a summary of them; None when none were passed.
-    domain : RowEvidence or None
-        The listed cases of a finite domain (``mismatch-certified``).
-    parameters : mapping of str to object
-        The method's own parameters, checked.
+        The training rows, or counts of them; None when none were passed.
     walked : Tree or None
         The tree that exact tests walk where they are to know nothing of the columns; the same nodes. None for the tree
         over the rows that its facts allow.
@@ -102,13 +99,19 @@ class Problem:
     tree: Tree
     paths: Paths
     evidence: TrainingEvidence | None
-    domain: RowEvidence | None
-    parameters: Mapping[str, Any]
     walked: Tree | None = None
+    # Shared by all problems of one tree, whatever rows they get later.
+    _found: dict[str, NDArray[np.bool_]] = field(default_factory=dict, repr=False)
 
     def feasible_tree(self, *, linked: bool = True) -> Tree:
         """The tree that exact tests walk: over possible rows, or as the caller wants it."""
         return find_feasible(self.tree, linked=linked).tree if self.walked is None else self.walked
+
+    def find_exact(self) -> NDArray[np.bool_]:
+        """Find the conditions that the class does not depend on, once: several methods begin with them."""
+        if "exact" not in self._found:
+            self._found["exact"] = run_deletion("delete_links", self.feasible_tree(), self.paths)
+        return self._found["exact"]
 
     @property
     def rows(self) -> TrainingEvidence:
@@ -160,9 +163,31 @@ class Deletions:
         self.why[entries] = why
 
 
+class Asks(Enum):
+    """What a method asks of training rows."""
+
+    NOTHING = "nothing"
+    COUNTS = "counts"
+    ROWS = "single rows"
+
+
+class Knob(NamedTuple):
+    """The setting that trades length against faithfulness: its name, its symbol and the values worth trying."""
+
+    setting: str
+    symbol: str
+    grid: tuple[float, ...]
+
+
+# The values of ε that a slider moves over and a selection tries.
+TOLERANCES = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
+
+
 @dataclass(frozen=True)
-class Method:
-    """A deletion procedure as the registry lists it.
+class Method(ABC):
+    """A deletion procedure: its fields are its settings, declared with their bounds.
+
+    A file in this package that ends in ``METHOD = …`` adds one; nothing else needs an edit.
 
     Attributes
     ----------
@@ -170,6 +195,8 @@ class Method:
         The method's name in ``simplify(method=...)``.
     aliases : tuple of str
         Other names, among them the paper's.
+    rung : int
+        Its place between the strictest guarantee (0) and none (100).
     summary : str
         What it deletes, in a line.
     preserves : str
@@ -178,27 +205,70 @@ class Method:
         What is preserved, in a sentence; ``{tolerance}`` and the like are filled in.
     source : str
         Where it was published, or "secateur".
-    needs_rows : bool
-        Whether it needs training rows.
+    asks : Asks
+        What it asks of training rows.
     is_exact : bool
         Whether every covering rule provably predicts what the tree predicts.
     witness : {"link", "feature"} or None
         What a rule must lose to meet a leaf of another class: one link, or all conditions on a feature. None where
         rules may meet such leaves anyway.
-    parameters : tuple of str
-        The arguments of ``simplify`` that it reads.
-    delete : callable
-        The procedure itself.
+    knob : Knob or None
+        The setting to turn, if there is one.
     """
 
-    name: str
-    aliases: tuple[str, ...]
-    summary: str
-    preserves: str
-    guarantee: str
-    source: str
-    needs_rows: bool
-    is_exact: bool
-    witness: str | None
-    parameters: tuple[str, ...]
-    delete: Callable[[Problem], Deletions] = field(repr=False)
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    rung: ClassVar[int]
+    summary: ClassVar[str]
+    preserves: ClassVar[str]
+    guarantee: ClassVar[str]
+    source: ClassVar[str] = "secateur"
+    asks: ClassVar[Asks] = Asks.NOTHING
+    is_exact: ClassVar[bool] = False
+    witness: ClassVar[str | None] = None
+    knob: ClassVar[Knob | None] = None
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if "check" in one.metadata:
+                object.__setattr__(self, one.name, one.metadata["check"](one.name, getattr(self, one.name)))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The settings that it reads."""
+        return tuple(one.name for one in fields(self))
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it cannot do without training rows."""
+        return self.asks is not Asks.NOTHING
+
+    def describe(self) -> dict[str, Any]:
+        """The settings as a rule set keeps them."""
+        return {name: getattr(self, name) for name in self.parameters}
+
+    def prepare(self, problem: Problem) -> Method:
+        """Settle what depends on the tree and its rows; most methods have nothing to settle."""
+        return self
+
+    def read_once(self, tree: Tree) -> Method:
+        """Read rows among the settings, once for all trees of a forest; most methods have none."""
+        return self
+
+    @property
+    def listed_cases(self) -> GivenRows | None:
+        """The cases that a caller listed to hold the rules against, if any."""
+        return None
+
+    def asks_of(self, tree: Tree) -> Asks:
+        """What it asks of the training rows of one tree."""
+        return self.asks
+
+    def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Find the conditions that go whatever the rows say, and those that may go by them, so that counts suffice."""
+        gone = self.delete(replace(problem, evidence=None)).deleted
+        return gone, np.zeros_like(gone)
+
+    @abstractmethod
+    def delete(self, problem: Problem) -> Deletions:
+        """Run the procedure on every rule."""

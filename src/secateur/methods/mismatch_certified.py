@@ -13,13 +13,21 @@ The complete set Q of mismatched links must pass one joint certificate:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.counting.bit_masks import pack_bits, unpack_bits
 from secateur.counting.coverage import mask_blocks, rows_of_rule
-from secateur.methods.contract import Deletions, Method, Problem, Why
+from secateur.counting.row_evidence import RowEvidence
+from secateur.errors import InputError, ParameterError
+from secateur.facts.checking import check_facts
+from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
+from secateur.methods.settings import amount
+from secateur.rows.checking import check_labels, check_rows
+from secateur.rows.row_source import GivenRows
+from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.regions import Region, domain_of, region_of_link, regions_of_links
 
 if TYPE_CHECKING:
@@ -27,26 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.counting.row_evidence import RowEvidence
     from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
 
 __all__ = ["METHOD", "find_refuting_link"]
-
-
-def delete(problem: Problem) -> Deletions:
-    """Delete the complete mismatched set of every rule whose certificate holds."""
-    paths = problem.paths
-    result = Deletions.keep_all(paths, Why.UNTOUCHED)
-    result.number[:] = paths.shift
-    result.keep(paths.matched, Why.MATCHED)
-    result.keep(~paths.matched & ~paths.mismatched, Why.NEUTRAL)
-    if problem.domain is not None:
-        _certify_by_domain(paths, problem.domain, result)
-        return result
-    for rule in np.unique(paths.rule[paths.mismatched]).tolist():
-        span = paths.entries(rule)
-        _certify_by_direction(problem, result, rule, np.flatnonzero(paths.mismatched[span]) + span.start)
-    return result
 
 
 def _certify_by_domain(paths: Paths, domain: RowEvidence, result: Deletions) -> None:
@@ -76,19 +68,21 @@ def _first_foreign_rows(paths: Paths, domain: RowEvidence, rules: NDArray[np.int
     return first
 
 
-def _certify_by_direction(
-    problem: Problem, result: Deletions, rule: int, tried: np.ndarray[tuple[int], np.dtype[np.intp]]
-) -> None:
-    refuting = find_refuting_link(problem, rule, problem.paths.links[tried].tolist())
-    if refuting >= 0:
-        result.keep(tried, Why.DIRECTION_REFUTES)
-        result.node[tried] = refuting
-    else:
-        result.delete(tried, Why.MONOTONE)
+def _certify_by_direction(problem: Problem, signs: Sequence[int], result: Deletions) -> None:
+    paths = problem.paths
+    for rule in np.unique(paths.rule[paths.mismatched]).tolist():
+        span = paths.entries(rule)
+        tried = np.flatnonzero(paths.mismatched[span]) + span.start
+        refuting = find_refuting_link(problem, signs, rule, paths.links[tried].tolist())
+        if refuting >= 0:
+            result.keep(tried, Why.DIRECTION_REFUTES)
+            result.node[tried] = refuting
+        else:
+            result.delete(tried, Why.MONOTONE)
 
 
-def find_refuting_link(problem: Problem, rule: int, chosen: Sequence[int]) -> int:
-    """A link in the chosen set that the stated monotonicity does not cover; -1 when it covers the whole set."""
+def find_refuting_link(problem: Problem, signs: Sequence[int], rule: int, chosen: Sequence[int]) -> int:
+    """Find a link in the chosen set that the stated monotonicity does not cover; -1 when it covers the whole set."""
     tree, paths = problem.tree, problem.paths
     whole = regions_of_links(tree, paths, paths.links[paths.entries(rule)].tolist())
     if any(region.is_empty for region in whole.values()):
@@ -96,7 +90,7 @@ def find_refuting_link(problem: Problem, rule: int, chosen: Sequence[int]) -> in
     for feature, region in regions_of_links(tree, paths, chosen).items():
         if not whole[feature].has_listed_value:
             return int(chosen[0])  # only NaN reaches this leaf, and NaN is not ordered
-        favour = int(problem.parameters["monotone"][feature]) * (1 if paths.leaf_class[rule] == 1 else -1)
+        favour = int(signs[feature]) * (1 if paths.leaf_class[rule] == 1 else -1)
         if not _restricts_against(region, favour, domain_of(tree, feature)):
             return next(
                 link
@@ -115,19 +109,167 @@ def _restricts_against(region: Region, favour: int, domain: Region) -> bool:
     return not (cuts_low and favour >= 0) and not (cuts_high and favour <= 0)
 
 
-METHOD = Method(
-    name="mismatch-certified",
-    aliases=("M1-D",),
-    summary="deletes all conditions that point away from the rule's class, if one joint certificate holds",
-    preserves="the class, on a certified domain",
-    guarantee=(
+def _is_pair(domain: Any) -> bool:
+    return isinstance(domain, (tuple, list)) and len(domain) == 2
+
+
+def _list_cases(tree: Tree, domain: Any) -> RowEvidence:
+    """Check the cases that a caller lists, with their labels."""
+    if not _is_pair(domain):
+        raise ParameterError("Expected domain as a pair (rows, labels) that lists every case.")
+    rows = check_rows(tree, domain[0], name="domain")
+    check_facts(tree, rows, name="domain")
+    return RowEvidence(tree, rows, check_labels(tree, domain[1], rows.n_rows, name="domain labels"), None)
+
+
+def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
+    """One sign for each feature, in column order; None when there are none."""
+    if monotone is None:
+        return None
+    if tree.n_classes != 2:
+        raise ParameterError(
+            f"Monotone signs order two classes, but this tree has {tree.n_classes}. Pass a domain instead."
+        )
+    if hasattr(monotone, "items"):
+        names = [tree.feature_name(feature) for feature in range(tree.n_features)]
+        strange = [name for name in monotone if name not in names]
+        if strange:
+            raise ParameterError(f"monotone names {strange[0]!r}, but the columns are {names}.")
+        monotone = [monotone.get(name, 0) for name in names]
+    listed = list(monotone) if hasattr(monotone, "__iter__") else monotone
+    known: dict[Any, int] = {-1: -1, 0: 0, 1: 1}
+    signs = [known.get(s) if np.isscalar(s) else None for s in listed] if isinstance(listed, list) else []
+    if len(signs) != tree.n_features or None in signs:
+        raise ParameterError(
+            f"Expected monotone as one sign of -1, 0 or +1 for each of the {tree.n_features} columns, found {listed!r}."
+        )
+    fitted = [0] * tree.n_features if tree.monotone is None else tree.monotone.tolist()
+    against = next((f for f, sign in enumerate(signs) if sign is not None and sign * fitted[f] < 0), None)
+    if against is not None:
+        raise ParameterError(
+            f"monotone says {signs[against]:+d} for {tree.feature_name(against)!r}, but the tree was fitted with "
+            f"{fitted[against]:+d}."
+        )
+    return [sign for sign in signs if sign is not None]
+
+
+def _check_consistent(tree: Tree, listed: RowEvidence) -> None:
+    """A finite domain gives equal rows equal labels."""
+    if tree.columns is not None:
+        return  # rows behind a pipeline are read as far as the tree asks, so different rows may look equal
+    sizes = np.array([np.inf if levels is None else len(levels) for levels in tree.categories])
+    # Unlisted categories share one code but need not be equal, so rows that hold one are not compared.
+    matrix = listed.rows.matrix
+    known = np.flatnonzero(~(matrix >= sizes).any(axis=1))
+    _, group = np.unique(np.nan_to_num(matrix[known], nan=np.inf), axis=0, return_inverse=True)
+    labels, group = listed.class_ids[known], group.ravel()
+    order = np.lexsort((labels, group))
+    clash = np.flatnonzero((np.diff(group[order]) == 0) & (np.diff(labels[order]) != 0))
+    if len(clash):
+        one, other = sorted(known[order[clash[0] : clash[0] + 2]].tolist())
+        raise InputError(
+            f"The domain contradicts itself: rows {one} and {other} are equal but have different labels. "
+            "A deterministic table gives equal rows one label: pass domain=(rows, labels) without such rows, or use "
+            "the method 'mismatch'."
+        )
+
+
+@dataclass(frozen=True)
+class MismatchCertified(Method):
+    """M1-D, certified by listed cases or by stated signs."""
+
+    domain: Any = None
+    monotone: Any = None
+    rf_tol: float = amount(DEFAULT_RF_TOL)
+
+    name = "mismatch-certified"
+    aliases = ("M1-D",)
+    rung = 50
+    summary = "deletes all conditions that point away from the rule's class, if one joint certificate holds"
+    preserves = "the class, on a certified domain"
+    guarantee = (
         "Every rule that was shortened implies its class on the certified domain ({certificate}); nothing is claimed "
         "beyond that domain."
-    ),
-    source="Hong, Lee, Sim & Hwang (M1-D)",
-    needs_rows=False,
-    is_exact=False,
-    witness=None,
-    parameters=("domain", "monotone", "rf_tol"),
-    delete=delete,
-)
+    )
+    source = "Hong, Lee, Sim & Hwang (M1-D)"
+
+    def asks_of(self, tree: Tree) -> Asks:
+        """Ask for single rows where there is nothing else to certify by."""
+        is_stated = self.domain is not None or self.monotone is not None or tree.monotone is not None
+        return Asks.NOTHING if is_stated else Asks.ROWS
+
+    def read_once(self, tree: Tree) -> Method:
+        """Convert the cases of a domain once."""
+        if not _is_pair(self.domain):
+            return self  # refused later, where something is to be certified by it
+        rows = check_rows(tree, self.domain[0], name="domain").convert()
+        return replace(self, domain=(rows, self.domain[1]))
+
+    @property
+    def listed_cases(self) -> GivenRows | None:
+        """The domain, as the caller passed it."""
+        return GivenRows(self.domain[0], self.domain[1], None) if _is_pair(self.domain) else None
+
+    def prepare(self, problem: Problem) -> Method:
+        """Settle which certificate to use."""
+        tree, domain, monotone = problem.tree, self.domain, self.monotone
+        if domain is not None and monotone is not None:
+            raise ParameterError("Pass a domain or monotone signs for mismatch-certified, not both.")
+        signs = _check_signs(tree, monotone if monotone is not None or domain is not None else tree.monotone)
+        if signs is not None:
+            return _BySigns(None, signs, self.rf_tol)
+        if domain is None and problem.evidence is None:
+            raise InputError(
+                "The method 'mismatch-certified' needs something to certify by: pass training rows, a domain, or "
+                "monotone signs."
+            )
+        # Every listed row counts, whatever it weighs.
+        listed = replace(problem.listed_rows, weights=None) if domain is None else _list_cases(tree, domain)
+        _check_consistent(tree, listed)
+        return _ByCases(domain, None, self.rf_tol, listed)
+
+    def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Leave every mismatched link open."""
+        return np.zeros_like(problem.paths.mismatched), problem.paths.mismatched
+
+    def delete(self, problem: Problem) -> Deletions:
+        """Delete the complete mismatched set of every rule whose certificate holds."""
+        paths = problem.paths
+        result = Deletions.keep_all(paths, Why.UNTOUCHED)
+        result.number[:] = paths.shift
+        result.keep(paths.matched, Why.MATCHED)
+        result.keep(~paths.matched & ~paths.mismatched, Why.NEUTRAL)
+        self._certify(problem, result)
+        return result
+
+    def _certify(self, problem: Problem, result: Deletions) -> None:
+        raise RuntimeError("mismatch-certified was not prepared")
+
+
+@dataclass(frozen=True)
+class _BySigns(MismatchCertified):
+    """Certified by monotone signs, one for each column."""
+
+    def describe(self) -> dict[str, Any]:
+        certificate = "all rows, by the stated monotonicity"
+        return {"rf_tol": self.rf_tol, "monotone": self.monotone, "certificate": certificate}
+
+    def _certify(self, problem: Problem, result: Deletions) -> None:
+        _certify_by_direction(problem, self.monotone, result)
+
+
+@dataclass(frozen=True)
+class _ByCases(MismatchCertified):
+    """Certified by listed cases: the training rows, or a domain."""
+
+    listed: Any = None
+
+    def describe(self) -> dict[str, Any]:
+        domain = "training rows" if self.domain is None else "listed cases"
+        return {"rf_tol": self.rf_tol, "domain": domain, "certificate": f"the {self.listed.n_rows} listed rows"}
+
+    def _certify(self, problem: Problem, result: Deletions) -> None:
+        _certify_by_domain(problem.paths, self.listed, result)
+
+
+METHOD = MismatchCertified()

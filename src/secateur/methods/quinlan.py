@@ -8,12 +8,14 @@ the highest certainty factor goes (then highest p, then nearest the root), and s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.methods.contract import Deletions, Method, Problem, Why
+from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
 from secateur.methods.fisher import fisher_greater
+from secateur.methods.settings import share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,24 +23,11 @@ if TYPE_CHECKING:
     from secateur.counting.training_evidence import TrainingEvidence
     from secateur.tree.paths import Paths
 
-
 __all__ = ["METHOD"]
 
 CERTAINTY_TOLERANCE = 1e-12
 # Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first.
 P_TOLERANCE = 1e-9
-
-
-def delete(problem: Problem) -> Deletions:
-    """Delete conditions greedily, one at a time from every rule that has a deletable one."""
-    paths, evidence, alpha = problem.paths, problem.rows, problem.parameters["alpha"]
-    result = Deletions.keep_all(paths, Why.UNTOUCHED)
-    counts = np.zeros((paths.n_rules, problem.tree.n_classes))
-    for among in evidence.split_rules(paths, ~result.deleted):
-        found, leaf_counts = _shorten(result, paths, evidence, among, alpha)
-        counts[among] = found[among]
-    evidence.remember(result.deleted, counts, leaf_counts)
-    return result
 
 
 def _shorten(
@@ -85,19 +74,38 @@ def _choose(
     return best[np.unique(rule[best], return_index=True)[1]]
 
 
-METHOD = Method(
-    name="quinlan",
-    aliases=(),
-    summary="deletes conditions while certainty does not fall or the loss is not significant",
-    preserves="nothing",
-    guarantee=(
+@dataclass(frozen=True)
+class Quinlan(Method):
+    """Greedy deletion, one condition at a time."""
+
+    alpha: float = share(0.01)
+
+    name = "quinlan"
+    summary = "deletes conditions while certainty does not fall or the loss is not significant"
+    preserves = "nothing"
+    guarantee = (
         "None: rules are shortened one by one on the training rows, and rules of different classes may overlap "
         "freely. Every row stays covered."
-    ),
-    source="Quinlan (1987)",
-    needs_rows=True,
-    is_exact=False,
-    witness=None,
-    parameters=("alpha",),
-    delete=delete,
-)
+    )
+    source = "Quinlan (1987)"
+    asks = Asks.COUNTS
+    rung = 90
+
+    def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Leave every condition open."""
+        every = np.ones(len(problem.paths.links), dtype=bool)
+        return ~every, every
+
+    def delete(self, problem: Problem) -> Deletions:
+        """Delete conditions greedily, one at a time from every rule that has a deletable one."""
+        paths, evidence, alpha = problem.paths, problem.rows, self.alpha
+        result = Deletions.keep_all(paths, Why.UNTOUCHED)
+        counts = np.zeros((paths.n_rules, problem.tree.n_classes))
+        for among in evidence.split_rules(paths, ~result.deleted):
+            found, leaf_counts = _shorten(result, paths, evidence, among, alpha)
+            counts[among] = found[among]
+        evidence.remember(result.deleted, counts, leaf_counts)
+        return result
+
+
+METHOD = Quinlan()

@@ -7,31 +7,35 @@ by walking the tree with the box, never by comparing all pairs of leaves. Needs 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from secateur.kernels.run_walks import run_deletion
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 
 __all__ = ["METHOD"]
 
 
-def delete(problem: Problem) -> Deletions:
-    """Delete redundant features from every rule."""
-    result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED)
-    # An implication ties features together, and this method asks of each feature alone.
-    walked = problem.feasible_tree(linked=False)
-    result.delete(run_deletion("delete_features", walked, problem.paths), Why.FEATURE_REDUNDANT)
-    return result
+@dataclass(frozen=True)
+class Redundancy(Method):
+    """Delete redundant features."""
+
+    name = "redundancy"
+    aliases = ("Izza",)
+    summary = "deletes all conditions on a feature that the class does not depend on"
+    preserves = "the tree's predictions, exactly"
+    guarantee = EXACT_GUARANTEE
+    source = "Izza, Ignatiev & Marques-Silva (2022)"
+    is_exact = True
+    witness = "feature"
+    rung = 30
+
+    def delete(self, problem: Problem) -> Deletions:
+        """Delete redundant features from every rule."""
+        result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED)
+        # An implication ties features together, and this method asks of each feature alone.
+        walked = problem.feasible_tree(linked=False)
+        result.delete(run_deletion("delete_features", walked, problem.paths), Why.FEATURE_REDUNDANT)
+        return result
 
 
-METHOD = Method(
-    name="redundancy",
-    aliases=("Izza",),
-    summary="deletes all conditions on a feature that the class does not depend on",
-    preserves="the tree's predictions, exactly",
-    guarantee=EXACT_GUARANTEE,
-    source="Izza, Ignatiev & Marques-Silva (2022)",
-    needs_rows=False,
-    is_exact=True,
-    witness="feature",
-    parameters=(),
-    delete=delete,
-)
+METHOD = Redundancy()

@@ -7,30 +7,34 @@ All such links go together: a row that leaves the path at a deleted link arrives
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 
 __all__ = ["METHOD"]
 
 
-def delete(problem: Problem) -> Deletions:
-    """Delete SIB(L) for every leaf."""
-    paths = problem.paths
-    result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
-    result.delete(paths.sibling_certified, Why.SIBLING_LEAF)
-    result.node[paths.sibling_certified] = paths.sibling[paths.links[paths.sibling_certified]]
-    return result
+@dataclass(frozen=True)
+class Sibling(Method):
+    """Delete SIB(L) of every leaf."""
+
+    name = "sibling"
+    aliases = ("M2-D", "M2-P")
+    summary = "deletes conditions into a subtree whose sibling is a leaf of the same class"
+    preserves = "the tree's predictions, exactly"
+    guarantee = EXACT_GUARANTEE
+    source = "Hong, Lee, Sim & Hwang (M2-D, M2-P)"
+    is_exact = True
+    witness = "link"
+    rung = 10
+
+    def delete(self, problem: Problem) -> Deletions:
+        """Delete SIB(L) for every leaf."""
+        paths = problem.paths
+        result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
+        result.delete(paths.sibling_certified, Why.SIBLING_LEAF)
+        result.node[paths.sibling_certified] = paths.sibling[paths.links[paths.sibling_certified]]
+        return result
 
 
-METHOD = Method(
-    name="sibling",
-    aliases=("M2-D", "M2-P"),
-    summary="deletes conditions into a subtree whose sibling is a leaf of the same class",
-    preserves="the tree's predictions, exactly",
-    guarantee=EXACT_GUARANTEE,
-    source="Hong, Lee, Sim & Hwang (M2-D, M2-P)",
-    needs_rows=False,
-    is_exact=True,
-    witness="link",
-    parameters=(),
-    delete=delete,
-)
+METHOD = Sibling()

@@ -7,32 +7,34 @@ the same class. Needs no row. O(n_nodes + n_entries).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 
 __all__ = ["METHOD"]
 
 
-def delete(problem: Problem) -> Deletions:
-    """Delete every link whose sibling subtree predicts the leaf's class only."""
-    paths = problem.paths
-    other = paths.sibling[paths.links]
-    certified = paths.homogeneous[other] == paths.leaf_class[paths.rule]
-    result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
-    result.delete(certified, Why.SAME_CLASS_SUBTREE)
-    result.node[certified] = other[certified]
-    return result
+@dataclass(frozen=True)
+class Subtree(Method):
+    """Delete links whose sibling subtree has the class of the leaf."""
+
+    name = "subtree"
+    summary = "deletes conditions whose other branch predicts the same class throughout"
+    preserves = "the tree's predictions, exactly"
+    guarantee = EXACT_GUARANTEE
+    is_exact = True
+    witness = "link"
+    rung = 20
+
+    def delete(self, problem: Problem) -> Deletions:
+        """Delete every link whose sibling subtree predicts the leaf's class only."""
+        paths = problem.paths
+        other = paths.sibling[paths.links]
+        certified = paths.homogeneous[other] == paths.leaf_class[paths.rule]
+        result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
+        result.delete(certified, Why.SAME_CLASS_SUBTREE)
+        result.node[certified] = other[certified]
+        return result
 
 
-METHOD = Method(
-    name="subtree",
-    aliases=(),
-    summary="deletes conditions whose other branch predicts the same class throughout",
-    preserves="the tree's predictions, exactly",
-    guarantee=EXACT_GUARANTEE,
-    source="secateur",
-    needs_rows=False,
-    is_exact=True,
-    witness="link",
-    parameters=(),
-    delete=delete,
-)
+METHOD = Subtree()

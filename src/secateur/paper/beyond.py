@@ -12,9 +12,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import secateur
+from secateur.methods.budgeted import BUDGETS as TRIED
 from secateur.paper.protocol import DATASETS, GRID, TOLERANCES, Arm, Study, split_rows
 from secateur.paper.report import Page
-from secateur.tuning import BUDGETS as TRIED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,16 +14,13 @@ if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["make_ladder", "measure"]
-
-# What a method takes over from the rule set in hand, so that the two are compared at the same setting.
-SHARED = ("tolerance", "budget", "smoothing", "alpha", "rf_tol", "domain_knowledge")
+__all__ = ["make_ladder", "measure", "run_again"]
 
 
 def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **settings: Any) -> list[dict[str, Any]]:
     """One record a method: what it removes, what that costs on the rows, or a sentence why it cannot run.
 
-    The settings are arguments of ``simplify`` for all methods, beside those of the rule set in hand.
+    The settings are those of methods, beside those of the rule set in hand; each method takes those that it reads.
     """
     ladder = []
     for method in METHODS.values():
@@ -48,13 +45,15 @@ def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **
     return ladder
 
 
-def run_again(rules: RuleSet, at_hand: RowsAtHand, **changed: Any) -> RuleSet:
-    """The same tree simplified once more, with the same settings but for some."""
-    settings = {name: rules.parameters[name] for name in SHARED if name in rules.parameters}
+def run_again(rules: RuleSet, at_hand: RowsAtHand, method: str, **changed: Any) -> RuleSet:
+    """Simplify the same tree by another method, with what the two share of the settings."""
+    read = set(METHODS[method].parameters) - {"domain", "monotone"}  # these are kept in words
+    settings = {name: value for name, value in {**rules.parameters, **changed}.items() if name in read}
+    settings["domain_knowledge"] = rules.parameters.get("domain_knowledge", True)
     rows = at_hand.training
     if rows is None:
-        return simplify(rules.tree, **{**settings, **changed})
-    return simplify(rules.tree, rows.X, rows.y, sample_weight=rows.sample_weight, **{**settings, **changed})
+        return simplify(rules.tree, method=method, **settings)
+    return simplify(rules.tree, rows.X, rows.y, sample_weight=rows.sample_weight, method=method, **settings)
 
 
 def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError
-from secateur.rows.checking import check_labels, check_rows, check_weights
+from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.opening import check_pair, open_rows
+from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import Rows
-from secateur.rules.rule_set import TrainingRows
+from secateur.rows.table_columns import find_texts, own_names
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
@@ -25,9 +27,9 @@ class RowsAtHand:
 
     Attributes
     ----------
-    training : TrainingRows or None
+    training : GivenRows or None
         The rows that the rules were made from.
-    measured : TrainingRows or None
+    measured : GivenRows or None
         The rows that conflict and accuracy are measured on.
     is_training : bool
         Whether these are the training rows.
@@ -35,8 +37,8 @@ class RowsAtHand:
         In a sentence, what the numbers were measured on.
     """
 
-    training: TrainingRows | None
-    measured: TrainingRows | None
+    training: GivenRows | None
+    measured: GivenRows | None
     is_training: bool
     note: str
 
@@ -52,40 +54,38 @@ def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any =
     Rows that are passed are measured on. Where the rule set has no training rows of its own, because it was read from
     a file, rows that give every leaf its own counts are taken for them.
     """
-    if (X is None) != (y is None):
-        given, absent = ("X", "y") if y is None else ("y", "X")
-        raise InputError(f"{given} was passed without {absent}: pass both, or neither.")
-    if X is None and sample_weight is not None:
-        raise InputError("sample_weight was passed without X and y.")
+    check_pair(X, y, sample_weight)
     own = rules.training if rules.is_ranked else None
     training = None if own is None else _check(rules, own)
     if X is None:
         if training is None:
             return RowsAtHand(None, None, False, "No rows were at hand, so nothing was measured on rows.")
         return _on_training(training)
-    passed = _check(rules, TrainingRows(X, y, sample_weight))
+    passed = _check(rules, GivenRows(X, y, sample_weight))
     if training is None and rules.is_ranked and _has_same_counts(rules, passed):
         return _on_training(passed)
     return RowsAtHand(training, passed, False, f"Measured on {_count(passed)} that were passed for this report.")
 
 
-def _on_training(rows: TrainingRows) -> RowsAtHand:
+def _on_training(rows: GivenRows) -> RowsAtHand:
     return RowsAtHand(rows, rows, True, f"Measured on the {_count(rows)} that the rules were made from.")
 
 
-def _check(rules: RuleSet, rows: TrainingRows) -> TrainingRows:
-    """Rows in the tree's own terms, so that nobody has to read them twice."""
-    checked = check_rows(rules.tree, rows.X)
-    check_labels(rules.tree, rows.y, checked.n_rows)
-    return TrainingRows(Rows.of(checked.matrix), rows.y, check_weights(rows.sample_weight, checked.n_rows))
+def _check(rules: RuleSet, given: GivenRows) -> GivenRows:
+    """Bring rows into memory and into the tree's own terms, so that nobody has to read them twice."""
+    tree = rules.tree
+    with open_rows(*given, find_texts=partial(find_texts, tree, given.y)) as rows:
+        held = rows.hold(lambda: ModelTerms(own_names(tree), tree.classes), "A report looks at rows again and again")
+    listed = held.read_labelled(tree)
+    return GivenRows(Rows.of(listed.rows.matrix), tree.classes[listed.class_ids], listed.weights)
 
 
-def _has_same_counts(rules: RuleSet, rows: TrainingRows) -> bool:
+def _has_same_counts(rules: RuleSet, rows: GivenRows) -> bool:
     class_ids = check_labels(rules.tree, rows.y, rows.X.n_rows)
     counts = count_classes(rules.tree, apply_tree(rules.tree, rows.X), class_ids, rows.sample_weight)
     return bool(np.array_equal(counts[rules.paths.leaf_ids], rules.source_class_counts))
 
 
-def _count(rows: TrainingRows) -> str:
+def _count(rows: GivenRows) -> str:
     n_rows = rows.X.n_rows
     return "1 row" if n_rows == 1 else f"{n_rows:,} rows"

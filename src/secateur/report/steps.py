@@ -10,9 +10,8 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.methods import METHODS, Why
-from secateur.methods.parameters import check_share
+from secateur.methods.settings import check_share
 from secateur.report.ladder import measure, run_again
-from secateur.tuning import BUDGETS, TOLERANCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["Knob", "Texts", "find_knob", "make_rule_sets", "make_step"]
+__all__ = ["Slider", "Texts", "find_slider", "make_rule_sets", "make_step"]
 
 # Up to so many conditions, every value of the knob carries its reasons in full; beyond, those of the chosen one do.
 FULLY_TOLD = 6_000
@@ -37,8 +36,8 @@ PHRASE_END = re.compile(r"(?<=[;:,]) ")
 
 
 @dataclass(frozen=True)
-class Knob:
-    """What a slider turns: an argument of ``simplify`` and its values."""
+class Slider:
+    """What a slider turns: a setting of the method and its values."""
 
     parameter: str
     symbol: str
@@ -46,7 +45,7 @@ class Knob:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The knob as plain values."""
+        """The slider as plain values."""
         return {"parameter": self.parameter, "symbol": self.symbol, "values": list(self.values)}
 
 
@@ -72,35 +71,31 @@ class Texts:
         return self._places[text]
 
 
-def find_knob(rules: RuleSet, at_hand: RowsAtHand, tolerances: Any) -> tuple[Knob | None, str]:
-    """The slider's values, or None and a sentence why there is no slider."""
-    parameters = METHODS[rules.method].parameters
-    known = {"tolerance": ("ε", TOLERANCES), "budget": ("δ", BUDGETS)}
-    parameter = next((name for name in known if name in parameters), None)
-    if parameter is None:
+def find_slider(rules: RuleSet, at_hand: RowsAtHand, tolerances: Any) -> tuple[Slider | None, str]:
+    """Find the slider's values, or None and a sentence why there is no slider."""
+    knob = METHODS[rules.method].knob
+    if knob is None:
         if tolerances is not None:
             raise ParameterError(f"The method {rules.method!r} has no tolerance or budget: leave tolerances out.")
         return None, f"The method {rules.method} has no tolerance to move, so there is one set of rules."
-    symbol, grid = known[parameter]
-    if tolerances is not None:
-        grid = _check_values(tolerances)
+    grid = knob.grid if tolerances is None else _check_values(tolerances)
     if at_hand.training is None:
         return None, (
             f"The rows that the rules were made from are not at hand, so the rules cannot be made again for other "
-            f"values of {symbol}."
+            f"values of {knob.symbol}."
         )
-    values = sorted({*grid, float(rules.parameters[parameter])})
-    return Knob(parameter, symbol, tuple(values)), ""
+    values = sorted({*grid, float(rules.parameters[knob.setting])})
+    return Slider(knob.setting, knob.symbol, tuple(values)), ""
 
 
-def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, knob: Knob | None) -> tuple[list[RuleSet], int]:
-    """The rule set for each value of the knob, and the place of the one in hand."""
-    if knob is None:
+def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, slider: Slider | None) -> tuple[list[RuleSet], int]:
+    """Make the rule set for each value of the slider, and find the place of the one in hand."""
+    if slider is None:
         return [rules], 0
-    own = knob.values.index(float(rules.parameters[knob.parameter]))
+    own = slider.values.index(float(rules.parameters[slider.parameter]))
     made = [
-        rules if place == own else run_again(rules, at_hand, method=rules.method, **{knob.parameter: value})
-        for place, value in enumerate(knob.values)
+        rules if place == own else run_again(rules, at_hand, method=rules.method, **{slider.parameter: value})
+        for place, value in enumerate(slider.values)
     ]
     return made, own
 

@@ -13,7 +13,7 @@ from secateur.report.drawing import describe_tree
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
 from secateur.report.rows_at_hand import find_rows
-from secateur.report.steps import Texts, find_knob, known_numbers, make_rule_sets, make_step
+from secateur.report.steps import Texts, find_slider, known_numbers, make_rule_sets, make_step
 from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import join_conditions, read_conditions
 
@@ -78,11 +78,11 @@ def summarize(
     if title is not None and not isinstance(title, str):
         raise ParameterError(f"Expected title as text, found {title!r}.")
     at_hand = find_rows(rules, X, y, sample_weight)
-    knob, no_knob = find_knob(rules, at_hand, tolerances)
-    rule_sets, current = make_rule_sets(rules, at_hand, knob)
+    slider, no_slider = find_slider(rules, at_hand, tolerances)
+    rule_sets, current = make_rule_sets(rules, at_hand, slider)
     texts = Texts()
     listed = _describe_rules(rules, texts)
-    values = (None,) if knob is None else knob.values
+    values = (None,) if slider is None else slider.values
     steps = [make_step(made, rules, at_hand, value, texts) for made, value in zip(rule_sets, values, strict=True)]
     form = make_form(rules, at_hand)
     for rule, example in zip(listed, form.pop("examples"), strict=True):
@@ -109,8 +109,8 @@ def summarize(
         "classes": list(rules.tree.class_names),
         "rows": _describe_rows(rules, at_hand),
         "ladder": make_ladder(rules, at_hand),
-        "knob": None if knob is None else knob.record,
-        "knob_note": no_knob,
+        "knob": None if slider is None else slider.record,
+        "knob_note": no_slider,
         "steps": steps,
         "step": current,
         "rules": listed,

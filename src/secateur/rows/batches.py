@@ -19,7 +19,7 @@ from secateur.rows.labels import as_truth, to_label_types
 from secateur.rows.rows import LabelledRows, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -47,6 +47,8 @@ class BatchReader:
         The columns of the labels and of the weights.
     checks_facts : bool
         Whether a row that contradicts a fact of the tree is refused.
+    features : collection of int, default=None
+        The features that are read; by default those that the tree asks for.
     """
 
     tree: Tree
@@ -54,6 +56,7 @@ class BatchReader:
     y: str | None = None
     weight: str | None = None
     checks_facts: bool = False
+    features: Collection[int] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -128,7 +131,8 @@ class BatchReader:
         names = tree.feature_names or ()
         if tree.columns is not None and tree.columns.derive is not None:
             return dict(enumerate(names[: tree.n_features - len(tree.columns.derived)]))
-        return {feature: names[feature] for feature in sorted(asked_features(tree))}
+        asked = asked_features(tree) if self.features is None else self.features
+        return {feature: names[feature] for feature in sorted(asked)}
 
     @cached_property
     def _typed(self) -> dict[int, bool]:

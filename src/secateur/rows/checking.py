@@ -32,6 +32,7 @@ __all__ = [
     "NO_WEIGHT",
     "MissingRefusedError",
     "asked_features",
+    "check_columns",
     "check_finite",
     "check_labels",
     "check_names",
@@ -71,11 +72,7 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X", first: int = 0) -> Rows:
         X = _derive_columns(tree, tree.columns, tree.columns.derive, X, name)
     names = frame_columns(X)
     if names is not None:
-        if tree.feature_names is None:
-            _check_unique(names, name)
-            _check_width(tree, len(names), name)
-        else:
-            check_names(tree.feature_names, names, name)
+        check_columns(tree, names, name)
         rows = _from_frame(tree, X, name, first)
     else:
         rows = _from_array(tree, X, name)
@@ -84,6 +81,15 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X", first: int = 0) -> Rows:
     if rows.source is None or not isinstance(X, FiniteMatrix):
         check_finite(tree, rows, name, first=first)
     return rows
+
+
+def check_columns(tree: Tree, names: Sequence[str], what: str = "X") -> None:
+    """Raise if the columns of a frame do not fit a tree."""
+    if tree.feature_names is None:
+        _check_unique(names, what)
+        _check_width(tree, len(names), what)
+    else:
+        check_names(tree.feature_names, names, what)
 
 
 def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int = 0) -> NDArray[np.int64]:

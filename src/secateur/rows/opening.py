@@ -1,60 +1,97 @@
-"""Tell what kind of table a person passed, and open it as a source."""
+"""Open whatever rows came: the only place that looks at their kind."""
 
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from secateur.errors import InputError
 from secateur.frames import frame_columns
 from secateur.rows.arrow_sources import open_dataset, open_lazy_frame, open_reader
+from secateur.rows.batched_rows import BatchedRows
 from secateur.rows.duckdb_sources import open_files, open_query, open_relation_object
+from secateur.rows.memory_rows import MemoryRows
+from secateur.rows.row_source import GivenRows
+from secateur.rows.rows import Rows
 from secateur.rows.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
 
-__all__ = ["is_frame", "is_spark", "is_stream", "open_source"]
+    from secateur.rows.row_source import RowSource
+
+__all__ = ["check_pair", "open_rows", "open_source"]
+
+TABLES = "a path, a DuckDB relation or (connection, SQL), or a table of Arrow, polars or pandas"
 
 
-def is_spark(table: Any) -> bool:
-    """Whether a table is a Spark DataFrame."""
-    return _package(table) == "pyspark" and type(table).__name__ == "DataFrame"
+@contextmanager
+def open_rows(
+    X: Any, y: Any = None, sample_weight: Any = None, *, find_texts: Callable[[], Collection[str]] | None = None
+) -> Iterator[RowSource]:
+    """Open rows of any kind; they are closed with the context.
+
+    Parameters
+    ----------
+    X : array-like, data frame, Spark DataFrame or table
+        A table is a path, directory or pattern of files, a DuckDB relation or (connection, SQL), a pyarrow Dataset or
+        RecordBatchReader, or a polars LazyFrame.
+    y : array-like or str, default=None
+        The labels; of a frame or table the column that holds them.
+    sample_weight : array-like or str, default=None
+    find_texts : callable, default=None
+        Gives the columns of a CSV file that are text even where they look like numbers.
+
+    Yields
+    ------
+    RowSource
+    """
+    given = GivenRows(X, y, sample_weight)
+    if isinstance(X, (np.ndarray, Rows)):
+        yield MemoryRows(*given)
+    elif _is_spark(X):
+        from secateur.spark.rows import SparkRows
+        from secateur.spark.session import spark_failures
+
+        with spark_failures():
+            yield SparkRows(*given)
+    elif isinstance(X, (str, os.PathLike, Source)) or _is_query(X) or _find_opener(X) is not None:
+        with open_source(X, find_texts) as source:
+            yield BatchedRows(source, given)
+    else:
+        yield MemoryRows(*given)
 
 
-def is_stream(table: Any) -> bool:
-    """Whether a table is read as batches: whatever is no array and no frame in memory."""
-    if isinstance(table, (str, os.PathLike, Source)) or _is_query(table):
-        return True
-    if is_spark(table):
-        return False
-    return _kind(table) in OPENERS or (frame_columns(table) is None and hasattr(table, "__arrow_c_stream__"))
-
-
-def is_frame(table: Any) -> bool:
-    """Whether a table is a data frame in memory, of any library."""
-    return not is_stream(table) and not is_spark(table) and frame_columns(table) is not None
+def check_pair(X: Any, y: Any, sample_weight: Any = None) -> None:
+    """Refuse rows without labels, labels without rows, and weights without either."""
+    if (X is None) != (y is None):
+        given, absent = ("X", "y") if y is None else ("y", "X")
+        raise InputError(f"{given} was passed without {absent}: pass both, or neither.")
+    if X is None and sample_weight is not None:
+        raise InputError("sample_weight was passed without X and y.")
 
 
 def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = None) -> AbstractContextManager[Source]:
-    """Open a table to be read as batches; it is closed with the context.
+    """Open a table, or a frame, to be read as record batches; it is closed with the context.
 
     Parameters
     ----------
     table : path, relation, (connection, SQL), dataset, reader, frame or lazy frame
     find_texts : callable, default=None
-        Gives the columns of a CSV file that are text even where they look like numbers.
+        As in :func:`open_rows`.
 
     Returns
     -------
     context manager of Source
     """
-    if is_spark(table):
+    if _is_spark(table):
         raise InputError(
-            "A Spark DataFrame is not read here, so that no row comes to the driver: use rules.predict(df) and "
-            "rules.audit(df, y), and df.write for what they give."
+            "Rows of a Spark DataFrame stay on Spark: use rules.predict(df) and rules.audit(df, y), and df.write for "
+            "what they give."
         )
     if isinstance(table, Source):  # somebody else opened it
         return nullcontext(table)
@@ -62,33 +99,41 @@ def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = N
         return open_files(table, find_texts=find_texts)
     if _is_query(table):
         return open_query(*table)
-    if not hasattr(table, "__arrow_c_stream__") and _kind(table) not in OPENERS:
+    opener = _find_opener(table)
+    if opener is None and not hasattr(table, "__arrow_c_stream__"):
         raise InputError(f"Expected a table: {TABLES}; found {type(table).__name__}.")
     if _package(table) == "pandas":
         import pyarrow as pa
 
         table = pa.Table.from_pandas(table, preserve_index=False)
-    source: AbstractContextManager[Source] = OPENERS.get(_kind(table), open_reader)(table)
+    source: AbstractContextManager[Source] = (opener or open_reader)(table)
     return source
 
 
-TABLES = "a path, a DuckDB relation or (connection, SQL), or a table of Arrow, polars or pandas"
+def _is_spark(table: Any) -> bool:
+    if _package(table) != "pyspark":  # asked first: narwhals is not imported for arrays
+        return False
+    from narwhals.dependencies import is_pyspark_connect_dataframe, is_pyspark_dataframe
 
-OPENERS: dict[tuple[str, str], Any] = {
-    ("duckdb", "DuckDBPyRelation"): open_relation_object,
-    ("pyarrow", "Dataset"): open_dataset,
-    ("pyarrow", "RecordBatchReader"): open_reader,
-    ("polars", "LazyFrame"): open_lazy_frame,
-}
+    return is_pyspark_dataframe(table) or is_pyspark_connect_dataframe(table)
 
 
-def _kind(table: Any) -> tuple[str, str]:
-    """The library and the name of a table's class, or of the class that it derives from."""
-    for ancestor in type(table).__mro__:
-        kind = ancestor.__module__.split(".")[0].lstrip("_"), ancestor.__name__
-        if kind in OPENERS:
-            return kind
-    return "", ""
+def _find_opener(table: Any) -> Any:
+    """Find what opens a table that is no array and no frame in memory; None for all others."""
+    packages = {ancestor.__module__.split(".")[0].lstrip("_") for ancestor in type(table).__mro__}
+    if packages & {"duckdb", "polars"}:
+        from narwhals.dependencies import is_duckdb_relation, is_polars_lazyframe
+
+        if is_duckdb_relation(table):
+            return open_relation_object
+        if is_polars_lazyframe(table):
+            return open_lazy_frame
+    if "pyarrow" in packages:
+        import pyarrow.dataset
+
+        if isinstance(table, pyarrow.dataset.Dataset):
+            return open_dataset
+    return open_reader if hasattr(table, "__arrow_c_stream__") and frame_columns(table) is None else None
 
 
 def _package(table: Any) -> str:

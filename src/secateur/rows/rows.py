@@ -78,6 +78,10 @@ class Rows:
         """All rows, each feature in its column of ``column_of``; converted ones are a copy."""
         return self.source if self.source is not None else self.read(0, self.n_rows, np.arange(self.n_features))
 
+    def convert(self) -> Rows:
+        """The same rows in one piece that needs no further conversion, for whoever reads them often."""
+        return self if self.source is not None else Rows.of(np.ascontiguousarray(self.matrix))
+
     def spans(self) -> list[tuple[int, int]]:
         """First and last row of each block, the latter not included."""
         return [(first, min(first + BLOCK_ROWS, self.n_rows)) for first in range(0, self.n_rows, BLOCK_ROWS)]

@@ -1,81 +1,23 @@
-"""A model and a table together: the tree in the table's own columns, and how its batches are read."""
+"""The columns of a table: which of them a tree reads, and under which names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from secateur.adapters import from_model
-from secateur.adapters.pipelines import is_pipeline
-from secateur.errors import InputError, SecateurError, shorten
-from secateur.facts.stating import state_facts
-from secateur.rows.batches import BatchReader
+from secateur.errors import InputError, shorten
 from secateur.rows.checking import asked_features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from secateur.rows.source import Source
     from secateur.tree.tree import Tree
 
-__all__ = [
-    "Naming",
-    "find_beside",
-    "find_texts",
-    "fit_tree_to",
-    "own_columns",
-    "own_names",
-    "pair_columns",
-    "text_columns",
-]
-
-PEEKED_ROWS = 1_000
+__all__ = ["find_beside", "find_texts", "fit_tree_to", "own_names"]
 
 
-@dataclass(frozen=True)
-class Naming:
-    """How a caller wants a model to be read; see :func:`secateur.simplify`."""
-
-    feature_names: Sequence[str] | None = None
-    class_names: Sequence[str] | None = None
-    accepts_missing: bool | None = None
-    knowledge: Mapping[str, Any] = field(default_factory=dict)
-
-
-def pair_columns(model: Any, source: Source, y: Any, weight: Any, naming: Naming) -> BatchReader:
-    """Read a model in the columns of a table, and settle which of them are read.
-
-    Parameters
-    ----------
-    model : fitted tree, pipeline or Tree
-    source : Source
-    y : str
-        The column of the labels.
-    weight : str or None
-        The column of the weights.
-    naming : Naming
-
-    Returns
-    -------
-    BatchReader
-    """
-    target = find_beside(source, y, "y")
-    weights = None if weight is None else find_beside(source, weight, "sample_weight")
-    head = _peek(model, source)
-    tree = from_model(
-        model,
-        head,
-        feature_names=naming.feature_names,
-        class_names=naming.class_names,
-        accepts_missing=naming.accepts_missing,
-    )
-    beside = [name for name in (target, weights) if name is not None]
-    tree = fit_tree_to(tree, source, beside)
-    tree = state_facts(tree, source.schema.empty_table(), **naming.knowledge)
-    return BatchReader(tree, source, target, weights, checks_facts=True)
-
-
-def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str]) -> Tree:
+def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str], features: Collection[int] | None = None) -> Tree:
     """A tree with the names of a table's columns; the columns that it asks for must be there.
 
     Parameters
@@ -84,6 +26,8 @@ def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str]) -> Tree:
     source : Source
     beside : sequence of str
         Columns that are not for the tree, such as the labels.
+    features : collection of int, default=None
+        The features that are read; by default those that the tree asks for.
 
     Returns
     -------
@@ -101,7 +45,7 @@ def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str]) -> Tree:
     if tree.columns is not None and tree.columns.derive is not None:
         asked = list(names[: tree.n_features - len(tree.columns.derived)])
     else:
-        asked = [names[feature] for feature in sorted(asked_features(tree))]
+        asked = [names[feature] for feature in sorted(asked_features(tree) if features is None else features)]
     for name in asked:
         if source.find(name, "the tree was fitted on") in beside:
             raise InputError(
@@ -118,43 +62,15 @@ def own_names(tree: Tree) -> list[str] | None:
     return list(tree.feature_names[: tree.n_features - n_derived])
 
 
-def text_columns(tree: Tree) -> list[str]:
-    """Columns whose values are text, whatever they look like in a file."""
+def find_texts(tree: Tree, y: Any = None) -> list[str]:
+    """Find the columns whose values are text, whatever they look like in a file; that of the labels among them."""
     names = own_names(tree) or []
-    return [
+    texts = [
         name
         for name, levels in zip(names, tree.categories, strict=False)
         if levels and all(isinstance(level, str) for level in levels)
     ]
-
-
-def find_texts(model: Any, y: Any = None) -> list[str]:
-    """Columns of a model whose values are text, and that of its labels if they are; none of a model that needs rows.
-
-    Parameters
-    ----------
-    model : fitted tree, pipeline, forest or Tree
-    y : object, default=None
-        The column of the labels.
-
-    Returns
-    -------
-    list of str
-    """
-    try:
-        tree = from_model(model)
-    except SecateurError:
-        return []
-    labels = [y] if isinstance(y, str) and tree.classes.dtype.kind == "U" else []
-    return [*text_columns(tree), *labels]
-
-
-def own_columns(model: Any) -> list[str] | None:
-    """The names of the columns that a model takes; None where it does not know them."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return own_names(from_model(model))
-    return [str(name) for name in names]
+    return [*texts, y] if isinstance(y, str) and tree.classes.dtype.kind == "U" else texts
 
 
 def find_beside(source: Source, name: Any, what: str) -> str:
@@ -162,13 +78,3 @@ def find_beside(source: Source, name: Any, what: str) -> str:
     if not isinstance(name, str):
         raise InputError(f"Expected {what} as the name of a column of the table, found {type(name).__name__}.")
     return source.find(name, f"{what} names")
-
-
-def _peek(model: Any, source: Source) -> Any:
-    """A few rows as a pipeline takes them; it alone shows what their types do to it."""
-    names = getattr(model, "feature_names_in_", None)
-    if not is_pipeline(model) or names is None:
-        return None
-    columns = [source.find(str(name), "the pipeline was fitted on") for name in names]
-    batch = source.peek(columns)
-    return None if batch is None else batch.slice(0, PEEKED_ROWS).to_pandas()

@@ -6,22 +6,24 @@ Shares are in percent and changes in percentage points. A precision or recall th
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.counting.coverage import find_overlap
 from secateur.errors import InputError
-from secateur.rows.checking import NO_WEIGHT, check_labels, check_rows, check_weights
+from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.leaves import apply_tree
+from secateur.rules.deciding import without_facts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.rows.rows import Rows
+    from secateur.rows.row_source import RowSource
+    from secateur.rows.rows import LabelledRows
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["Audit", "AuditCounts", "audit_rules", "count_audit", "finish_audit"]
+__all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "finish_audit"]
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,10 @@ class AuditCounts:
     in_conflict: float
     covered: float
 
-    def to_numbers(self) -> list[float]:
+    def to_numbers(self) -> NDArray[np.float64]:
         """All of it as numbers that add up."""
         sums = self.total, self.tree_hits, self.hits, self.agreed, self.in_conflict, self.covered
-        return [float(self.n_rows), *self.by_tree.ravel().tolist(), *self.by_rules.ravel().tolist(), *sums]
+        return np.array([self.n_rows, *self.by_tree.ravel(), *self.by_rules.ravel(), *sums], dtype=np.float64)
 
     @classmethod
     def from_numbers(cls, numbers: NDArray[np.float64], n_classes: int) -> AuditCounts:
@@ -144,31 +146,38 @@ class AuditCounts:
         return AuditCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
-def audit_rules(rules: RuleSet, X: Any, y: Any, sample_weight: Any) -> Audit:
-    """Audit a rule set on labelled rows."""
-    tree = rules.tree
-    rows = check_rows(tree, X)
-    class_ids = check_labels(tree, y, rows.n_rows)
-    return finish_audit(rules, count_audit(rules, rows, class_ids, check_weights(sample_weight, rows.n_rows)))
+@dataclass(frozen=True)
+class AuditCounter:
+    """Counts rows for the audit of a rule set."""
+
+    rules: RuleSet
+    features = None  # those that the tree asks for
+
+    def count(self, listed: LabelledRows) -> AuditCounts:
+        """Count some rows."""
+        rules, (rows, truth, weights) = self.rules, listed
+        tree = rules.tree
+        share = np.full(rows.n_rows, 1.0) if weights is None else weights
+        by_tree = tree.leaf_class[apply_tree(tree, rows)]
+        by_rules = rules.paths.leaf_class[rules.apply(rows)]
+        conflict, covered = find_overlap(tree, rules.paths, rules.deleted, rows)
+        marks = by_tree == truth, by_rules == truth, by_rules == by_tree, conflict, covered
+        return AuditCounts(
+            rows.n_rows,
+            _cross(truth, by_tree, share, tree.n_classes),
+            _cross(truth, by_rules, share, tree.n_classes),
+            float(share.sum()),
+            *(float(share[mark].sum()) for mark in marks),
+        )
+
+    def add(self, total: AuditCounts, part: AuditCounts) -> AuditCounts:
+        """Add the counts of a further piece."""
+        return total + part
 
 
-def count_audit(
-    rules: RuleSet, rows: Rows, truth: NDArray[np.int64], weights: NDArray[np.float64] | None
-) -> AuditCounts:
-    """Count some rows for an audit."""
-    tree = rules.tree
-    share = np.full(rows.n_rows, 1.0) if weights is None else weights
-    by_tree = tree.leaf_class[apply_tree(tree, rows)]
-    by_rules = rules.paths.leaf_class[rules.apply(rows)]
-    conflict, covered = find_overlap(tree, rules.paths, rules.deleted, rows)
-    marks = by_tree == truth, by_rules == truth, by_rules == by_tree, conflict, covered
-    return AuditCounts(
-        rows.n_rows,
-        _cross(truth, by_tree, share, tree.n_classes),
-        _cross(truth, by_rules, share, tree.n_classes),
-        float(share.sum()),
-        *(float(share[mark].sum()) for mark in marks),
-    )
+def audit_rows(rules: RuleSet, rows: RowSource) -> Audit:
+    """Audit a rule set on labelled rows of any kind."""
+    return finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)))
 
 
 def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:

@@ -7,22 +7,21 @@ done in arrays and kernels, which let other threads run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from secateur.adapters import from_model
-from secateur.adapters.forests import read_forest
-from secateur.errors import InputError, ParameterError
-from secateur.facts.checking import check_facts
-from secateur.facts.stating import state_facts
-from secateur.frames import frame_columns
+from secateur.errors import InputError
 from secateur.kernels.threads import map_in_threads
-from secateur.methods import METHODS, Deletions
-from secateur.rows.checking import check_labels, check_rows, check_weights
+from secateur.methods import METHODS
+from secateur.rows.checking import NO_WEIGHT, asked_features, check_rows
 from secateur.rows.leaves import apply_tree
-from secateur.rows.rows import Rows
+from secateur.rows.opening import open_rows
+from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.table_columns import find_texts, own_names
+from secateur.rules.deciding import Deciding, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rule_set import RuleSet
 
@@ -31,10 +30,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.rows.rows import LabelledRows, Rows
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
 
-__all__ = ["ForestAudit", "ForestRules", "ForestVerification", "Progress", "simplify_forest"]
+__all__ = ["ForestAudit", "ForestRules", "ForestVerification", "Progress", "run_each"]
 
 Progress = Callable[[int, int | None], object]
 """Called with the number of trees that are done, and of all trees, after each one."""
@@ -208,7 +208,7 @@ class ForestRules(Sequence[RuleSet]):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
 
         Returns
         -------
@@ -225,62 +225,61 @@ class ForestRules(Sequence[RuleSet]):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
 
         Returns
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
-        rows = self._check(X)
-        return self._vote(rows) if self._is_exact else self._mean(lambda tree: self[tree].predict_proba(rows), rows)
+        shares: NDArray[np.float64] = self._decide("predict_proba", X, self._find_shares)
+        return shares
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Index of the rule that wins in each tree, for each row.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
 
         Returns
         -------
         ndarray of int64, shape (n_rows, n_trees)
         """
-        rows = self._check(X)
-        winners = np.empty((rows.n_rows, len(self)), dtype=np.int64)
-        for tree, found in enumerate(map_in_threads(lambda rules: rules.apply(rows), self.rule_sets)):
-            winners[:, tree] = found
-        return winners
+
+        def find(rows: Rows) -> NDArray[np.int64]:
+            winners = np.empty((rows.n_rows, len(self)), dtype=np.int64)
+            for tree, found in enumerate(map_in_threads(lambda rules: rules.apply(rows), self.rule_sets)):
+                winners[:, tree] = found
+            return winners
+
+        return self._decide("apply", X, find)  # type: ignore[no-any-return]
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> ForestAudit:
         """Measure what was deleted and what it changed, against the forest on these rows.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
             Rows to audit on, best rows that the forest was not fitted on.
-        y : array-like of shape (n_rows,)
-            Their labels.
-        sample_weight : array-like of shape (n_rows,), default=None
+        y : array-like of shape (n_rows,), or str
+            Their labels; of a table the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
 
         Returns
         -------
         ForestAudit
         """
-        rows = self._check(X)
-        truth = check_labels(self[0].tree, y, rows.n_rows)
-        weights = check_weights(sample_weight, rows.n_rows)
-        by_forest = self._vote(rows).argmax(axis=1)
-        by_rules = by_forest if self._is_exact else self.predict_proba(rows).argmax(axis=1)
-        accuracy, forest_accuracy, changed = (
-            100.0 * float(np.average(flags, weights=weights))
-            for flags in (by_rules == truth, by_forest == truth, by_rules != by_forest)
-        )
+        with open_rows(X, y, sample_weight, find_texts=partial(find_texts, self[0].tree)) as source:
+            sums, n_rows = source.fold(without_facts(self[0].tree), _VoteCounter(self))
+        if not sums[0]:
+            raise InputError(NO_WEIGHT)
+        accuracy, forest_accuracy, changed = (100.0 * sums[1:] / sums[0]).tolist()
         return ForestAudit(
             n_trees=len(self),
             n_rules=self.n_rules,
             n_conditions=self.n_conditions,
             n_deleted=self.n_deleted,
-            n_rows=rows.n_rows,
+            n_rows=n_rows,
             removed=100.0 * self.n_deleted / self.n_conditions if self.n_conditions else 0.0,
             accuracy=accuracy,
             forest_accuracy=forest_accuracy,
@@ -305,12 +304,17 @@ class ForestRules(Sequence[RuleSet]):
         -------
         ForestVerification
         """
-        rows = None if X is None else self._check(X)
+        held: GivenRows | None = None
+        if X is not None:
+            tree = self[0].tree
+            with open_rows(X, y, sample_weight, find_texts=partial(find_texts, tree)) as source:
+                found = source.hold(lambda: ModelTerms(own_names(tree), tree.classes), "Many trees are proved at once")
+            held = GivenRows(check_rows(tree, found.X).convert(), found.y, found.sample_weight)
 
         def verify(rules: RuleSet) -> Verification:
-            return rules.verify(rows, y, sample_weight=sample_weight)
+            return rules.verify() if held is None else rules.verify(held.X, held.y, sample_weight=held.sample_weight)
 
-        return ForestVerification(_run(verify, self.rule_sets, progress))
+        return ForestVerification(run_each(verify, self.rule_sets, progress))
 
     def merged(self) -> MergedRules:
         """Merge the rules of all trees that ask and predict the same, with the number of trees that have them.
@@ -325,8 +329,19 @@ class ForestRules(Sequence[RuleSet]):
     def _is_exact(self) -> bool:
         return METHODS[self.method].is_exact
 
-    def _check(self, X: Any) -> Rows:
-        return _convert(check_rows(self[0].tree, X))
+    def _decide(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> Any:
+        tree = self[0].tree
+        with open_rows(X, find_texts=partial(find_texts, tree)) as source:
+            question = Deciding(self, name, lambda rows: find(rows.convert()), self._features)
+            return source.decide(without_facts(tree), question)
+
+    @cached_property
+    def _features(self) -> frozenset[int]:
+        """The columns that some tree asks for."""
+        return frozenset().union(*(asked_features(without_facts(tree)) for tree in self.trees))
+
+    def _find_shares(self, rows: Rows) -> NDArray[np.float64]:
+        return self._vote(rows) if self._is_exact else self._mean(lambda tree: self[tree].predict_proba(rows), rows)
 
     def _vote(self, rows: Rows) -> NDArray[np.float64]:
         """What the forest itself says."""
@@ -372,83 +387,7 @@ class ForestRules(Sequence[RuleSet]):
         )
 
 
-def simplify_forest(
-    model: Any,
-    X: Any,
-    y: Any,
-    simplify_tree: Callable[..., RuleSet],
-    *,
-    sample_weight: Any = None,
-    feature_names: Sequence[str] | None = None,
-    class_names: Sequence[str] | None = None,
-    accepts_missing: bool | None = None,
-    domain: Any = None,
-    groups: Any = None,
-    integers: Any = None,
-    facts: Any = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> ForestRules:
-    """Simplify every tree of a forest.
-
-    Parameters
-    ----------
-    model : fitted forest
-        A scikit-learn RandomForestClassifier, ExtraTreesClassifier, or BaggingClassifier of trees.
-    X : array-like or data frame of shape (n_rows, n_features), or None
-        The forest's training rows. Every tree is judged by all of them, not by its own sample.
-    y : array-like of shape (n_rows,), or None
-    simplify_tree : callable
-        ``simplify_tree(tree, rows, labels, sample_weight=..., **settings)`` makes the rules of one tree.
-    sample_weight : array-like of shape (n_rows,), default=None
-    feature_names, class_names : sequence of str, default=None
-    accepts_missing : bool, default=None
-    domain : tuple of (rows, labels), default=None
-    groups : mapping of str to list, or list of lists, default=None
-    integers : list of columns, default=None
-    facts : list of str, default=None
-    progress : callable, default=None
-        Called with the number of trees that are done, and of all trees, after each one.
-    **settings : object
-        Further arguments of ``simplify``.
-
-    Returns
-    -------
-    ForestRules
-    """
-    if progress is not None and not callable(progress):
-        raise ParameterError(f"Expected progress as a function of two numbers, or None, found {progress!r}.")
-    if (X is None) != (y is None):
-        given, absent = ("X", "y") if y is None else ("y", "X")
-        raise InputError(f"{given} was passed without {absent}: pass both, or neither for a method that needs no rows.")
-    forest = read_forest(model, X, accepts_missing)
-    names = feature_names
-    if names is None and forest.trees[0].feature_names is None and X is not None:
-        names = frame_columns(X)
-    named = from_model(forest.trees[0], feature_names=names, class_names=class_names)
-    named = state_facts(named, X, groups=groups, integers=integers, facts=facts)
-    shared = {name: getattr(named, name) for name in ("feature_names", "class_names", "facts")}
-    trees = [replace(tree, **shared) for tree in forest.trees]
-    rows = labels = weights = None
-    if X is not None:
-        rows = _convert(check_rows(named, X))
-        check_facts(named, rows)
-        labels = named.classes[check_labels(named, y, rows.n_rows)]
-        weights = check_weights(sample_weight, rows.n_rows)
-    elif sample_weight is not None:
-        raise InputError("sample_weight was passed without X and y.")
-    if isinstance(domain, (tuple, list)) and len(domain) == 2:
-        settings["domain"] = _convert(check_rows(named, domain[0], name="domain")), domain[1]
-    elif domain is not None:
-        settings["domain"] = domain  # refused with the others
-
-    def make(tree: Tree) -> RuleSet:
-        return _slim(simplify_tree(tree, rows, labels, sample_weight=weights, **settings))
-
-    return ForestRules(_run(make, trees, progress), forest.leaf_shares)
-
-
-def _run(function: Callable[[Any], Any], items: Sequence[Any], progress: Progress | None) -> tuple[Any, ...]:
+def run_each(function: Callable[[Any], Any], items: Sequence[Any], progress: Progress | None) -> tuple[Any, ...]:
     """Do something for every tree on several threads, the first one alone: it compiles what the others use."""
     results: list[Any] = []
     for part in (items[:1], items[1:]):
@@ -459,19 +398,19 @@ def _run(function: Callable[[Any], Any], items: Sequence[Any], progress: Progres
     return tuple(results)
 
 
-def _convert(rows: Rows) -> Rows:
-    """Rows that need no further conversion, for many trees read them."""
-    return rows if rows.source is not None else Rows.of(np.ascontiguousarray(rows.matrix))
+class _VoteCounter:
+    """Counts rows for an audit: their weight, and that of rows that rules and forest get right, and differ on."""
 
+    def __init__(self, forest: ForestRules) -> None:
+        self.forest, self.features = forest, forest._features
 
-def _slim(rules: RuleSet) -> RuleSet:
-    """The same rules; numbers behind reasons that are the same everywhere take no memory, for forests have many."""
-    numbers = {one.name: getattr(rules.deletions, one.name) for one in fields(Deletions)}
-    return replace(rules, deletions=Deletions(**{name: _repeat(values) for name, values in numbers.items()}))
+    def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], int]:
+        rows, truth, weights = listed.rows.convert(), listed.class_ids, listed.weights
+        by_forest = self.forest._vote(rows).argmax(axis=1)
+        by_rules = by_forest if self.forest._is_exact else self.forest._find_shares(rows).argmax(axis=1)
+        marks = by_rules == truth, by_forest == truth, by_rules != by_forest
+        share = np.ones(rows.n_rows) if weights is None else weights
+        return np.array([share.sum(), *(share[mark].sum() for mark in marks)]), rows.n_rows
 
-
-def _repeat(values: NDArray[Any]) -> NDArray[Any]:
-    """An array whose values are all equal as one number that is read again and again; others as they are."""
-    if len(values) == 0 or not np.array_equal(values, np.broadcast_to(values[0], values.shape), equal_nan=True):
-        return values
-    return np.broadcast_to(values[0], values.shape)
+    def add(self, total: tuple[Any, int], part: tuple[Any, int]) -> tuple[Any, int]:
+        return total[0] + part[0], total[1] + part[1]

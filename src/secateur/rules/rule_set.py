@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from secateur.counting.coverage import cover_rows, find_winners
-from secateur.errors import InputError
 from secateur.methods import METHODS, Deletions
-from secateur.rows.checking import check_labels, check_rows, check_weights
 from secateur.rows.leaves import apply_tree
+from secateur.rows.opening import check_pair, open_rows
+from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.table_columns import find_texts, own_names
+from secateur.rules.deciding import Deciding, without_facts
 from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
@@ -22,27 +24,20 @@ from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from secateur.report import Report
-    from secateur.rows.rows import Rows
+    from secateur.rows.row_source import RowSource
+    from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.audit import Audit
     from secateur.rules.explanation import Explanation
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
 
-__all__ = ["RuleSet", "StoredContent", "TrainingRows"]
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """The rows that a rule set was made from, as the caller passed them; kept by reference for ``verify()``."""
-
-    X: Any
-    y: Any
-    sample_weight: Any
+__all__ = ["RuleSet", "StoredContent"]
 
 
 @dataclass(frozen=True)
@@ -76,9 +71,9 @@ class RuleSet(Sequence[Rule]):
         Whether the counts come from rows, so that overlapping rules can be ranked.
     is_weighted : bool
         Whether the counts are sums of weights rather than numbers of rows.
-    training : TrainingRows, default=None
+    training : GivenRows, default=None
         The rows that the rules were made from, for :meth:`verify`.
-    domain : TrainingRows, default=None
+    domain : GivenRows, default=None
         The listed cases of ``mismatch-certified``, where they are not the training rows.
     stored : StoredContent, default=None
         What the file said of itself, for a rule set that was read from one.
@@ -105,8 +100,8 @@ class RuleSet(Sequence[Rule]):
     source_class_counts: NDArray[np.float64]
     is_ranked: bool
     is_weighted: bool
-    training: TrainingRows | None = field(default=None, repr=False)
-    domain: TrainingRows | None = field(default=None, repr=False)
+    training: GivenRows | None = field(default=None, repr=False)
+    domain: GivenRows | None = field(default=None, repr=False)
     stored: StoredContent | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -199,17 +194,10 @@ class RuleSet(Sequence[Rule]):
         Returns
         -------
         ndarray of labels, shape (n_rows,)
-            Of a Spark DataFrame, the DataFrame with a column ``prediction`` more; nothing runs before it is asked for.
+            Of a Spark DataFrame, the DataFrame with a lazily computed ``prediction`` column added.
         """
-        from secateur.rows.opening import is_spark
-
-        if is_spark(X):
-            from secateur.spark import predict
-
-            predicted: NDArray[Any] = predict(self, X)
-            return predicted
-        class_ids: NDArray[np.int64] = self._on_rows(X, self.decide)
-        return self.tree.classes[class_ids]
+        labels: NDArray[Any] = self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
+        return labels
 
     def decide(self, rows: Rows) -> NDArray[np.int64]:
         """Index of the class of each of some rows in the tree's own terms; :meth:`predict` takes any rows.
@@ -240,12 +228,12 @@ class RuleSet(Sequence[Rule]):
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
-        winners = self.apply(X)
         counts = self.class_counts if self.is_ranked else self.source_class_counts
         shares = np.eye(self.tree.n_classes)[self.paths.leaf_class]  # where no row was counted, only the class is known
         total = counts.sum(axis=1, keepdims=True)
         np.divide(counts, total, out=shares, where=total > 0)
-        return shares[winners]
+        found: NDArray[np.float64] = self._on_rows("predict_proba", X, lambda rows: shares[self._winners(rows)])
+        return found
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Index of the rule that wins, for each row.
@@ -261,7 +249,7 @@ class RuleSet(Sequence[Rule]):
         -------
         ndarray of int64, shape (n_rows,)
         """
-        winners: NDArray[np.int64] = self._on_rows(X, self._winners)
+        winners: NDArray[np.int64] = self._on_rows("apply", X, self._winners)
         return winners
 
     def write_predictions(self, table: Any, to: Any) -> int:
@@ -282,7 +270,7 @@ class RuleSet(Sequence[Rule]):
         int
             Number of rows.
         """
-        from secateur.rules.on_tables import write_predictions
+        from secateur.rules.written_predictions import write_predictions
 
         return write_predictions(self, table, to)
 
@@ -291,13 +279,17 @@ class RuleSet(Sequence[Rule]):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
 
         Returns
         -------
         ndarray of bool, shape (n_rows, n_rules)
         """
-        return cover_rows(self.tree, self.paths, self.deleted, check_rows(self.tree, X))
+        found: NDArray[np.bool_] = self._on_rows(
+            "covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows)
+        )
+        return found
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Audit:
         """Measure what was deleted and what it changed, against the source tree on these rows.
@@ -315,22 +307,10 @@ class RuleSet(Sequence[Rule]):
         -------
         Audit
         """
-        from secateur.rows.opening import is_frame, is_spark, is_stream
-        from secateur.rules.audit import audit_rules
+        from secateur.rules.audit import audit_rows
 
-        if is_spark(X):
-            from secateur.spark import audit
-
-            return audit(self, X, y, sample_weight=sample_weight)
-        if is_stream(X):
-            from secateur.rules.on_tables import audit_table
-
-            return audit_table(self, X, y, sample_weight)
-        if isinstance(y, str) and is_frame(X):
-            from secateur.rows.labelled_frames import split_frame
-
-            X, y, sample_weight = split_frame(self.tree, X, y, sample_weight)
-        return audit_rules(self, X, y, sample_weight)
+        with self._open(X, y, sample_weight) as rows:
+            return audit_rows(self, rows)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
         """Prove the guarantee again, by code that shares nothing with the code that deleted.
@@ -347,52 +327,35 @@ class RuleSet(Sequence[Rule]):
         Verification
         """
         from secateur.export.json import rules_to_record
-        from secateur.rows.opening import is_spark, is_stream
         from secateur.verify import verify_rules
 
-        listed = self.domain
-        if X is None and self.training is not None:
-            X, y, sample_weight = self.training.X, self.training.y, self.training.sample_weight
-        elif X is not None and "domain" in self.parameters:
-            listed = TrainingRows(X, y, None)
-            if self.parameters["domain"] != "training rows":
-                X = y = None  # these are the listed cases, not the rows that were counted
-        record = rules_to_record(self)
-        if "domain" in self.parameters and listed is None and X is not None:
-            listed = TrainingRows(X, y, None)
-        domain = None if listed is None else self._check(listed)[:2]
-        if X is None:
+        check_pair(X, y, sample_weight)
+        passed = None if X is None else GivenRows(X, y, sample_weight)
+        counted, listed = passed or self.training, self.domain
+        if "domain" in self.parameters:
+            if passed is not None and self.parameters["domain"] != "training rows":
+                counted, listed = None, passed  # these are the listed cases, not the rows that were counted
+            elif listed is None:
+                listed = counted
+        record, domain = rules_to_record(self), None
+        if listed is not None:
+            with self._open(listed.X, listed.y) as rows:
+                cases = rows.hold(
+                    lambda: ModelTerms(own_names(self.tree), self.tree.classes), "Cases are looked at singly"
+                )
+            domain = _as_matrix(cases.read_labelled(self.tree))[:2]
+        if counted is None:
             return verify_rules(self.tree, record, domain=domain)
-        if is_stream(X) or is_spark(X):
-            from secateur.rules.on_tables import label_table
+        with self._open(*counted) as rows:
+            return verify_rules(self.tree, record, domain=domain, chunks=rows.map(self.tree, _as_matrix))
 
-            with label_table(self.tree, X, y, sample_weight) as reader:
-                chunks = reader.map(lambda listed: (listed.rows.matrix, listed.class_ids, listed.weights))
-                return verify_rules(self.tree, record, domain=domain, chunks=chunks)
-        return verify_rules(self.tree, record, *self._check(TrainingRows(X, y, sample_weight)), domain)
+    def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> AbstractContextManager[RowSource]:
+        return open_rows(X, y, sample_weight, find_texts=partial(find_texts, self.tree, y))
 
-    def _check(self, rows: TrainingRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
-        from secateur.rows.labelled_frames import hold_rows
-
-        if rows.y is None:
-            raise InputError("X was passed without y: pass both, the rows and their labels.")
-        X, y, sample_weight = hold_rows(self.tree, rows.X, rows.y, rows.sample_weight)
-        matrix = check_rows(self.tree, X).matrix
-        class_ids = check_labels(self.tree, y, len(matrix))
-        return matrix, class_ids, check_weights(sample_weight, len(matrix))
-
-    def _on_rows(self, X: Any, find: Callable[[Rows], Any]) -> Any:
-        """What a function of rows gives for rows in memory, or for the batches of a table."""
-        from secateur.rows.rows import Rows
-
-        if not isinstance(X, (Rows, np.ndarray)):
-            from secateur.rows.opening import is_spark, is_stream
-
-            if is_stream(X) or is_spark(X):
-                from secateur.rules.on_tables import predict_table
-
-                return predict_table(self, X, find)
-        return find(check_rows(self.tree, X))
+    def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> Any:
+        """What a function of rows gives for rows of any kind."""
+        with self._open(X) as rows:
+            return rows.decide(without_facts(self.tree), Deciding(self, name, find))
 
     def explain(self, row: Any) -> Explanation:
         """Say which rule decides a row, what it asks, and which other rules cover the row.
@@ -658,6 +621,11 @@ class RuleSet(Sequence[Rule]):
         from secateur.export.terminal import rules_to_table
 
         return rules_to_table(self)
+
+
+def _as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
+    """Rows as the independent checker takes them."""
+    return listed.rows.matrix, listed.class_ids, listed.weights
 
 
 def _total(counts: NDArray[np.float64]) -> NDArray[np.float64]:

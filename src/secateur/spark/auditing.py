@@ -12,16 +12,16 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
-from secateur.rules.audit import Audit, AuditCounts, finish_audit
+from secateur.rules.audit import Audit, AuditCounter, AuditCounts, finish_audit
 from secateur.rules.rule_set import RuleSet
 from secateur.spark.columns import check_numeric, has_length, place_columns, quote, tested_features
 from secateur.spark.prediction import check_rules
 from secateur.spark.session import check_frame, in_small_methods, spark_failures
 from secateur.spark.summing import sum_counts, sum_in_order
-from secateur.spark.tasks import AuditTask, RowReader
+from secateur.spark.tasks import CountingTask, RowReader
 from secateur.spark.views import name_rows
 
-__all__ = ["audit"]
+__all__ = ["audit", "count_audit"]
 
 
 def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None) -> Audit:
@@ -46,13 +46,18 @@ def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None) 
     """
     check_frame(df)
     check_rules(rules)
+    return finish_audit(rules, count_audit(rules, df, y, sample_weight))
+
+
+def count_audit(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
+    """Count the rows of a data frame for an audit."""
     with spark_failures():
         check_numeric(df, y, "y", rules.tree.classes)
         if sample_weight is not None:
             check_numeric(df, sample_weight, "sample_weight")
     derives = rules.tree.columns is not None and rules.tree.columns.derive is not None
     count = _count_in_tasks if derives else _count_in_sql
-    return finish_audit(rules, count(rules, df, y, sample_weight))
+    return count(rules, df, y, sample_weight)
 
 
 def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
@@ -117,7 +122,7 @@ def _count_in_tasks(rules: RuleSet, df: Any, y: str, sample_weight: str | None) 
         own = range(tree.n_features - len(tree.columns.derived))  # type: ignore[union-attr]
         placement = place_columns(df, tree, own, taken=[y] if sample_weight is None else [y, sample_weight])
     reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
-    task = AuditTask(reader, replace(rules, training=None, domain=None))
+    task = CountingTask(reader, AuditCounter(replace(rules, training=None, domain=None)))
     _, places, sums = sum_counts(df, placement, y, sample_weight, task)
     numbers = np.zeros(7 + 2 * tree.n_classes**2)
     numbers[places] = sums

@@ -7,8 +7,6 @@ driver raises it: otherwise Spark would try again, and a person would see a stac
 from __future__ import annotations
 
 import os
-import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,18 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.tile_arguments import Conditions
-from secateur.counting.violations import PatternCounter
 from secateur.errors import InputError
 from secateur.facts.checking import check_facts
 from secateur.rows.checking import check_labels, check_rows, check_weights
+from secateur.rows.row_source import Counter
 from secateur.rows.rows import LabelledRows
-from secateur.rules.audit import count_audit
-from secateur.rules.rule_set import RuleSet
-from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
-__all__ = ["N_ROWS", "PROBLEM", "SCHEMA", "AuditTask", "CountingTask", "EvidenceTask", "RowReader"]
+__all__ = ["N_ROWS", "PROBLEM", "SCHEMA", "CountingTask", "RowReader"]
 
 # What a task emits: a number for a cell, and who says so; or a sentence about the rows.
 SCHEMA = "cell bigint, part int, value double, problem string"
@@ -63,36 +57,51 @@ class RowReader:
     checks_facts: bool = False
     typed: tuple[int, ...] = ()
 
-    def read(self, table: Any) -> LabelledRows:
-        """The rows of a table in the tree's terms, their class ids and their weights."""
+    def read(self, table: Any, first: int, part: int) -> LabelledRows:
+        """Read a table in the tree's terms: rows, class ids and weights.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+        first : int
+            Number of its first row in the partition, for messages.
+        part : int
+            Number of the partition.
+        """
+        name = f"partition {part} of df"
         n_features = len(table.column_names) - 1 - self.has_weights - (self.vector is not None)
         if self.vector is not None:
-            self._check_lengths(table.column(table.num_columns - 1))
+            self._check_lengths(table.column(table.num_columns - 1), first, name)
         names = self.tree.feature_names or ()
         X = table.select(range(n_features)).rename_columns(list(names[:n_features]))
         if self.tree.columns is not None and self.tree.columns.derive is not None:
             X = X.to_pandas()  # for the steps of a scikit-learn pipeline
-        rows = check_rows(self.tree, X, name="df")
+        rows = check_rows(self.tree, X, name=name, first=first)
         if self.checks_facts:
-            check_facts(self.tree, rows, typed=self.typed, name="df")
-        class_ids = self._find_classes(table.column(n_features))
-        return LabelledRows(rows, class_ids, self._find_weights(table, n_features + 1))
+            check_facts(self.tree, rows, typed=self.typed, name=name, first_row=first)
+        class_ids = self._find_classes(table.column(n_features), first, f"y in {name}")
+        weights = None
+        if self.has_weights:
+            # Rows of weight 0 may come together by chance; the driver sees whether there are others.
+            found = np.asarray(table.column(n_features + 1).to_numpy(), dtype=np.float64)
+            weights = check_weights(found, len(found), is_part=True, name=f"sample_weight in {name}", first=first)
+        return LabelledRows(rows, class_ids, weights)
 
-    def _check_lengths(self, lengths: Any) -> None:
+    def _check_lengths(self, lengths: Any, first: int, name: str) -> None:
         found = lengths.to_numpy()
         wrong = np.flatnonzero(found != self.n_numbers)
         if len(wrong):
             holds = "no vector" if np.isnan(found[wrong[0]]) else f"a vector of {found[wrong[0]]:g} numbers"
             raise InputError(
-                f"Column {self.vector!r} of df holds {holds} (row {wrong[0]}), but the tree was fitted on "
+                f"Column {self.vector!r} in {name} holds {holds} (row {first + wrong[0]}), but the tree was fitted on "
                 f"{self.n_numbers}."
             )
 
-    def _find_classes(self, column: Any) -> NDArray[np.int64]:
+    def _find_classes(self, column: Any, first: int, name: str) -> NDArray[np.int64]:
         import pyarrow as pa
 
         if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
-            return check_labels(self.tree, column.to_numpy(), len(column))
+            return check_labels(self.tree, column.to_numpy(), len(column), name=name, first=first)
         coded = column.combine_chunks().dictionary_encode()
         if coded.null_count == 0:
             try:
@@ -103,117 +112,45 @@ class RowReader:
                 pass
         labels = np.empty(len(column), dtype=object)
         labels[:] = column.to_pylist()
-        return check_labels(self.tree, labels, len(column))
-
-    def _find_weights(self, table: Any, place: int) -> NDArray[np.float64] | None:
-        if not self.has_weights:
-            return None
-        weights = np.asarray(table.column(place).to_numpy(), dtype=np.float64)
-        # Rows of weight 0 may come together by chance; the driver sees whether there are others.
-        return check_weights(weights, len(weights), is_part=True)
+        return check_labels(self.tree, labels, len(column), name=name, first=first)
 
 
 @dataclass(frozen=True)
-class CountingTask(ABC):
-    """Counts the rows of one partition; what is counted, a subclass says."""
+class CountingTask:
+    """Counts the rows of one partition.
+
+    Attributes
+    ----------
+    reader : RowReader
+    counter : Counter
+        Its counts are numbers that add up, listed by ``to_numbers``.
+    """
 
     reader: RowReader
+    counter: Counter[Any]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Emit the counts of all rows, or a sentence about the first that does not fit."""
+        """Emit the counts of all rows that are not zero, or a sentence about the first row that does not fit."""
         from pyspark import TaskContext
 
         context: Any = TaskContext.get()
         part = context.partitionId() if context is not None else 0
         # Spark runs a task for each processor, so that more threads would only be in each other's way.
         os.environ.setdefault("LOKY_MAX_CPU_COUNT", str(context.cpus() if context is not None else 1))
-        total: dict[int, float] = {}
-        n_rows = 0
+        total, n_rows = None, 0
         try:
-            counts = self.start()
             for table in _join_batches(batches):
-                self.count(self.reader.read(table), counts)
+                found = self.counter.count(self.reader.read(table, n_rows, part))
+                total = found if total is None else self.counter.add(total, found)
                 n_rows += table.num_rows
-            total = self.finish(counts)
         except InputError as error:
-            yield _make_batch([PROBLEM], part, [0.0], [_place_row(str(error), n_rows, part)])
+            yield _make_batch([PROBLEM], part, [0.0], [str(error)])
             return
-        total[N_ROWS] = float(n_rows)
-        cells, values = list(total), list(total.values())
+        numbers = np.zeros(0) if total is None else total.to_numbers()
+        places = np.flatnonzero(numbers)
+        cells, values = [N_ROWS, *places.tolist()], [float(n_rows), *numbers[places].tolist()]
         for first in range(0, len(cells), EMITTED_ROWS):
             yield _make_batch(cells[first : first + EMITTED_ROWS], part, values[first : first + EMITTED_ROWS], None)
-
-    @abstractmethod
-    def start(self) -> Any:
-        """What counts are added to."""
-
-    @abstractmethod
-    def count(self, listed: LabelledRows, counts: Any) -> None:
-        """Add some rows."""
-
-    @abstractmethod
-    def finish(self, counts: Any) -> dict[int, float]:
-        """The counts that are not zero."""
-
-
-@dataclass(frozen=True)
-class EvidenceTask(CountingTask):
-    """Counts rows by rule, class and violated conditions, as evidence does.
-
-    Attributes
-    ----------
-    ignored, opened : ndarray of bool
-        As in :class:`secateur.Evidence`.
-    """
-
-    ignored: NDArray[np.bool_]
-    opened: NDArray[np.bool_]
-
-    def start(self) -> Any:
-        """What counts, and the counts of leaves and cells."""
-        tree = self.reader.tree
-        paths = trace_paths(tree, 0.0)
-        conditions = Conditions(self.ignored, self.opened, np.ones(paths.n_rules, dtype=bool))
-        return {"counter": PatternCounter(tree, paths, conditions), "sums": None}
-
-    def count(self, listed: LabelledRows, counts: Any) -> None:
-        """Add some rows."""
-        found = counts["counter"].count(listed)
-        flat = np.concatenate([part.ravel() for part in found])
-        counts["sums"] = flat if counts["sums"] is None else counts["sums"] + flat
-
-    def finish(self, counts: Any) -> dict[int, float]:
-        """The counts that are not zero: those of leaves first, then those of cells."""
-        if counts["sums"] is None:
-            return {}
-        places = np.flatnonzero(counts["sums"])
-        return dict(zip(places.tolist(), counts["sums"][places].tolist(), strict=True))
-
-
-@dataclass(frozen=True)
-class AuditTask(CountingTask):
-    """Counts what an audit needs, in the order in which :meth:`AuditCounts.to_numbers` lists it.
-
-    Attributes
-    ----------
-    rules : RuleSet
-        Over the tree of the reader.
-    """
-
-    rules: RuleSet
-
-    def start(self) -> Any:
-        """The counts so far."""
-        return {"counts": None}
-
-    def count(self, listed: LabelledRows, counts: Any) -> None:
-        """Add some rows."""
-        found = count_audit(self.rules, listed.rows, listed.class_ids, listed.weights)
-        counts["counts"] = found if counts["counts"] is None else counts["counts"] + found
-
-    def finish(self, counts: Any) -> dict[int, float]:
-        """The numbers of the counts."""
-        return {} if counts["counts"] is None else dict(enumerate(counts["counts"].to_numbers()))
 
 
 def _join_batches(batches: Iterable[Any]) -> Iterator[Any]:
@@ -242,12 +179,3 @@ def _make_batch(cells: list[int], part: int, values: list[float], problems: list
         pa.nulls(len(cells), pa.string()) if problems is None else pa.array(problems, type=pa.string()),
     ]
     return pa.RecordBatch.from_arrays(columns, names=["cell", "part", "value", "problem"])
-
-
-def _place_row(sentence: str, n_before: int, part: int) -> str:
-    """A sentence about a row of a chunk as one about a row of the partition."""
-
-    def move(match: re.Match[str]) -> str:
-        return f"{match[1]} {int(match[2]) + n_before} of partition {part}"
-
-    return re.sub(r"\b([Rr]ow) (\d+)\b", move, sentence, count=1)

@@ -1,15 +1,16 @@
-"""Parameters that a person sets, checked."""
+"""Settings that a person gives a method: declared with their bounds, checked in one place."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from secateur.errors import ParameterError
 
-__all__ = ["check_amount", "check_share", "is_number"]
+__all__ = ["amount", "check_amount", "check_share", "is_number", "share"]
 
 
 def is_number(value: Any) -> bool:
@@ -18,14 +19,24 @@ def is_number(value: Any) -> bool:
 
 
 def check_share(name: str, value: Any) -> float:
-    """A parameter that must be a number between 0 and 1."""
+    """Check a number between 0 and 1."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError(f"Expected {name} as a number from 0 to 1, found {value!r}.")
     return float(value)
 
 
 def check_amount(name: str, value: Any) -> float:
-    """A parameter that must be a finite number, not negative."""
+    """Check a finite number that is not negative."""
     if not is_number(value) or not 0 <= value < math.inf:
         raise ParameterError(f"Expected {name} as a number that is not negative, found {value!r}.")
     return float(value)
+
+
+def share(default: float) -> float:
+    """Declare a setting between 0 and 1, as a field of a method's dataclass."""
+    return field(default=default, metadata={"check": check_share})
+
+
+def amount(default: float) -> float:
+    """Declare a setting that is not negative, as a field of a method's dataclass."""
+    return field(default=default, metadata={"check": check_amount})

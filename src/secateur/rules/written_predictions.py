@@ -1,72 +1,31 @@
-"""Rules on a table: predictions, audits and what a check needs, a batch at a time."""
+"""A table with what rules predict for it, written a batch at a time."""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from secateur.errors import InputError, first_line
 from secateur.rows.batches import BatchReader
 from secateur.rows.duckdb_sources import quote
 from secateur.rows.opening import open_source
-from secateur.rows.table_columns import find_beside, find_texts, fit_tree_to, text_columns
+from secateur.rows.table_columns import find_texts, fit_tree_to
 from secateur.rows.whole_files import stage_file
-from secateur.rules.audit import AuditCounts, count_audit, finish_audit
-from secateur.tree.facts import NO_FACTS
+from secateur.rules.deciding import without_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
     from secateur.rows.rows import Rows
     from secateur.rows.source import Source
-    from secateur.rules.audit import Audit
     from secateur.rules.rule_set import RuleSet
-    from secateur.tree.tree import Tree
 
-__all__ = ["audit_table", "label_table", "predict_table", "write_predictions"]
+__all__ = ["write_predictions"]
 
 ADDED = ("prediction", "rule", "reliability")
 OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc", ".xlsx")
-
-
-def predict_table(rules: RuleSet, table: Any, predict: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
-    """What a method of a rule set says of each row of a table."""
-    with open_source(table, partial(text_columns, rules.tree)) as source:
-        reader = BatchReader(fit_tree_to(_without_facts(rules), source, ()), source)
-        return np.concatenate(list(reader.map_rows(lambda _, rows: predict(rows))))
-
-
-@contextmanager
-def label_table(tree: Tree, table: Any, y: Any, sample_weight: Any) -> Iterator[BatchReader]:
-    """A table as a tree reads it, with the columns of its labels and weights."""
-    with open_source(table, partial(find_texts, tree, y)) as source:
-        target = find_beside(source, y, "y")
-        weight = None if sample_weight is None else find_beside(source, sample_weight, "sample_weight")
-        beside = [name for name in (target, weight) if name is not None]
-        yield BatchReader(fit_tree_to(tree, source, beside), source, target, weight)
-
-
-def audit_table(rules: RuleSet, table: Any, y: Any, sample_weight: Any) -> Audit:
-    """Audit a rule set on a table."""
-    counts: AuditCounts | None = None
-    with label_table(_without_facts(rules), table, y, sample_weight) as reader:
-        for part in reader.map(lambda listed: count_audit(rules, listed.rows, listed.class_ids, listed.weights)):
-            counts = part if counts is None else counts + part
-    assert counts is not None  # a table without rows was refused
-    return finish_audit(rules, counts)
-
-
-def _without_facts(rules: RuleSet) -> Tree:
-    """The tree, which then asks only for what its splits test: rows against the facts get an answer too."""
-    return replace(rules.tree, facts=NO_FACTS)
 
 
 def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
@@ -84,7 +43,7 @@ def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
     int
         Number of rows.
     """
-    with open_source(table, partial(text_columns, rules.tree)) as source:
+    with open_source(table, partial(find_texts, rules.tree)) as source:
         taken = next((name for name in ADDED if name in source.schema.names), None)
         if taken is not None:
             raise InputError(f"{source.name} has a column {taken!r} already: rename it, so that nothing is lost.")
@@ -128,7 +87,7 @@ class _Predicted:
             added = [labels, pc.add(winners, 1), reliability.take(winners)]
             return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
 
-        reader = BatchReader(fit_tree_to(_without_facts(rules), self.source, ()), self.source)
+        reader = BatchReader(fit_tree_to(without_facts(rules.tree), self.source, ()), self.source)
         for batch in reader.map_rows(add, self.source.schema.names):
             self.n_rows += batch.num_rows
             yield batch

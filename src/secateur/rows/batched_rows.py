@@ -1,0 +1,120 @@
+"""Rows of a table that is read a batch at a time, so that it need not fit into memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+from secateur.rows.batches import BatchReader
+from secateur.rows.memory_rows import MemoryRows, split_frame
+from secateur.rows.row_source import GivenRows, RowSource
+from secateur.rows.table_columns import find_beside, fit_tree_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.rows.row_source import Decider, ModelTerms, Result
+    from secateur.rows.rows import LabelledRows
+    from secateur.rows.source import Source
+    from secateur.tree.tree import Tree
+
+__all__ = ["MOST_BYTES", "BatchedRows"]
+
+SHOWN_ROWS = 1_000
+# Bytes of a table that are taken into memory where all rows are needed at once.
+MOST_BYTES = 1 << 30
+
+
+class BatchedRows(RowSource):
+    """An open table, with the columns of its labels and weights.
+
+    Parameters
+    ----------
+    source : Source
+    given : GivenRows
+    """
+
+    def __init__(self, source: Source, given: GivenRows) -> None:
+        self.source, self.given, self.name, self.is_once = source, given, source.name, source.is_once
+        self._y = None if given.y is None else find_beside(source, given.y, "y")
+        weight = given.sample_weight
+        self._weight = None if weight is None else find_beside(source, weight, "sample_weight")
+        self.is_weighted = weight is not None
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, where the table tells."""
+        return self.source.n_rows
+
+    @property
+    def types(self) -> Any:
+        """A table without rows."""
+        return self.source.schema.empty_table()
+
+    def show(self, model: Any, columns: list[str] | None) -> Any:
+        """Show a pipeline the first rows: it alone knows what their types do to it."""
+        if columns is None:
+            return None
+        batch = self.source.peek([self.source.find(name, "the pipeline was fitted on") for name in columns])
+        return None if batch is None else batch.slice(0, SHOWN_ROWS).to_pandas()
+
+    def fit(self, tree: Tree, features: Collection[int] | None = None) -> Tree:
+        """Name the tree's columns as the table does, and find those that are asked for."""
+        return fit_tree_to(tree, self.source, self._beside, features)
+
+    def map(
+        self,
+        tree: Tree,
+        work: Callable[[LabelledRows], Result],
+        *,
+        checks_facts: bool = False,
+        features: Collection[int] | None = None,
+    ) -> Iterator[Result]:
+        """Work on one batch after the other, several at a time."""
+        if self._y is None:
+            raise InputError("Expected y as the name of the column that holds the labels.")
+        named = self.fit(tree, features)
+        return BatchReader(named, self.source, self._y, self._weight, checks_facts, features).map(work)
+
+    def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
+        """Decide one batch after the other."""
+        reader = BatchReader(self.fit(tree, decider.features), self.source, features=decider.features)
+        return np.concatenate(list(reader.map_rows(lambda _, rows: decider(rows))))
+
+    def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
+        """Read the whole table, unless it is too large."""
+        import pyarrow as pa
+
+        if self._y is None:
+            raise InputError("X was passed without y: pass the name of the column that holds the labels.")
+        source, terms = self.source, find_terms()
+        own = terms.columns
+        names = source.schema.names if own is None else [source.find(name, "the model was fitted on") for name in own]
+        columns = list(dict.fromkeys([*names, *self._beside]))
+        if source.n_rows is not None:
+            size = f"{source.n_rows:,} rows of {len(columns)} columns"
+            self._check_size(source.n_rows * len(columns) * 8, size, why, instead)
+        batches, n_bytes, n_rows = [], 0, 0
+        for batch in source.read(columns):
+            batches.append(batch)
+            n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
+            self._check_size(n_bytes, f"more than {n_rows:,} rows of {len(columns)} columns", why, instead)
+        if n_rows == 0:
+            raise source.refuse_empty()
+        X, y, weights = split_frame(pa.Table.from_batches(batches), self._y, self._weight, terms)
+        return MemoryRows(X, y, weights)
+
+    @property
+    def _beside(self) -> list[str]:
+        return [name for name in (self._y, self._weight) if name is not None]
+
+    def _check_size(self, n_bytes: int, size: str, why: str, instead: str) -> None:
+        if n_bytes > MOST_BYTES:
+            raise InputError(
+                f"{why}, but {self.name} has {size}, {n_bytes / 2**30:.1f} GiB, and at most {MOST_BYTES / 2**30:.0f} "
+                f"GiB are taken into memory. Pass rows in memory{instead}."
+            )

@@ -1,0 +1,163 @@
+"""Rows in memory: arrays and data frames."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError, did_you_mean, shorten
+from secateur.facts.checking import check_facts
+from secateur.facts.stating import whole_by_dtype
+from secateur.frames import frame_columns
+from secateur.rows.checking import check_columns, check_labels, check_rows, check_weights, mark_finite
+from secateur.rows.labels import to_label_types
+from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
+from secateur.rows.rows import LabelledRows, Rows
+from secateur.rows.table_columns import own_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.rows.row_source import Decider, Result
+    from secateur.tree.tree import Tree
+
+__all__ = ["MemoryRows"]
+
+
+class MemoryRows(RowSource):
+    """Rows in memory.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features), or Rows
+        A frame may hold the labels and the weights too.
+    y : array-like of shape (n_rows,), or str, default=None
+        The labels, or the column of the frame that holds them.
+    sample_weight : array-like of shape (n_rows,), or str, default=None
+    """
+
+    in_memory = True
+
+    def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        self.X, self.y, self.sample_weight = X, y, sample_weight
+        self.name, self.given = "X", GivenRows(X, y, sample_weight)
+        self.is_weighted = sample_weight is not None
+
+    @property
+    def types(self) -> Any:
+        """The frame itself; an array has one type for all columns, which says nothing of any one of them."""
+        return self.X if frame_columns(self.X) is not None else None
+
+    def show(self, model: Any, columns: list[str] | None) -> Any:
+        """Show all rows, marked if they are known to be finite: several look at that."""
+        self.X = mark_finite(self.X)
+        return self.X
+
+    def fit(self, tree: Tree) -> Tree:
+        """Name the tree's columns as the frame does."""
+        names = None if isinstance(self.X, Rows) else frame_columns(self.X)
+        if names is None or (tree.columns is not None and tree.columns.derive is not None):
+            return tree  # the columns that a pipeline makes are looked at when they are made
+        check_columns(tree, names)
+        return tree if tree.feature_names is not None else replace(tree, feature_names=tuple(names))
+
+    def read_labelled(self, tree: Tree, *, checks_facts: bool = False, is_part: bool = False) -> LabelledRows:
+        """Check the rows, labels and weights, and bring them into the tree's terms.
+
+        Parameters
+        ----------
+        tree : Tree
+        checks_facts : bool, default=False
+        is_part : bool, default=False
+            Whether there are more rows elsewhere, so that none of these need have weight.
+
+        Returns
+        -------
+        LabelledRows
+        """
+        held = self.hold(lambda: ModelTerms(own_names(tree), tree.classes), "")
+        if held.y is None:
+            raise InputError("X was passed without y: pass both, the rows and their labels.")
+        rows = check_rows(tree, held.X)
+        class_ids = check_labels(tree, held.y, rows.n_rows)
+        weights = check_weights(held.sample_weight, rows.n_rows, is_part=is_part)
+        if checks_facts and not isinstance(held.X, Rows):  # else they were checked before, with a whole forest
+            check_facts(tree, rows, typed=whole_by_dtype(tree, held.types))
+        return LabelledRows(rows, class_ids, weights)
+
+    def map(
+        self,
+        tree: Tree,
+        work: Callable[[LabelledRows], Result],
+        *,
+        checks_facts: bool = False,
+        features: Collection[int] | None = None,
+    ) -> Iterator[Result]:
+        """Work on all rows at once."""
+        yield work(self.read_labelled(tree, checks_facts=checks_facts))
+
+    def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
+        """Decide all rows at once."""
+        return decider(check_rows(tree, self.X))
+
+    def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
+        """Part the labels and weights from the frame that holds them."""
+        if not isinstance(self.y, str):
+            return self
+        if frame_columns(self.X) is None:
+            raise InputError(
+                f"y names a column ({self.y!r}), but X is an array without names: pass y as one label per row."
+            )
+        X, y, weights = split_frame(self.X, self.y, self.sample_weight, find_terms())
+        return MemoryRows(X, y, weights)
+
+
+def split_frame(frame: Any, y: str, sample_weight: Any, terms: ModelTerms) -> tuple[Any, NDArray[Any], Any]:
+    """Part the rows, the labels and the weights of a frame that holds them all.
+
+    Parameters
+    ----------
+    frame : data frame
+    y : str
+        The column of the labels.
+    sample_weight : str, array-like or None
+        The column of the weights, or the weights.
+    terms : ModelTerms
+        Which columns the rows keep, in which order; without names all but labels and weights.
+
+    Returns
+    -------
+    X : data frame
+    y : ndarray of labels, shape (n_rows,)
+    sample_weight : array-like or None
+    """
+    import narwhals as nw
+
+    if terms.is_pipeline and nw.dependencies.is_pyarrow_table(frame):
+        frame = frame.to_pandas()  # the steps of a pipeline take no Arrow
+    names = frame_columns(frame) or []
+    weight = sample_weight if isinstance(sample_weight, str) else None
+    for column, what in ((y, "y"), (weight, "sample_weight")):
+        if column is not None and column not in names:
+            hint = did_you_mean(column, names) or f" Its columns are {shorten(names)}."
+            raise InputError(f"{what} names column {column!r}, which X does not have.{hint}")
+    absent = [name for name in terms.columns or () if name not in names]
+    if absent:
+        raise InputError(f"X has no column {shorten(absent)}, which the model was fitted on.")
+    rest = [name for name in names if name not in (y, weight)] if terms.columns is None else terms.columns
+    wrapped = nw.from_native(frame, eager_only=True)
+    weights = wrapped[weight].to_numpy() if weight else sample_weight
+    return wrapped[rest].to_native(), _read_labels(wrapped[y], terms.classes), weights
+
+
+def _read_labels(column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
+    if classes is None or (column.dtype.is_integer() and classes.dtype.kind in "iu"):
+        numbers: NDArray[Any] = column.to_numpy()
+        return numbers
+    labels = np.empty(len(column), dtype=object)
+    labels[:] = column.to_list()
+    return to_label_types(labels, classes.tolist())
