@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loans import make_loans
@@ -22,6 +23,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # A block of text right below a block of code is what the code prints.
 PYTHON_BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", flags=re.DOTALL)
+SHELL_BLOCK = re.compile(r"```console\n(.*?)```(?:\n\n```text\n(.*?)```)?", flags=re.DOTALL)
 
 
 def blocks(document: Path, language: str) -> list[str]:
@@ -38,45 +40,53 @@ def test_python_blocks_run_and_print_what_is_shown(
     run_blocks(document)
 
 
-def run_blocks(document: Path) -> None:
-    """Run the blocks of a page one after another, and compare what they print."""
-    names: dict[str, object] = {"secateur": secateur}
+def run_blocks(document: Path) -> dict[str, Any]:
+    """Run the blocks of a page one after another, compare what they print, and give the names that they define."""
+    names: dict[str, Any] = {"secateur": secateur}
     for block, shown in PYTHON_BLOCK.findall(document.read_text(encoding="utf-8")):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(compile(block, document.name, "exec"), names)
         if shown:
             assert printed.getvalue().rstrip() == shown.rstrip()
+    return names
 
 
 SHELL_PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "command-line.md"]
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Callable[[str], int]:
-    """Run a line of shell where the files are that the pages speak of; give its exit status."""
-    for seed, name in enumerate(("loans", "patients", "applicants", "january", "february")):
+def shell(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Run a line of shell beside the files that the pages name."""
+    for seed, name in enumerate(("patients", "applicants", "january", "february", "loans")):
         make_loans(seed=seed)[["age", "income", "purpose", "outcome"]].to_csv(tmp_path / f"{name}.csv", index=False)
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "COLUMNS": "120"}
 
-    def run(line: str) -> int:
+    def run(line: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
         assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode
+        return done
 
     for month in ("january", "february"):
-        assert run(f"secateur simplify {month}.csv --target outcome -o {month}.json") == 0
+        assert run(f"secateur simplify {month}.csv --target outcome -o {month}.json").returncode == 0
     return run
 
 
 @pytest.mark.parametrize("document", SHELL_PAGES, ids=lambda path: path.name)
-def test_commands_run_one_after_another(document: Path, shell: Callable[[str], int]) -> None:
-    lines = [line for block in blocks(document, "console") for line in block.splitlines()]
-    commands = [line for line in lines if line.startswith("secateur ")]
-    assert commands
-    for command in commands:
-        assert shell(command) == (1 if " diff " in command else 0), command  # the months differ
+def test_commands_run_one_after_another_and_print_what_is_shown(
+    document: Path, shell: Callable[[str], subprocess.CompletedProcess[str]]
+) -> None:
+    printed = ""
+    for block, shown in SHELL_BLOCK.findall(document.read_text(encoding="utf-8")):
+        for command in re.findall(r"^secateur .*", block, flags=re.MULTILINE):
+            done = shell(command)
+            assert done.returncode == (1 if " diff " in command else 0), command  # the months differ
+            printed += done.stdout
+        for part in re.split(r"^ *…\n", shown, flags=re.MULTILINE):  # "…" stands for lines that are left out
+            assert part in printed
+    assert printed
 
 
 def test_the_performance_page_shows_the_last_stored_run() -> None:
@@ -89,6 +99,18 @@ def test_the_performance_page_shows_the_last_stored_run() -> None:
 
 def test_the_readme_has_an_example() -> None:
     assert len(blocks(ROOT / "README.md", "python")) >= 2
+
+
+def test_the_rule_at_the_top_of_the_readme_is_one_of_its_example() -> None:
+    rule = run_blocks(ROOT / "README.md")["rules"][3]
+    (reason,) = {str(reason) for reason in rule.reasons.values() if reason.deleted}
+    before = " and ".join(str(condition) for condition in rule.source_conditions)
+    shown = blocks(ROOT / "README.md", "text")[0].splitlines()
+    assert shown == [
+        f"before  {before} => malignant   ({rule.source_support:g} rows, {rule.source_reliability:.1%} malignant)",
+        f"after   {rule.text}   ({rule.support:g} rows, {rule.reliability:.1%} malignant)",
+        f"why     mean texture <= 16.395: {reason}",
+    ]
 
 
 def test_the_tree_of_the_format_page_is_a_tree() -> None:
@@ -104,9 +126,9 @@ def test_links_to_files_lead_somewhere(document: Path) -> None:
             assert (document.parent / target).exists(), target
 
 
-def test_the_readme_lists_every_method() -> None:
-    listed = re.findall(r"^\| `([a-z-]+)`", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert listed == list(secateur.METHODS)
+def test_the_page_of_guarantees_lists_every_method() -> None:
+    text = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z-]+)`", text, flags=re.MULTILINE) == list(secateur.METHODS)
 
 
 def test_the_rules_format_page_lists_every_reason() -> None:
