@@ -201,9 +201,9 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         -------
         ndarray of shape (n_rows,)
         """
-        rows = self._check_rows(X)
-        labels: NDArray[Any] = self.rules_.predict(rows).astype(self.classes_.dtype, copy=False)
-        return labels
+        labels = self.rules_.predict(self._check_rows(X))
+        # Of a Spark DataFrame a lazy column.
+        return labels.astype(self.classes_.dtype, copy=False) if isinstance(labels, np.ndarray) else labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class shares of the training rows that the winning rule covers.

@@ -20,7 +20,7 @@ def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spar
     for method in (*SERVED, "mismatch-certified"):
         expected, told = expect(frame, model, method)
         assert secateur.simplify(model, df, y="label", method=method, **told).to_json() == expected.to_json(), method
-    with pytest.raises(secateur.InputError, match=f"as large as the {len(frame):,} rows of the data frame"):
+    with pytest.raises(secateur.InputError, match=f"the {len(frame):,} rows of the data frame stay on Spark"):
         secateur.simplify(model, df, y="label", method="budgeted")
     rules = secateur.simplify(model, df, y="label", tolerance=0.2)
     rows = frame.drop(columns="label")
@@ -45,6 +45,6 @@ def test_what_would_bring_rows_to_the_driver_is_refused(tmp_path: Path, spark: A
         lambda: rules.verify(df, "y"),
         lambda: rules.write_predictions(df, tmp_path / "out.parquet"),
     ):
-        with pytest.raises(secateur.InputError, match="so that no row comes to the driver"):
+        with pytest.raises(secateur.InputError, match="stay on Spark"):
             call()
     assert not list(tmp_path.iterdir())

@@ -218,7 +218,7 @@ def test_models_of_spark_and_their_vectors(spark: Any, df: Any, frame: pd.DataFr
     order = made.select(*names).toArrow().to_pandas().to_numpy(dtype=float)
     assert said == rules.predict(order).tolist()
     short = made.select("features", "y").limit(3)
-    with pytest.raises(InputError, match="Column 'features' of df holds a vector of 4 numbers"):
+    with pytest.raises(InputError, match="Column 'features' in partition 0 of df holds a vector of 4 numbers"):
         collect_evidence(_wider(), short, "y")
 
 
@@ -273,13 +273,13 @@ def test_what_does_not_fit_is_one_sentence(few: Any, model: Any, frame: pd.DataF
         (
             few.withColumn("age", F.lit(math.nan)),
             "outcome",
-            r"column 'age' \(row 0 of partition 0\), but the",
+            r"partition 0 of df has a missing value in column 'age' \(row 0\), but the",
         ),
         (few.withColumn("`x", F.lit(math.inf)), "outcome", r"df holds an infinite value"),
         (
             few.withColumn("outcome", F.lit("dead")),
             "outcome",
-            r"y holds the label 'dead' \(row 0 of partition \d\), which",
+            r"y in partition \d of df holds the label 'dead' \(row 0\), which",
         ),
         (few.limit(0), "outcome", r"df has no rows; at least one is needed"),
         (
@@ -299,7 +299,7 @@ def test_what_does_not_fit_is_one_sentence(few: Any, model: Any, frame: pd.DataF
         predict(rules, few, "share")
     with pytest.raises(InputError, match="sample_weight is zero for every row"):
         collect_evidence(model, few.withColumn("weight", F.lit(0)), "outcome", sample_weight="weight", method="exact")
-    with pytest.raises(InputError, match="sample_weight must not be negative, but row"):
+    with pytest.raises(InputError, match="sample_weight in partition 0 of df must not be negative, but row 0"):
         collect_evidence(model, few.withColumn("weight", F.lit(-1)), "outcome", sample_weight="weight", method="exact")
     with pytest.raises(ParameterError, match="looks at rows one by one"):
         collect_evidence(model, few, "outcome", method="budgeted")

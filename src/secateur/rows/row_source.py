@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.tree.tree import Tree
 
-    Progress = Callable[[int, int | None], object]
+__all__ = ["Counter", "Decider", "GivenRows", "ModelTerms", "Progress", "RowSource"]
 
-__all__ = ["Counter", "Decider", "GivenRows", "ModelTerms", "RowSource"]
+Progress = Callable[[int, int | None], object]
+"""Called with the number of rows or trees that are done, and of all if that is known."""
 
 Counts = TypeVar("Counts")
 Result = TypeVar("Result")

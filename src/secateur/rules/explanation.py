@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import category_code
 from secateur.rows.leaves import apply_tree
+from secateur.rows.opening import open_rows
+from secateur.rows.rows import Rows
+from secateur.rows.table_columns import find_texts
+from secateur.rules.deciding import Deciding
 from secateur.rules.wording import read_link
 
 if TYPE_CHECKING:
@@ -91,7 +96,7 @@ class Explanation:
 def explain_row(rules: RuleSet, row: Any) -> Explanation:
     """Explain the prediction for one row."""
     tree, paths = rules.tree, rules.paths
-    rows = check_rows(tree, _as_table(rules, row), name="row")
+    rows = _read_row(rules, row)
     leaf = int(apply_tree(tree, rows)[0])
     covers = _find_covering(rules, rows.matrix[0])
     covering = rules.ranking[covers[rules.ranking]].tolist()
@@ -111,6 +116,19 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
         broken_facts=tuple(broken),
     )
     return explanation
+
+
+def _read_row(rules: RuleSet, row: Any) -> Rows:
+    """Read one row in the tree's own terms, however it was passed."""
+    if hasattr(row, "keys") and frame_columns(row) is None:  # a mapping, or a pandas Series
+        return check_rows(rules.tree, _as_table(rules, row), name="row")
+    with open_rows(row, find_texts=partial(find_texts, rules.tree)) as source:
+        if source.in_memory:
+            return check_rows(rules.tree, _as_table(rules, row), name="row")
+        table = source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix))
+    if len(table) != 1:
+        raise InputError(f"Expected one row to explain, found {len(table)}. Pass them one at a time.")
+    return Rows.of(table)
 
 
 def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
@@ -145,8 +163,6 @@ def _as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
 def _as_table(rules: RuleSet, row: Any) -> Any:
     """One row, however it was passed, as a table of one row."""
     if frame_columns(row) is not None:
-        if not hasattr(row, "__len__"):
-            raise InputError("Expected one row as a data frame in memory; collect a lazy one first.")
         if len(row) != 1:
             raise InputError(f"Expected one row to explain, found {len(row)}. Pass them one at a time.")
         return row

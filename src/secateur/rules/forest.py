@@ -30,14 +30,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.rows.row_source import Progress
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
 
-__all__ = ["ForestAudit", "ForestRules", "ForestVerification", "Progress", "run_each"]
-
-Progress = Callable[[int, int | None], object]
-"""Called with the number of trees that are done, and of all trees, after each one."""
+__all__ = ["ForestAudit", "ForestRules", "ForestVerification", "run_each"]
 
 SHOWN_FAILURES = 5
 EXACT_GUARANTEE = (
