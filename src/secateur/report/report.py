@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report", "make_report", "rules_to_page"]
 
 
 class Report:
@@ -126,3 +126,8 @@ def make_report(
     Report
     """
     return Report(summarize(rules, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances))
+
+
+def rules_to_page(rules: RuleSet) -> str:
+    """Write the page of a rule set."""
+    return make_report(rules).to_html()
