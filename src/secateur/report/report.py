@@ -31,7 +31,7 @@ class Report:
     Attributes
     ----------
     summary : dict
-        The same. It is plain: numbers, texts, lists and dicts.
+        The same: plain numbers, texts, lists and dicts.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Report:
         Parameters
         ----------
         path : str or path
-            Where to; a file that exists is kept.
+            Name of the file; one that exists is kept.
         force : bool, default=False
             Overwrite a file that exists.
         """
