@@ -8,7 +8,7 @@ Every column that a rule asks for is an input of its own, of shape (rows, 1). Th
             -> the first rule that is satisfied                             ArgMax, which takes the first
             -> prediction, rule, reliability                                looked up
 
-A float32 input is rounded by whoever makes it, as scikit-learn does, so limits are exact. Texts and whole numbers have
+A float32 input is rounded by the caller, as scikit-learn does, so limits are exact. Texts and whole numbers have
 no NaN in ONNX: rules that take a missing value in such a column are refused.
 """
 
@@ -52,7 +52,7 @@ def rules_to_onnx(rules: RuleSet) -> bytes:
         )
     listed = make_decision_list(rules)
     if not listed.columns:
-        raise ParameterError("These rules ask for no column, and an ONNX model needs an input; they predict one class.")
+        raise ParameterError("These rules ask for no column, but an ONNX model needs an input; they predict one class.")
     for column in listed.columns:
         _check_column(column)
         check_characters([column.name, *(column.labels or ())], "ONNX")
@@ -62,11 +62,14 @@ def rules_to_onnx(rules: RuleSet) -> bytes:
 
 def _check_column(column: Column) -> None:
     if not column.name:
-        raise ParameterError("A rule asks for a column without a name, which an ONNX input cannot have; rename it.")
+        raise ParameterError("A rule asks for a column without a name, and an ONNX input needs one: rename it.")
     if column.labels is None:
         return
     if len({isinstance(label, str) for label in column.labels}) > 1:
-        raise ParameterError(f"The categories of column {column.name!r} are of several types; an ONNX input has one.")
+        raise ParameterError(
+            f"The categories of column {column.name!r} are of several types, but an ONNX input has one: fit the tree "
+            "on labels of one type."
+        )
     if column.takes_missing and np.array(column.labels).dtype.kind != "f":
         raise ParameterError(
             f"Column {column.name!r} may be missing, but ONNX has no missing value for categories. "

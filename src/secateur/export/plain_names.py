@@ -71,6 +71,6 @@ def check_characters(texts: Iterable[object], target: str) -> None:
     for text in texts:
         if isinstance(text, str) and not is_unicode(text):
             raise ParameterError(
-                f"The name or label {text[:SHOWN_NAME]!r} holds half of a character, which {target} has no text for; "
+                f"The name or label {text[:SHOWN_NAME]!r} holds half of a character, which {target} cannot hold: "
                 "rename it."
             )

@@ -1,8 +1,8 @@
 """Rules as a RuleSetModel of PMML 4.4, whose first rule that holds decides.
 
-Only elements that every reader knows are used: comparisons joined by "and" and "or". A row that the tree refuses is
+It uses only elements that every program knows: comparisons joined by "and" and "or". A row that the tree refuses is
 invalid by the data dictionary and the mining schema. Numbers are doubles, compared with the last double that rounds to
-the limit, because PMML leaves open how its readers round.
+the limit, because PMML does not say how programs round.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def rules_to_pmml(rules: RuleSet) -> str:
         written.append(_join("and", [_ask(listed.columns[test.column], test) for test in rule.tests]))
     for value in (value for element in root.iter() for value in element.attrib.values()):
         if NOT_XML.search(value):
-            raise ParameterError(f"XML has no character for a part of {value[:40]!r}; rename it to export PMML.")
+            raise ParameterError(f"{value[:40]!r} holds a character that XML cannot hold: rename it to export PMML.")
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}'
 
@@ -68,8 +68,8 @@ def _add_dictionary(root: Element, rules: RuleSet, listed: DecisionList, target:
     for column in listed.columns:
         if any(isinstance(label, float) and not label.is_integer() for label in column.labels or ()):
             raise ParameterError(
-                f"The categories of {column.name!r} are fractions, which readers of PMML do not find again: export "
-                "another format, or fit the tree on texts."
+                f"The categories of {column.name!r} are fractions, which programs that run PMML do not recognise: "
+                "export another format, or fit the tree on texts."
             )
         if column.labels is not None:
             _add_labels(dictionary, column.name, column.labels, listed=not column.takes_unlisted)
@@ -83,7 +83,7 @@ def _add_dictionary(root: Element, rules: RuleSet, listed: DecisionList, target:
 def _add_labels(dictionary: Element, name: str, labels: Sequence[Label], *, listed: bool) -> None:
     kinds = {"string" if isinstance(label, str) else TYPES.get(type(label), "double") for label in labels}
     if len(kinds) > 1:
-        raise ParameterError(f"The labels of {name!r} are of several types; a field of PMML has one.")
+        raise ParameterError(f"The labels of {name!r} are of several types, but a PMML field has one: use one type.")
     field = SubElement(dictionary, "DataField", name=name, optype="categorical", dataType=kinds.pop())
     for label in labels if listed else ():
         SubElement(field, "Value", value=_write_label(label))

@@ -152,7 +152,7 @@ def audit_to_sql(
         ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
         ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
     ]
-    # SQL Server and PostgreSQL have no least truth value, and nobody needs it: both are known.
+    # SQL Server and PostgreSQL have no least truth value, and it is not needed: both are known.
     least = exp.Null() if all(isinstance(one, bool) for one in known) else exp.Min(this=own(LABEL))
     counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star()), LABEL: least}
     if sample_weight is not None:

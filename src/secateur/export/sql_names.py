@@ -24,11 +24,11 @@ def check_names(dialect: SqlDialect, names: Iterable[str], labels: Iterable[Labe
     named = list(names)
     strange = next((name for name in named if dialect.name == "bigquery" and set(name) & {"\\", "`"}), None)
     if strange is not None:
-        raise ParameterError(f"BigQuery has no name such as {strange[:SHOWN_NAME]!r}; choose another.")
+        raise ParameterError(f"BigQuery has no name such as {strange[:SHOWN_NAME]!r}: choose another.")
     for text in (*named, *labels):
         if isinstance(text, str) and ("\0" in text or not is_unicode(text)):
             raise ParameterError(
-                f"The name or label {text[:SHOWN_NAME]!r} holds a character that SQL has no text for; rename it."
+                f"The name or label {text[:SHOWN_NAME]!r} holds a character that SQL text cannot hold: rename it."
             )
 
 
@@ -60,20 +60,20 @@ def check_columns(columns: Iterable[Column], dialect: SqlDialect) -> None:
     first: dict[str, str] = {}
     for column in columns:
         if dialect.name == "bigquery" and any(mark in column.name for mark in "\\`"):
-            raise ParameterError(f"BigQuery has no column named {column.name[:SHOWN_NAME]!r}; rename it.")
+            raise ParameterError(f"BigQuery has no column named {column.name[:SHOWN_NAME]!r}: rename it.")
         check_names(dialect, [column.name], column.labels or ())
         if not column.name:
-            raise ParameterError("A rule asks for a column without a name, which SQL cannot name; rename it.")
+            raise ParameterError("A rule asks for a column without a name, and SQL needs one: rename it.")
         known = column.name.casefold() if dialect.folds_names else column.name
         if known in first:
             raise ParameterError(
                 f"The columns {first[known]!r} and {column.name!r} have the same name in {dialect.full_name}, "
-                "where case does not matter; rename one of them."
+                "where case does not matter: rename one of them."
             )
         first[known] = column.name
         if len({isinstance(label, str) + 2 * isinstance(label, bool) for label in column.labels or ()}) > 1:
             raise ParameterError(
-                f"The categories of column {column.name!r} are of several types, but a column of a table has one; "
+                f"The categories of column {column.name!r} are of several types, but a column of a table has one: "
                 "fit the tree on labels of one type."
             )
         if dialect.name == "tsql" and is_text(column):
@@ -88,6 +88,6 @@ def _check_trailing(column: Column) -> None:
         if short in first:
             raise ParameterError(
                 f"The categories {first[short]!r} and {label!r} of column {column.name!r} are the same in SQL Server, "
-                "which ignores blanks at the end; rename one of them."
+                "which ignores blanks at the end: rename one of them."
             )
         first[short] = label

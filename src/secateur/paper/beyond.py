@@ -1,8 +1,8 @@
 """Beyond the paper: every method and knob on its data sets, and which of them nothing else beats.
 
 A point is a method with one value of its knob, measured as the paper measures: means over splits, then equally over
-data sets. It is on a front when no other point removes at least as many conditions at a price that is at most as high,
-one of the two strictly; prices are conflict, class-wise deviation, and accuracy lost.
+data sets. It is on a front when no other point removes at least as many conditions for at most the same price, and does
+strictly better in one of the two; prices are conflict, class-wise deviation, and accuracy lost.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def draw_fronts(arm: Arm, points: Sequence[FrontPoint], directory: Path) -> list
                 color="gray" if is_papers else None,
                 label=f"{method} (paper)" if is_papers else method,
             )
-        # quinlan, which promises nothing, lies far outside; it would press the others into a corner.
+        # quinlan promises nothing and is far off; showing it would squeeze the others into a corner.
         shown = [getattr(point, metric) for point in points if point.method != "quinlan"]
         margin = 0.05 * (max(shown) - min(shown))
         panel.set(xlabel=title, xlim=(min(shown) - margin, max(shown) + margin))

@@ -117,7 +117,7 @@ def _read_saved(path: Path, data: Dataset) -> Tree:
         raise InputError(f"{path}: {error}") from error
     names = tree.feature_names
     if tree.n_features != len(data.feature_names) or (names is not None and names != data.feature_names):
-        raise InputError(f"{path} tests other columns than {data.name}, or has them in another order.")
+        raise InputError(f"{path} tests other columns than {data.name} has, or has them in another order.")
     if set(tree.classes.tolist()) != {0, 1}:
         raise InputError(f"{path} predicts {tree.classes.tolist()}, but the classes of {data.name} are coded 0 and 1.")
     return replace(tree, counts=None)
