@@ -55,7 +55,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     max_depth : int, default=6
         Depth limit, at most 12.
     cp : float, default=5e-4
-        What a split costs, as a share of the total weight of the rows.
+        Cost of a split, as a share of the total weight of the rows.
     min_bucket : int, default=1
         Least number of rows in a leaf.
     n_restarts : int, default=10
@@ -177,9 +177,8 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             slots.clean(problem)
             last = slots.objective(problem)
             if self.verbose:
-                print(
-                    f"restart {number + 1} of {self.n_restarts}: {first / total:.6f} -> {last / total:.6f}", flush=True
-                )
+                change = f"{first / total:.6f} -> {last / total:.6f}"
+                print(f"restart {number + 1} of {self.n_restarts}: {change}", flush=True)
             return first, last, slots
 
         compile_module(kernels)  # once, before threads ask for it
@@ -204,12 +203,12 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         -------
         ndarray of shape (n_rows,)
         """
-        leaves = self.apply(X)
+        leaves = self.apply(X)  # which checks that the tree is fitted
         labels: NDArray[Any] = self.classes_[self.tree_.leaf_class[leaves]]
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class shares of the training rows in each row's leaf.
+        """Predict class shares: those of the training rows in each row's leaf.
 
         Parameters
         ----------
@@ -225,7 +224,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         return shares
 
     def get_depth(self) -> int:
-        """Depth of the fitted tree.
+        """Return the depth of the fitted tree.
 
         Returns
         -------
@@ -236,7 +235,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         return depth
 
     def get_n_leaves(self) -> int:
-        """Number of leaves of the fitted tree.
+        """Return the number of leaves of the fitted tree.
 
         Returns
         -------
@@ -247,7 +246,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         return n_leaves
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Leaf id of each row.
+        """Find the leaf id of each row.
 
         Parameters
         ----------
@@ -311,35 +310,31 @@ class _Slots:
 
     def search(self, problem: Problem, max_sweeps: int, rng: np.random.Generator) -> None:
         """Sweep until nothing improves."""
-        n_rows, n_slots = len(problem.y), problem.n_slots
-        most_codes = int(np.diff(problem.code_start).max())
-        work = Workspace(
-            feature=self.feature,
-            cut=self.cut,
-            threshold=self.threshold,
-            label=self.label,
-            leaf=np.zeros(n_rows, dtype=np.int64),
-            rows=np.zeros(n_rows, dtype=np.int64),
-            cost_left=np.zeros(n_rows),
-            cost_right=np.zeros(n_rows),
-            goal=np.zeros(n_rows, dtype=np.int64),
-            sums=np.zeros((most_codes, problem.n_classes)),
-            counts=np.zeros(most_codes, dtype=np.int64),
-            present=np.zeros(most_codes, dtype=np.int64),
-            violations=np.zeros((max(n_slots, 2), problem.n_classes)),
-            sizes=np.zeros(n_slots, dtype=np.int64),
-            copy_feature=np.zeros(n_slots, dtype=np.int64),
-            copy_cut=np.zeros(n_slots, dtype=np.int64),
-            copy_threshold=np.zeros(n_slots),
-            copy_label=np.zeros(n_slots, dtype=np.int64),
-        )
-        orders = np.empty((max_sweeps, n_slots), dtype=np.int64)
+        orders = np.empty((max_sweeps, problem.n_slots), dtype=np.int64)
         for sweep in range(max_sweeps):
-            orders[sweep] = rng.permutation(n_slots)
-        compile_module(kernels).improve(problem, work, orders)
+            orders[sweep] = rng.permutation(problem.n_slots)
+        compile_module(kernels).improve(problem, self._make_room(problem), orders)
+
+    def _make_room(self, problem: Problem) -> Workspace:
+        """Give the kernels the tree and room to work; dropped again after use, because it is as long as the rows."""
+        n_rows, n_slots, most_codes = len(problem.y), problem.n_slots, int(np.diff(problem.code_start).max())
+
+        def whole(size: int) -> NDArray[np.int64]:
+            return np.zeros(size, dtype=np.int64)
+
+        return Workspace(
+            **vars(self),  # feature, cut, threshold and label
+            **{name: whole(n_rows) for name in ("leaf", "rows", "goal")},
+            **{name: np.zeros(n_rows) for name in ("cost_left", "cost_right")},
+            **{name: whole(most_codes) for name in ("counts", "present")},
+            **{name: whole(n_slots) for name in ("sizes", "copy_feature", "copy_cut", "copy_label")},
+            copy_threshold=np.zeros(n_slots),
+            sums=np.zeros((most_codes, problem.n_classes)),
+            violations=np.zeros((max(n_slots, 2), problem.n_classes)),
+        )
 
     def route(self, problem: Problem) -> NDArray[np.int64]:
-        """Leaf slot of each training row."""
+        """Find the leaf slot of each training row."""
         slots = np.zeros(len(problem.y), dtype=np.int64)
         rows = np.arange(len(slots))
         while len(rows := rows[self.feature[slots[rows]] >= 0]):
@@ -349,10 +344,11 @@ class _Slots:
         return slots
 
     def clean(self, problem: Problem) -> None:
-        """Majority labels; drop splits with an empty side and merge sibling leaves of one class."""
+        """Give leaves their majority class, drop splits with an empty side, and merge sibling leaves of one class."""
+        room, promote = self._make_room(problem), compile_module(kernels).promote
         violations = np.zeros((problem.n_slots, problem.n_classes))
         np.add.at(violations, (self.route(problem), problem.y), problem.weight)
-        self.label = violations.argmax(axis=1)
+        self.label[:] = violations.argmax(axis=1)
         alive = self._alive()
         for slot in range(problem.first_deepest - 1, -1, -1):
             left, right = 2 * slot + 1, 2 * slot + 2
@@ -362,14 +358,14 @@ class _Slots:
             empty_left, empty_right = not violations[left].any(), not violations[right].any()
             leaves = self.feature[left] < 0 and self.feature[right] < 0
             if empty_left or empty_right:
-                self._promote(slot, right if empty_left else left)
+                promote(room, slot, right if empty_left else left, problem.n_slots)
             elif leaves and self.label[left] == self.label[right]:
                 self.feature[slot] = -1
             if self.feature[slot] < 0:
                 self.label[slot] = violations[slot].argmax()
 
     def objective(self, problem: Problem) -> float:
-        """Misclassified weight plus the cost of the splits."""
+        """Add up the misclassified weight and the cost of the splits."""
         wrong = self.label[self.route(problem)] != problem.y
         n_splits = int((self._alive() & (self.feature >= 0)).sum())
         return float(problem.weight[wrong].sum()) + problem.split_cost * n_splits
@@ -382,7 +378,7 @@ class _Slots:
         X: NDArray[np.float32],
         weights: NDArray[np.float64],
     ) -> Tree:
-        """The slots as a Tree, nodes numbered in preorder, with the training rows' class counts."""
+        """Turn the slots into a Tree, nodes numbered in preorder, with the training rows' class counts."""
         order: list[int] = []
         stack = [0]
         while stack:
@@ -413,20 +409,3 @@ class _Slots:
         for slot in range((len(alive) - 1) // 2):
             alive[2 * slot + 1] = alive[2 * slot + 2] = alive[slot] and self.feature[slot] >= 0
         return alive
-
-    def _promote(self, slot: int, child: int) -> None:
-        """Move the child's slots up a level, into its parent's place."""
-        old = self.feature.copy(), self.cut.copy(), self.threshold.copy(), self.label.copy()
-        targets, sources = [slot], [child]
-        while targets:
-            below_targets, below_sources = [], []
-            for target, source in zip(targets, sources, strict=True):
-                if source >= len(self.feature):
-                    self.feature[target] = -1
-                    continue
-                self.feature[target], self.cut[target] = old[0][source], old[1][source]
-                self.threshold[target], self.label[target] = old[2][source], old[3][source]
-                if old[0][source] >= 0:
-                    below_targets += [2 * target + 1, 2 * target + 2]
-                    below_sources += [2 * source + 1, 2 * source + 2]
-            targets, sources = below_targets, below_sources

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import re
 import shutil
 import subprocess
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from exported_rules import HOSTILE, hostile_rules, ward_rules
@@ -19,7 +22,7 @@ from markdown_it.token import Token
 
 import secateur
 from secateur.export.csv import guard_cell, rules_to_csv
-from secateur.export.formats import FORMATS, find_format, write_format
+from secateur.export.formats import FORMATS, FRAME, Format, find_format, write_format, write_rules
 from secateur.export.latex import escape_latex, rules_to_latex
 from secateur.export.markdown import escape_markdown, rules_to_markdown
 from secateur.export.plain_names import one_line
@@ -193,6 +196,45 @@ def test_options_reach_their_format() -> None:
     assert write_format(rules, "markdown", options) == rules_to_markdown(rules, reasons=True)
     assert write_format(rules, "text", options) == rules.to_text(reasons=True)
     assert write_format(rules, "json", options) == rules.to_json()
+
+
+@pytest.mark.parametrize("written", [*FORMATS.values(), FRAME], ids=lambda written: written.name)
+def test_the_table_names_writers_and_their_options(written: Format) -> None:
+    module, _, function = written.writer.partition(":")
+    parameters = inspect.signature(getattr(import_module(f"secateur.{module}"), function)).parameters
+    assert {*written.options, *written.fixed, "rules"} | {"vectorized"} == {*parameters} | {"vectorized"}
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "html"])  # the report has a page of its own
+def test_the_page_of_exports_lists_every_format(name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "exports.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in page or f"`to_{name}()`" in page
+
+
+def test_rules_are_written_by_keyword_options() -> None:
+    rules = ward_rules()
+    assert write_rules(rules, "sql", dialect="tsql", table="a") == rules.to_sql("tsql", table="a")
+    assert write_rules(rules, "numpy", name="decide") == rules.to_python(vectorized=True, name="decide")
+    assert write_rules(rules, "markdown", reasons=True) == rules.to_markdown(reasons=True)
+    assert write_rules(rules, "frame", library="pandas").equals(rules.to_frame("pandas"))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("text", {"reason": True}, "'text' has no option 'reason'; its options are reasons. Did you mean 'reasons'"),
+        ("csv", {"table": "a"}, "'csv' has no option 'table'; it has none"),
+        ("text", {"reasons": "no"}, "Expected True or False, found 'no'"),
+        ("sql", {"dialect": "oracle"}, "no dialect 'oracle'"),
+        ("sql", {"names": "abc"}, "Expected a name for each of rule, prediction, reliability, found the text 'abc'"),
+        ("sql", {"table": "a..b"}, "found 'a..b'"),
+        ("python", {"name": "class"}, "a name that a Python function can have"),
+        ("frame", {"library": "arrow"}, "found 'arrow'"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(secateur.ParameterError, match=message):
+        write_rules(ward_rules(), name, **options)
 
 
 def test_an_unknown_format_is_refused() -> None:

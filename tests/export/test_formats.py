@@ -197,5 +197,5 @@ def test_half_a_character_is_refused_in_a_sentence(target: str, changes: dict[st
         pytest.importorskip("onnx")
     tree = replace(ward_rules().tree, accepts_missing=np.array([False, False]), **changes)
     rules = secateur.simplify(tree, method="none")
-    with pytest.raises(secateur.ParameterError, match=f"half of a character, which {target} has no text for; rename"):
+    with pytest.raises(secateur.ParameterError, match=f"half of a character, which {target} cannot hold: rename"):
         rules.to_json() if target == "JSON" else rules.to_onnx()

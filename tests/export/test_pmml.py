@@ -118,7 +118,7 @@ def test_hostile_names_and_labels_are_data(pypmml: Any, numbers: bool) -> None:
 
 def test_names_that_xml_cannot_hold_are_refused() -> None:
     rules = secateur.simplify(replace(ward_rules().tree, feature_names=("a\0b", "ward")), method="none")
-    with pytest.raises(secateur.ParameterError, match="XML has no character"):
+    with pytest.raises(secateur.ParameterError, match="holds a character that XML cannot hold"):
         rules_to_pmml(rules)
 
 
@@ -130,5 +130,7 @@ def test_labels_of_several_types_are_refused() -> None:
 
 def test_categories_that_are_fractions_are_refused() -> None:
     rules = secateur.simplify(replace(ward_rules().tree, categories=(None, (0.1, 0.5, 3.0))), method="none")
-    with pytest.raises(secateur.ParameterError, match="'ward' are fractions, which readers of PMML do not find again"):
+    with pytest.raises(
+        secateur.ParameterError, match="'ward' are fractions, which programs that run PMML do not recognise"
+    ):
         rules.to_pmml()

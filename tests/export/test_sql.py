@@ -570,8 +570,8 @@ def test_dialects_have_the_names_that_people_use(alias: str) -> None:
         ({"table": "a..b"}, "found 'a..b'"),
         ({"table": "a.b.c.d"}, "Pass a list of these parts if one of them holds a dot"),
         ({"names": ("a", "b")}, "Expected a name for each of rule, prediction, reliability, found 2"),
-        ({"table": "a\0b"}, "holds a character that SQL has no text for"),
-        ({"table": "a\ud800"}, "holds a character that SQL has no text for"),
+        ({"table": "a\0b"}, "holds a character that SQL text cannot hold"),
+        ({"table": "a\ud800"}, "holds a character that SQL text cannot hold"),
     ],
 )
 def test_a_wrong_argument_is_refused_with_a_sentence(arguments: dict[str, Any], message: str) -> None:

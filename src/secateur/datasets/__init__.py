@@ -8,7 +8,7 @@ from secateur.datasets.dataset import Dataset
 from secateur.datasets.published import PUBLISHED, read_published
 from secateur.datasets.store import find_file
 from secateur.datasets.tables import TABLES, load_table
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +22,8 @@ DATASETS = (*TABLES, *PUBLISHED)
 def load(name: str, data_dir: str | Path | None = None) -> Dataset:
     """Load a data set of the paper.
 
-    ``weather`` and ``human-id`` are part of the package. The others are looked for in a directory, then in the cache,
-    then fetched from their public home; their bytes, shapes and class counts are checked.
+    ``weather`` and ``human-id`` are part of the package. The others are taken from a directory, from the cache or from
+    their public home, in this order; their bytes, shapes and class counts are checked.
 
     Parameters
     ----------
@@ -47,5 +47,6 @@ def load(name: str, data_dir: str | Path | None = None) -> Dataset:
     if name in TABLES:
         return load_table(name)
     if name not in PUBLISHED:
-        raise ParameterError(f"There is no data set {name!r}; the data sets are {', '.join(DATASETS)}.")
+        hint = did_you_mean(name, DATASETS)
+        raise ParameterError(f"There is no data set {name!r}; the data sets are {', '.join(DATASETS)}.{hint}")
     return read_published(name, find_file(name, PUBLISHED[name], data_dir))

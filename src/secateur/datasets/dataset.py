@@ -42,7 +42,7 @@ class Dataset:
 
 
 def encode(names: Sequence[str], cells: NDArray[np.str_]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """Numbers from text: a column whose every cell is a number stays one, every other becomes full one-hot columns.
+    """Turn texts into numbers: a column of numbers stays one, every other becomes full one-hot columns.
 
     Parameters
     ----------

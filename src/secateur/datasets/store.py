@@ -1,4 +1,4 @@
-"""Where a published file comes from: a directory the user names, the cache, or its public home, checked by digest."""
+"""Find a published file in a directory that the user names, in the cache or at its public home; check its digest."""
 
 from __future__ import annotations
 
@@ -18,20 +18,7 @@ DATA_VARIABLE = "SECATEUR_DATA"
 
 
 def find_file(name: str, source: Published, data_dir: str | Path | None) -> Path:
-    """Path of a published file whose bytes are right, downloaded if need be.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set, for messages.
-    source : Published
-    data_dir : str or Path, default=None
-        A directory that holds the file; by default the one that ``SECATEUR_DATA`` names, if any.
-
-    Returns
-    -------
-    Path
-    """
+    """Find a published file whose bytes are right, by default where ``SECATEUR_DATA`` says; download it if need be."""
     named = data_dir if data_dir is not None else os.environ.get(DATA_VARIABLE) or None
     if named is not None:
         if not Path(named).is_dir():
@@ -57,7 +44,7 @@ def _download(name: str, source: Published) -> Path:
         import pooch
     except ImportError as error:
         raise InputError(
-            f"The file of {name} is in no directory that was named, and fetching it needs pooch: install "
+            f"The file of {name} is in no directory that you named, and downloading it needs pooch: install "
             f"secateur[reproduce], or name a directory with --data-dir or {DATA_VARIABLE}."
         ) from error
 

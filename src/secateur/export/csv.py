@@ -1,7 +1,7 @@
-"""Rules as CSV (RFC 4180), a line a rule, for people and their spreadsheets.
+"""Rules as CSV (RFC 4180), a line for each rule, for people and their spreadsheets.
 
-A spreadsheet runs a text that starts like a formula. Such a text gets an apostrophe in front, as spreadsheets do to
-say that it is text; a sign alone and a number are no formulas. A program should read the JSON instead.
+A spreadsheet runs a text that starts like a formula. Such a text gets an apostrophe in front, which spreadsheets read
+as "this is text"; a sign alone or a number is not a formula. Programs should read the JSON instead.
 """
 
 from __future__ import annotations
@@ -19,33 +19,26 @@ if TYPE_CHECKING:
 
 __all__ = ["guard_cell", "rules_to_csv"]
 
-COLUMNS = (
-    *("rule", "conditions", "prediction", "class_name", "support", "reliability"),
-    *("source_support", "source_reliability", "n_conditions", "n_deleted", "leaf_id"),
-)
+COPIED = ("prediction", "class_name", "support", "reliability", "source_support", "source_reliability")
+COLUMNS = ("rule", "conditions", *COPIED, "n_conditions", "n_deleted", "leaf_id")
 FORMULA = re.compile(r"\s*[=+\-@]\s*\S|[\t\r]", re.DOTALL)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def rules_to_csv(rules: RuleSet) -> str:
-    """All rules, a line each; what is not known is empty."""
+    """Write a line for each rule; what is not known is empty."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for rule in rules:
-        cells = (
-            *(rule.index + 1, join_conditions(rule.conditions), rule.prediction, rule.class_name),
-            *(rule.support, rule.reliability, rule.source_support, rule.source_reliability),
-            *(len(rule.kept_ids), len(rule.deleted_ids), rule.leaf_id),
-        )
+        cells = [rule.index + 1, join_conditions(rule.conditions), *(getattr(rule, name) for name in COPIED)]
+        cells += [len(rule.kept_ids), len(rule.deleted_ids), rule.leaf_id]
         writer.writerow([guard_cell(cell) for cell in cells])
     return file.getvalue()
 
 
 def guard_cell(cell: Label | None) -> Label | None:
-    """A cell that no spreadsheet takes for a formula; whole numbers without a point."""
+    """Mark a text that a spreadsheet would take for a formula; write whole numbers without a point."""
     if isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell):
         return f"'{cell}"
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)
-    return cell
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell

@@ -1,22 +1,35 @@
-"""The formats in which rules leave secateur, by name: what a file of it is called, and which method writes it."""
+"""The table of formats: every way to write rules, what it is called and which function writes it.
+
+``RuleSet.to_*``, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one. To add a format:
+
+1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes.
+2. Add one :class:`Format` to ``FORMATS`` below. Its writer is named as text and imported when it is first used, because
+   sqlglot, onnx and jinja2 load slowly or are not installed. Each option comes with the function that checks it.
+3. Add the name to ``Export`` in ``cli/options.py`` and a row to ``docs/exports.md``; tests compare both with the table.
+4. For Python users, add a method ``to_x`` to ``RuleSet`` that calls :func:`write_rules` with its keyword options.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError, did_you_mean
+from secateur.export.python import check_function_name
+from secateur.export.sql_dialects import find_dialect
+from secateur.export.sql_names import check_result_names, split_table
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["FORMATS", "Format", "find_format", "write_format"]
+__all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_rules"]
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format.
+    """One way to write rules.
 
     Attributes
     ----------
@@ -25,32 +38,41 @@ class Format:
         How the name of such a file ends.
     words : str
         What it is, in a few words.
-    method : str
-        The method of a rule set that writes it.
-    options : tuple of str
-        The arguments of the method that a person may choose.
+    writer : str
+        Module and function, as ``"export.sql:rules_to_sql"``; the function takes the rules and the options.
+    options : mapping of str to callable
+        The options that a person may choose, each with a function that raises an error for a bad value, or None where
+        the writer alone can tell.
     fixed : mapping of str to object
-        The arguments that make it this format.
+        Arguments of the writer that make it this format.
     """
 
     name: str
     suffix: str
     words: str
-    method: str
-    options: tuple[str, ...] = ()
+    writer: str
+    options: Mapping[str, Callable[[Any], object] | None] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse options that the format does not have, and values that they cannot take."""
+        for name, value in options.items():
+            if name not in self.options:
+                known = f"its options are {', '.join(self.options)}" if self.options else "it has none"
+                hint = did_you_mean(name, self.options)
+                raise ParameterError(f"The format {self.name!r} has no option {name!r}; {known}.{hint}")
+            if (check := self.options[name]) is not None:
+                check(value)
+
+    def write(self, rules: RuleSet, options: Mapping[str, Any]) -> Any:
+        """Check the options and write the rules."""
+        self.check(options)
+        module, _, function = self.writer.partition(":")
+        return getattr(import_module(f"secateur.{module}"), function)(rules, **self.fixed, **options)
 
 
 def find_format(name: str) -> Format:
-    """The format of a name.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    Format
+    """Find a format of files by its name, in any case.
 
     Examples
     --------
@@ -65,7 +87,7 @@ def find_format(name: str) -> Format:
 
 
 def write_format(rules: RuleSet, name: str, options: Mapping[str, Any] | None = None) -> str | bytes:
-    """Rules in the format of a name.
+    """Write rules in a format of files; options of other formats are left aside.
 
     Parameters
     ----------
@@ -73,31 +95,70 @@ def write_format(rules: RuleSet, name: str, options: Mapping[str, Any] | None = 
     name : str
         A name of :data:`FORMATS`.
     options : mapping of str to object, default=None
-        ``dialect`` and ``table`` of SQL, ``name`` of a Python function, ``reasons`` of text and Markdown.
+        ``dialect``, ``table`` and ``names`` of SQL, ``name`` of a Python function, ``reasons`` of text and Markdown.
 
     Returns
     -------
     str or bytes
     """
     chosen = find_format(name)
-    given = {name: value for name, value in (options or {}).items() if name in chosen.options}
-    written: str | bytes = getattr(rules, chosen.method)(**chosen.fixed, **given)
+    own = {option: value for option, value in (options or {}).items() if option in chosen.options}
+    written: str | bytes = chosen.write(rules, own)
     return written
 
+
+def write_rules(rules: RuleSet, name: str, /, **options: Any) -> Any:
+    """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is refused.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    name : str
+        A name of :data:`FORMATS`, or ``"frame"``.
+    **options : object
+        As in :func:`write_format`; ``library`` of a frame.
+
+    Returns
+    -------
+    str, bytes or data frame
+
+    Examples
+    --------
+    >>> import secateur
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier(max_depth=1).fit([[0], [1]], ["no", "yes"])
+    >>> write_rules(secateur.simplify(model, method="exact"), "text", reasons=False).splitlines()[0]
+    '1. x0 <= 0.5 => no   (leaf 1: 1 row, 100.0% no)'
+    """
+    return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
+
+
+def _check_flag(value: Any) -> None:
+    if value not in (True, False):
+        raise ParameterError(f"Expected True or False, found {value!r}.")
+
+
+SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
+PYTHON = {"name": check_function_name}
+REASONS = {"reasons": _check_flag}
 
 FORMATS = {
     written.name: written
     for written in (
-        Format("sql", ".sql", "one SQL statement", "to_sql", ("dialect", "table")),
-        Format("python", ".py", "a Python function without imports", "to_python", ("name",)),
-        Format("numpy", ".py", "a Python function for columns", "to_python", ("name",), {"vectorized": True}),
-        Format("json", ".json", "everything, to be read back and verified", "to_json"),
-        Format("markdown", ".md", "a table for a page", "to_markdown", ("reasons",)),
-        Format("latex", ".tex", "a table for a paper", "to_latex"),
-        Format("csv", ".csv", "a table for a spreadsheet", "to_csv"),
-        Format("text", ".txt", "a line a rule", "to_text", ("reasons",)),
-        Format("html", ".html", "the report, one page", "to_html"),
-        Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "to_pmml"),
-        Format("onnx", ".onnx", "a model for programs that run ONNX", "to_onnx"),
+        Format("sql", ".sql", "one SQL statement", "export.sql:rules_to_sql", SQL),
+        Format("python", ".py", "a Python function without imports", "export.python:rules_to_python", PYTHON),
+        Format(
+            *("numpy", ".py", "a Python function for columns", "export.python:rules_to_python", PYTHON),
+            fixed={"vectorized": True},
+        ),
+        Format("json", ".json", "everything, to be read back and verified", "export.json:rules_to_json"),
+        Format("markdown", ".md", "a table for a page", "export.markdown:rules_to_markdown", REASONS),
+        Format("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
+        Format("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
+        Format("text", ".txt", "a line a rule", "export.text:rules_to_text", REASONS),
+        Format("html", ".html", "the report, one page", "report.report:rules_to_page"),
+        Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "export.pmml:rules_to_pmml"),
+        Format("onnx", ".onnx", "a model for programs that run ONNX", "export.onnx:rules_to_onnx"),
     )
 }
+FRAME = Format("frame", "", "a pandas or polars data frame", "export.frame:rules_to_frame", {"library": None})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from secateur.export.csv import COPIED
 from secateur.frames import make_frame
 from secateur.rules.wording import join_conditions
 
@@ -14,16 +15,11 @@ __all__ = ["rules_to_frame"]
 
 
 def rules_to_frame(rules: RuleSet, library: str | None = None) -> Any:
-    """A row for each rule."""
+    """Make a row for each rule."""
     listed = list(rules)
     columns: dict[str, list[Any]] = {
         "rule": [join_conditions(rule.conditions) for rule in listed],
-        "prediction": [rule.prediction for rule in listed],
-        "class_name": [rule.class_name for rule in listed],
-        "support": [rule.support for rule in listed],
-        "reliability": [rule.reliability for rule in listed],
-        "source_support": [rule.source_support for rule in listed],
-        "source_reliability": [rule.source_reliability for rule in listed],
+        **{name: [getattr(rule, name) for rule in listed] for name in COPIED},
         "n_conditions": [len(rule.kept_ids) for rule in listed],
         "n_deleted": [len(rule.deleted_ids) for rule in listed],
         "leaf_id": [rule.leaf_id for rule in listed],

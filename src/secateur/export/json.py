@@ -22,9 +22,7 @@ from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from secateur.rules.reasons import Reason
     from secateur.tree.paths import Paths
@@ -53,7 +51,7 @@ def rules_to_json(rules: RuleSet) -> str:
 
 
 def rules_to_record(rules: RuleSet) -> dict[str, Any]:
-    """What the verifier reads: the content of the JSON without the words, and whether a file told the truth."""
+    """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
     stored, paths, deletions = rules.stored, rules.paths, rules.deletions
     kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
     return {
@@ -76,26 +74,21 @@ def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:
     """Whether a file's sentences are those that its tree and numbers give; another version may word them otherwise."""
     if stored.version != __version__:
         return True
-    digest = _Digest(_head(rules, stored.version))
-    for _, bare in _write_rules(rules):
-        digest.add(bare)
+    digest = _Digest(_head(rules, stored.version), (bare for _, bare in _write_rules(rules)))
     return stored.content_digest == digest.finish()
 
 
 def _list_texts(content: object) -> Iterator[str]:
-    """All texts in plain values, names of fields among them."""
+    """List all texts in plain values, names of fields among them."""
     if isinstance(content, str):
         yield content
-    elif isinstance(content, dict):
-        for pair in content.items():
-            yield from _list_texts(pair)
-    elif isinstance(content, (list, tuple)):
-        for part in content:
+    elif isinstance(content, (dict, list, tuple)):
+        for part in content.items() if isinstance(content, dict) else content:
             yield from _list_texts(part)
 
 
 def _head(rules: RuleSet, version: str) -> dict[str, Any]:
-    """All fields but the rules and the digest."""
+    """Gather all fields but the rules and the digest."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -110,7 +103,7 @@ def _head(rules: RuleSet, version: str) -> dict[str, Any]:
 
 
 def rules_from_json(text: str) -> RuleSet:
-    """Read a rule set; what cannot be a rule set of its tree is refused."""
+    """Read a rule set; refuse what cannot be a rule set of its tree."""
     content = read_header(text, FORMAT, VERSION)
     stored = content.pop("digest", None)
     try:
@@ -131,12 +124,11 @@ def rules_from_json(text: str) -> RuleSet:
             raise ValueError("a class count is not finite")
         if not counts.shape == source_counts.shape == (paths.n_rules, tree.n_classes):
             raise ValueError(f"expected {tree.n_classes} class counts for each rule")
-        deletions = _read_deletions(paths, listed)
         rules = RuleSet(
             tree=tree,
             method=method,
             parameters=parameters,
-            deletions=deletions,
+            deletions=_read_deletions(paths, listed),
             class_counts=counts,
             source_class_counts=source_counts,
             is_ranked=bool(content["is_ranked"]),
@@ -156,12 +148,14 @@ def rules_from_json(text: str) -> RuleSet:
 class _Digest:
     """The sha256 of the canonical JSON of a rule set, taken rule by rule: the whole text need not be held."""
 
-    def __init__(self, head: dict[str, Any]) -> None:
+    def __init__(self, head: dict[str, Any], rules: Iterable[str] = ()) -> None:
         before = {name: value for name, value in head.items() if name < "rules"}
         after = {name: value for name, value in head.items() if name > "rules"}
         self._sha = hashlib.sha256(f'{_canonical(before)[:-1]},"rules":['.encode())
         self._end = f"],{_canonical(after)[1:]}".encode()
         self._comma = ""
+        for rule in rules:
+            self.add(rule)
 
     def add(self, rule: str) -> None:
         """Take in the canonical JSON of the next rule."""
@@ -169,17 +163,15 @@ class _Digest:
         self._comma = ","
 
     def finish(self) -> str:
-        """The digest, after the last rule."""
+        """Give the digest, after the last rule."""
         self._sha.update(self._end)
         return self._sha.hexdigest()
 
 
 def _digest(content: dict[str, Any]) -> str:
-    """The digest of parsed JSON."""
-    digest = _Digest({name: value for name, value in content.items() if name != "rules"})
-    for rule in content["rules"]:
-        digest.add(_canonical(rule))
-    return digest.finish()
+    """Take the digest of parsed JSON."""
+    head = {name: value for name, value in content.items() if name != "rules"}
+    return _Digest(head, map(_canonical, content["rules"])).finish()
 
 
 _canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
@@ -194,14 +186,9 @@ class _Shape:
         self._bare = "{" + ",".join(f'"{name}":%s' for name in sorted(names)) + "}"
         self._sort = itemgetter(*sorted(range(len(names)), key=names.__getitem__))
 
-    def spaced(self, *values: str) -> str:
-        """The object as ``to_json`` writes it."""
-        return self._spaced % values
-
-    def bare(self, *values: str) -> str:
-        """The object as the digest reads it."""
-        written: str = self._bare % self._sort(values)
-        return written
+    def write(self, spaced: Sequence[str], bare: Sequence[str]) -> tuple[str, str]:
+        """Write the object as ``to_json`` does, and as the digest reads it."""
+        return self._spaced % tuple(spaced), self._bare % self._sort(bare)
 
 
 class _Pieces(dict["Label | None", tuple[str, str]]):
@@ -220,67 +207,32 @@ class _Pieces(dict["Label | None", tuple[str, str]]):
 
 
 RULE = _Shape(
-    "leaf_id",
-    "prediction",
-    "kept_ids",
-    "deleted_ids",
-    "class_counts",
-    "source_class_counts",
-    "support",
-    "reliability",
-    "source_support",
-    "source_reliability",
-    "conditions",
-    "reasons",
+    *("leaf_id", "prediction", "kept_ids", "deleted_ids", "class_counts", "source_class_counts", "support"),
+    *("reliability", "source_support", "source_reliability", "conditions", "reasons"),
 )
 REASON = _Shape(
-    "link_id",
-    "deleted",
-    "kind",
-    "text",
-    "before",
-    "after",
-    "number",
-    "node_id",
-    "witness_leaf",
-    "witness_point",
+    "link_id", "deleted", "kind", "text", "before", "after", "number", "node_id", "witness_leaf", "witness_point"
 )
 
 
 def _write_rules(rules: RuleSet) -> Iterator[tuple[str, str]]:
-    """Each rule as JSON, spaced and bare; by hand, because the reasons of a large tree hold millions of values."""
+    """Write each rule as JSON, spaced and bare; by hand, as the reasons of a large tree hold millions of values."""
     tree = rules.tree
     pieces = {tree.feature_name(feature): _Pieces(tree.feature_name(feature)) for feature in range(tree.n_features)}
     labels = [_text(label) for label in tree.classes.tolist()]
     for rule in rules:
         reasons = [_write_reason(reason, pieces) for reason in rule.reasons.values()]
-        listed = [
-            _write_numbers(numbers)
-            for numbers in (
-                rule.kept_ids,
-                rule.deleted_ids,
-                rule.class_counts,
-                _known_list(rules.source_class_counts[rule.index]),
-            )
-        ]
-        alone = [
-            _write_number(number)
-            for number in (rule.support, rule.reliability, rule.source_support, rule.source_reliability)
-        ]
+        source = rules.source_class_counts[rule.index]
+        source_counts = None if np.isnan(source).any() else source.tolist()
+        listed = [*map(_write_numbers, (rule.kept_ids, rule.deleted_ids, rule.class_counts, source_counts))]
+        support, source_support = (rule.support, rule.reliability), (rule.source_support, rule.source_reliability)
+        alone = [*map(_write_number, (*support, *source_support))]
         conditions = [_text(condition.text) for condition in rule.conditions]
         first = str(rule.leaf_id), labels[rules.paths.leaf_class[rule.index]]
-        yield (
-            RULE.spaced(
-                *(*first, *listed, *alone),
-                f"[{', '.join(conditions)}]",
-                f"[{', '.join([spaced for spaced, _ in reasons])}]",
-            ),
-            RULE.bare(
-                *(*first, *(numbers.replace(" ", "") for numbers in listed), *alone),
-                f"[{','.join(conditions)}]",
-                f"[{','.join([bare for _, bare in reasons])}]",
-            ),
-        )
+        ends = [f"[{', '.join(conditions)}]", f"[{', '.join([spaced for spaced, _ in reasons])}]"]
+        bare_ends = [f"[{','.join(conditions)}]", f"[{','.join([bare for _, bare in reasons])}]"]
+        bare_listed = [numbers.replace(" ", "") for numbers in listed]
+        yield RULE.write((*first, *listed, *alone, *ends), (*first, *bare_listed, *alone, *bare_ends))
 
 
 def _write_reason(reason: Reason, pieces: Mapping[str, _Pieces]) -> tuple[str, str]:
@@ -289,18 +241,10 @@ def _write_reason(reason: Reason, pieces: Mapping[str, _Pieces]) -> tuple[str, s
         point = reason.witness_point
         spaced = f"{{{', '.join([pieces[name][value][0] for name, value in point.items()])}}}"
         bare = f"{{{','.join([pieces[name][point[name]][1] for name in sorted(point)])}}}"
-    fields = (
-        str(reason.link_id),
-        "true" if reason.deleted else "false",
-        f'"{reason.kind}"',
-        _text(reason.text),
-        _write_number(reason.before),
-        _write_number(reason.after),
-        _write_number(reason.number),
-        _write_number(reason.node_id),
-        _write_number(reason.witness_leaf),
-    )
-    return REASON.spaced(*fields, spaced), REASON.bare(*fields, bare)
+    numbers = reason.before, reason.after, reason.number, reason.node_id, reason.witness_leaf
+    deleted = "true" if reason.deleted else "false"
+    fields = (str(reason.link_id), deleted, f'"{reason.kind}"', _text(reason.text), *map(_write_number, numbers))
+    return REASON.write((*fields, spaced), (*fields, bare))
 
 
 def _write_number(value: float | None) -> str:
@@ -336,26 +280,18 @@ def _check_rule(tree: Tree, paths: Paths, index: int, content: dict[str, Any]) -
 
 
 def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:
-    """The codes and numbers behind the reasons of rules that were checked."""
+    """Read the codes and numbers behind the reasons of rules that were checked."""
     reasons = [reason for rule in listed for reason in rule["reasons"]]
     why = {kind: Why.from_kind(kind) for kind in {reason["kind"] for reason in reasons}}
     gone = [set(rule["deleted_ids"]) for rule in listed]
-    before, after, number = (
-        np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
-        for name in ("before", "after", "number")
-    )
-    node = np.array([-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons], dtype=np.int32)
     deleted = [link in gone[rule] for rule, link in zip(paths.rule.tolist(), paths.links.tolist(), strict=True)]
+    numbers = {
+        name: np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
+        for name in ("before", "after", "number")
+    }
     return Deletions(
         deleted=np.array(deleted, dtype=bool),
         why=np.array([why[reason["kind"]] for reason in reasons], dtype=np.uint8),
-        before=before,
-        after=after,
-        number=number,
-        node=node,
+        node=np.array([-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons], dtype=np.int32),
+        **numbers,
     )
-
-
-def _known_list(counts: NDArray[np.float64]) -> list[float] | None:
-    values: list[float] = counts.tolist()
-    return None if np.isnan(counts).any() else values

@@ -9,7 +9,6 @@ from secateur.export.plain_names import one_line
 from secateur.rules.wording import join_conditions, read_count, read_share
 
 if TYPE_CHECKING:
-    from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["escape_latex", "rules_to_latex"]
@@ -32,31 +31,27 @@ LIGATURE = re.compile(r"-(?=-)|,(?=,)")
 
 
 def rules_to_latex(rules: RuleSet) -> str:
-    """All rules as a ``longtable``.
+    """Write the rules as a ``longtable``.
 
-    Letters beyond ASCII are written as they are, which XeLaTeX and LuaLaTeX read if the font has them, and pdfLaTeX as
-    far as its encoding goes.
+    Letters beyond ASCII are written as they are: XeLaTeX and LuaLaTeX read those that the font has, pdfLaTeX those that
+    its encoding has.
     """
     head = [
         r"% Needs \usepackage{booktabs,longtable} in the preamble.",
         r"\begin{longtable}{rp{0.55\linewidth}lrr}",
         r"\toprule",
         r"\# & If & Then & Support & Reliability \\",
-        r"\midrule",
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
+        *(r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
     ]
-    return "\n".join([*head, *map(_write_row, rules), r"\end{longtable}"])
+    rows = []
+    for rule in rules:
+        support = "unknown" if rule.support is None else read_count(rule.support)
+        cells = join_conditions(rule.conditions), rule.class_name, support, read_share(rule.reliability)
+        rows.append(f"{rule.index + 1} & {' & '.join(map(escape_latex, cells))} \\\\")
+    return "\n".join([*head, *rows, r"\end{longtable}"])
 
 
 def escape_latex(words: str) -> str:
-    """Words that LaTeX prints as they are, on one line."""
+    """Escape words so that LaTeX prints them as they are, on one line."""
     line = MARK.sub(lambda found: MARKS[found[0]], one_line(words, len(words)))
     return LIGATURE.sub(r"\g<0>{}", line)
-
-
-def _write_row(rule: Rule) -> str:
-    support = "unknown" if rule.support is None else read_count(rule.support)
-    cells = join_conditions(rule.conditions), rule.class_name, support, read_share(rule.reliability)
-    return f"{rule.index + 1} & {' & '.join(map(escape_latex, cells))} \\\\"

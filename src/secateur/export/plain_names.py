@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from secateur.rules.decision_list import Column
+    from secateur.rules.rule_set import RuleSet
 
-__all__ = ["FreeNames", "check_characters", "is_unicode", "one_line", "plain_name"]
+__all__ = ["FreeNames", "check_characters", "head_lines", "is_unicode", "one_line", "plain_name"]
 
 SHOWN_NAME = 40
 SHOWN_WORDS = 240
+HEAD_WORDS = 2000
+LINE = 110
 
 
 class FreeNames:
@@ -25,7 +29,7 @@ class FreeNames:
         self._taken = {name.casefold() for name in taken}
 
     def take(self, name: str) -> str:
-        """The name, with as many underscores as it needs to be free."""
+        """Take the name, with as many underscores as it needs to be free."""
         while name.casefold() in self._taken:
             name += "_"
         self._taken.add(name.casefold())
@@ -33,7 +37,7 @@ class FreeNames:
 
 
 def plain_name(column: Column) -> str:
-    """A name that every language takes: short, without marks, and no word that means something."""
+    """Make a name that every language takes: short, plain, and no reserved word."""
     plain = re.sub(r"[^a-zA-Z0-9]+", "_", column.name[:SHOWN_NAME]).strip("_").lower()
     if not plain[:1].isalpha():
         plain = f"column_{plain}".rstrip("_")
@@ -41,13 +45,20 @@ def plain_name(column: Column) -> str:
 
 
 def one_line(words: str, longest: int = SHOWN_WORDS) -> str:
-    """Words on one line, without marks that nobody sees; what is too long is cut."""
+    """Put words on one line, without invisible characters, and cut them to a length."""
     line = " ".join("".join(c if c.isprintable() else " " for c in words[: 2 * longest]).split())
     return line if len(line) <= longest else f"{line[:longest]} …"
 
 
+def head_lines(rules: RuleSet, what: str, mark: str, clean: Callable[[str, int], str] = one_line) -> str:
+    """Say above some code what it is: a comment of lines that start with a mark."""
+    words = f"{len(rules)} {what}, method {rules.method}. {rules.guarantee}"
+    lines = [line for part in (words, *rules.remarks) for line in wrap(clean(part, HEAD_WORDS), LINE)]
+    return "\n".join(f"{mark} {line}" for line in lines)
+
+
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written at all: half of a character cannot."""
+    """Whether a text can be encoded: a lone surrogate cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -56,10 +67,10 @@ def is_unicode(text: str) -> bool:
 
 
 def check_characters(texts: Iterable[object], target: str) -> None:
-    """Refuse names and labels that hold half of a character; what is no text passes."""
+    """Refuse names and labels that hold half of a character; what is not text passes."""
     for text in texts:
         if isinstance(text, str) and not is_unicode(text):
             raise ParameterError(
-                f"The name or label {text[:SHOWN_NAME]!r} holds half of a character, which {target} has no text for; "
+                f"The name or label {text[:SHOWN_NAME]!r} holds half of a character, which {target} cannot hold: "
                 "rename it."
             )

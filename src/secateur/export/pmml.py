@@ -1,8 +1,8 @@
 """Rules as a RuleSetModel of PMML 4.4, whose first rule that holds decides.
 
-Only elements that every reader knows are used: comparisons joined by "and" and "or". A row that the tree refuses is
+It uses only elements that every program knows: comparisons joined by "and" and "or". A row that the tree refuses is
 invalid by the data dictionary and the mining schema. Numbers are doubles, compared with the last double that rounds to
-the limit, because PMML leaves open how its readers round.
+the limit, because PMML does not say how programs round.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
 
 from secateur import __version__
 from secateur.errors import ParameterError
@@ -19,7 +20,6 @@ from secateur.rules.decision_list import double_limit, make_decision_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from xml.etree.ElementTree import Element
 
     from secateur.rules.decision_list import Column, ColumnTest, DecisionList
     from secateur.rules.rule_set import RuleSet
@@ -27,90 +27,81 @@ if TYPE_CHECKING:
 
 __all__ = ["rules_to_pmml"]
 
+TYPES = {bool: "boolean", int: "integer"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def rules_to_pmml(rules: RuleSet) -> str:
-    """All rules in the order in which they win.
+    """Write all rules in the order in which they win.
 
     The id of a rule is its number, counted from 1, and its confidence is its reliability: 0 where that is not known,
-    because PMML takes a confidence that is not written for 1.
+    because PMML takes a confidence that is not written, or is NaN, for 1.
     """
     listed = make_decision_list(rules)
     target = FreeNames(column.name for column in listed.columns).take("prediction")
-    root = ElementTree.Element("PMML", xmlns=NAMESPACE, version="4.4")
-    header = ElementTree.SubElement(root, "Header", description=f"{len(rules)} rules by secateur. {rules.guarantee}")
-    ElementTree.SubElement(header, "Application", name="secateur", version=__version__)
+    root = Element("PMML", xmlns=NAMESPACE, version="4.4")
+    header = SubElement(root, "Header", description=f"{len(rules)} rules by secateur. {rules.guarantee}")
+    SubElement(header, "Application", name="secateur", version=__version__)
     _add_dictionary(root, rules, listed, target)
-    model = ElementTree.SubElement(
+    model = SubElement(
         root, "RuleSetModel", modelName="secateur", functionName="classification", algorithmName=rules.method
     )
     _add_schema(model, listed, target)
-    chosen = ElementTree.SubElement(model, "RuleSet")
-    ElementTree.SubElement(chosen, "RuleSelectionMethod", criterion="firstHit")
+    chosen = SubElement(model, "RuleSet")
+    SubElement(chosen, "RuleSelectionMethod", criterion="firstHit")
     for rule in listed.rules:
-        # A confidence that is not written, or is NaN, would be read as 1.
         confidence = "0" if rule.reliability is None else repr(rule.reliability)
-        written = ElementTree.SubElement(
-            chosen, "SimpleRule", id=str(rule.index + 1), score=_write_label(rule.label), confidence=confidence
-        )
+        number, score = str(rule.index + 1), _write_label(rule.label)
+        written = SubElement(chosen, "SimpleRule", id=number, score=score, confidence=confidence)
         written.append(_join("and", [_ask(listed.columns[test.column], test) for test in rule.tests]))
-    _check_texts(root)
+    for value in (value for element in root.iter() for value in element.attrib.values()):
+        if NOT_XML.search(value):
+            raise ParameterError(f"{value[:40]!r} holds a character that XML cannot hold: rename it to export PMML.")
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}'
 
 
 def _add_dictionary(root: Element, rules: RuleSet, listed: DecisionList, target: str) -> None:
-    """What each column can hold."""
-    dictionary = ElementTree.SubElement(root, "DataDictionary", numberOfFields=str(len(listed.columns) + 1))
+    """Say what each column can hold."""
+    dictionary = SubElement(root, "DataDictionary", numberOfFields=str(len(listed.columns) + 1))
     for column in listed.columns:
         if any(isinstance(label, float) and not label.is_integer() for label in column.labels or ()):
             raise ParameterError(
-                f"The categories of {column.name!r} are fractions, which readers of PMML do not find again: export "
-                "another format, or fit the tree on texts."
+                f"The categories of {column.name!r} are fractions, which programs that run PMML do not recognise: "
+                "export another format, or fit the tree on texts."
             )
         if column.labels is not None:
             _add_labels(dictionary, column.name, column.labels, listed=not column.takes_unlisted)
             continue
-        field = ElementTree.SubElement(
-            dictionary, "DataField", name=column.name, optype="continuous", dataType="double"
-        )
+        field = SubElement(dictionary, "DataField", name=column.name, optype="continuous", dataType="double")
         low, high = (repr(end) for end in column.ends)
-        ElementTree.SubElement(field, "Interval", closure="closedClosed", leftMargin=low, rightMargin=high)
+        SubElement(field, "Interval", closure="closedClosed", leftMargin=low, rightMargin=high)
     _add_labels(dictionary, target, rules.tree.classes.tolist(), listed=True)
 
 
 def _add_labels(dictionary: Element, name: str, labels: Sequence[Label], *, listed: bool) -> None:
-    kinds = {"string" if isinstance(label, str) else _number_kind(label) for label in labels}
+    kinds = {"string" if isinstance(label, str) else TYPES.get(type(label), "double") for label in labels}
     if len(kinds) > 1:
-        raise ParameterError(f"The labels of {name!r} are of several types; a field of PMML has one.")
-    field = ElementTree.SubElement(dictionary, "DataField", name=name, optype="categorical", dataType=kinds.pop())
+        raise ParameterError(f"The labels of {name!r} are of several types, but a PMML field has one: use one type.")
+    field = SubElement(dictionary, "DataField", name=name, optype="categorical", dataType=kinds.pop())
     for label in labels if listed else ():
-        ElementTree.SubElement(field, "Value", value=_write_label(label))
-
-
-def _number_kind(label: Label) -> str:
-    return {bool: "boolean", int: "integer"}.get(type(label), "double")
+        SubElement(field, "Value", value=_write_label(label))
 
 
 def _add_schema(model: Element, listed: DecisionList, target: str) -> None:
-    """What is done with a value that is missing, or that is not in the dictionary."""
-    schema = ElementTree.SubElement(model, "MiningSchema")
+    """Say what to do with a value that is missing, or that is not in the dictionary."""
+    schema = SubElement(model, "MiningSchema")
     for column in listed.columns:
-        ElementTree.SubElement(
-            schema,
-            "MiningField",
-            name=column.name,
-            usageType="active",
-            invalidValueTreatment="asIs" if column.takes_unlisted else "returnInvalid",
-            missingValueTreatment="asIs" if column.takes_missing else "returnInvalid",
-        )
-    ElementTree.SubElement(schema, "MiningField", name=target, usageType="target")
+        unlisted = "asIs" if column.takes_unlisted else "returnInvalid"
+        missing = "asIs" if column.takes_missing else "returnInvalid"
+        treatment = {"invalidValueTreatment": unlisted, "missingValueTreatment": missing}
+        SubElement(schema, "MiningField", {"name": column.name, "usageType": "active", **treatment})
+    SubElement(schema, "MiningField", name=target, usageType="target")
 
 
 def _ask(column: Column, test: ColumnTest) -> Element:
-    """What a rule asks of one column; a comparison with a missing value is unknown, which no rule takes."""
+    """Write what a rule asks of one column; comparing a missing value gives unknown, which no rule takes."""
     parts = []
     for low, high in test.intervals:
         ends = [] if math.isinf(low) else [_compare(column, "greaterThan", double_limit(low, column.dtype))]
@@ -128,17 +119,17 @@ def _ask(column: Column, test: ColumnTest) -> Element:
 
 
 def _compare(column: Column, operator: str, value: Label | None = None) -> Element:
-    asked = ElementTree.Element("SimplePredicate", field=column.name, operator=operator)
+    asked = Element("SimplePredicate", field=column.name, operator=operator)
     if value is not None:
         asked.set("value", _write_label(value))
     return asked
 
 
 def _join(operator: str, parts: list[Element]) -> Element:
-    """Predicates that must all hold, or one of which must; none at all hold always."""
+    """Join predicates of which all must hold ("and"), or one ("or"); none at all always holds."""
     if len(parts) < 2:
-        return parts[0] if parts else ElementTree.Element("True")
-    joined = ElementTree.Element("CompoundPredicate", booleanOperator=operator)
+        return parts[0] if parts else Element("True")
+    joined = Element("CompoundPredicate", booleanOperator=operator)
     joined.extend(parts)
     return joined
 
@@ -147,10 +138,3 @@ def _write_label(label: Label) -> str:
     if isinstance(label, bool):
         return "true" if label else "false"
     return label if isinstance(label, str) else repr(label)
-
-
-def _check_texts(root: Element) -> None:
-    for element in root.iter():
-        for value in element.attrib.values():
-            if NOT_XML.search(value):
-                raise ParameterError(f"XML has no character for a part of {value[:40]!r}; rename it to export PMML.")

@@ -1,19 +1,17 @@
 """Rules as Python source: a function that needs no import and takes a row, or one that takes columns and needs numpy.
 
-Names and labels enter the source as ``repr`` writes them, and as comments of one line: they cannot become code.
-
-A number that is missing is NaN, which no comparison passes; so nothing needs to be asked twice.
+Names and labels enter the source as ``repr`` writes them, and as comments of one line: they cannot become code. A
+missing number is NaN, which no comparison passes, so nothing needs to be asked twice.
 """
 
 from __future__ import annotations
 
 import keyword
 import math
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from secateur.errors import ParameterError
-from secateur.export.plain_names import FreeNames, one_line, plain_name
+from secateur.export.plain_names import FreeNames, head_lines, one_line, plain_name
 from secateur.rules.decision_list import double_limit, make_decision_list
 from secateur.rules.wording import read_threshold
 
@@ -24,12 +22,10 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
 
-__all__ = ["rules_to_python"]
+__all__ = ["check_function_name", "rules_to_python"]
 
-LINE = 110
 # What the written functions use; a function of that name would take its place.
 RESERVED = ("bool", "float", "iter", "len", "next", "object", "np", "_find_codes", "__debug__")
-HEAD_WORDS = 2000
 
 PLAIN = '''\
 """Rules of a decision tree, written by secateur. Nothing needs to be installed or imported."""
@@ -88,9 +84,9 @@ def rules_to_python(rules: RuleSet, *, vectorized: bool = False, name: str = "pr
     ----------
     rules : RuleSet
     vectorized : bool, default=False
-        Whether the function takes columns (numpy) rather than one row (no import).
+        Take columns (numpy) rather than one row (no import).
     name : str, default="predict"
-        What the function is called.
+        Name of the function.
 
     Returns
     -------
@@ -108,28 +104,31 @@ def rules_to_python(rules: RuleSet, *, vectorized: bool = False, name: str = "pr
     >>> predict({f"x{place}": value for place, value in enumerate(rows.X[0])})[0] == rows.y[0]
     True
     """
-    is_plain = isinstance(name, str) and name.isascii() and name.isidentifier()  # other letters may mean the same name
-    if not is_plain or keyword.iskeyword(name) or name in RESERVED:
-        raise ParameterError(f"Expected a name that a Python function can have, found {name!r}.")
+    check_function_name(name)
     listed = make_decision_list(rules)
-    words = f"{len(rules)} rules, method {rules.method}. {rules.guarantee}"
-    lines = [line for part in (words, *rules.remarks) for line in wrap(one_line(part, HEAD_WORDS), LINE)]
-    head = "\n".join(f"# {line}" for line in lines)
+    head = head_lines(rules, "rules", "#")
     taken = FreeNames([name, "row", "columns", "undecided", "rule", "hit"])
     names = [taken.take(plain_name(column)) for column in listed.columns]
     if not vectorized:
         return PLAIN.format(head=head, name=name, body=_indent(_write_plain(listed, names)))
     by_number = {rule.index + 1: rule for rule in listed.rules}
-    numbers = range(1, max(by_number) + 1)
+    ordered = [by_number.get(number) for number in range(1, max(by_number) + 1)]
     source = VECTORIZED.format(
         head=head,
         name=name,
         first=repr(listed.columns[0].name) if listed.columns else "next(iter(columns))",
         body=_indent(_write_vectorized(listed, names)),
-        labels=_write_list(by_number[n].label if n in by_number else None for n in numbers),
-        reliabilities=_write_list(by_number[n].reliability if n in by_number else None for n in numbers),
+        labels=_write_list(None if rule is None else rule.label for rule in ordered),
+        reliabilities=_write_list(None if rule is None else rule.reliability for rule in ordered),
     )
     return source + CODES if any(column.labels is not None for column in listed.columns) else source
+
+
+def check_function_name(name: object) -> None:
+    """Refuse what cannot name the written function."""
+    is_plain = isinstance(name, str) and name.isascii() and name.isidentifier()  # other letters may mean the same name
+    if not is_plain or keyword.iskeyword(str(name)) or name in RESERVED:
+        raise ParameterError(f"Expected a name that a Python function can have, found {name!r}.")
 
 
 def _indent(lines: Iterable[str]) -> str:
@@ -137,7 +136,7 @@ def _indent(lines: Iterable[str]) -> str:
 
 
 def _write_label(label: Label | None) -> str:
-    """A label as a plain literal, whatever subclass it is of."""
+    """Write a label as a plain literal, whatever subclass it is of."""
     if isinstance(label, str):
         return str.__repr__(label)
     if isinstance(label, float):
@@ -154,7 +153,7 @@ def _write_set(labels: Iterable[Label]) -> str:
 
 
 def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
-    """The body of the function that takes one row."""
+    """Write the body of the function that takes one row."""
     lines = []
     for column, name in zip(listed.columns, names, strict=True):
         lines.append(f"{name} = row[{_write_label(column.name)}]")
@@ -162,8 +161,7 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
             lines.append(f'{name} = float("nan") if {name} is None else float({name})')
         else:
             lines.append(f"{name} = None if {name} != {name} else {name}")
-        refused = _refuse_value(column, name)
-        if refused:
+        if refused := _refuse_value(column, name):
             lines += [f"if {refused}:", "    return None, None, None"]
     for rule in listed.rules:
         answer = f"return {_write_label(rule.label)}, {rule.index + 1}, {_write_label(rule.reliability)}"
@@ -176,7 +174,7 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
 
 
 def _refuse_value(column: Column, name: str) -> str:
-    """What a value must not be, or nothing."""
+    """Write what a value must not be; nothing if it may be anything."""
     if column.labels is None:
         low, high = column.ends
         if column.takes_missing:
@@ -190,7 +188,7 @@ def _refuse_value(column: Column, name: str) -> str:
 
 
 def _ask_value(column: Column, name: str, test: ColumnTest) -> str:
-    """What a rule asks of one value; of missing ones, only what is said of them is true."""
+    """Write what a rule asks of one value; a missing one passes only a test for missing values."""
     parts = []
     for low, high in test.intervals:
         first, last = double_limit(low, column.dtype), double_limit(high, column.dtype)
@@ -198,11 +196,10 @@ def _ask_value(column: Column, name: str, test: ColumnTest) -> str:
             parts.append(f"{name} == {name}" if math.isinf(high) else f"{name} <= {last!r}")
         else:
             parts.append(f"{name} > {first!r}" if math.isinf(high) else f"{first!r} < {name} <= {last!r}")
-    if column.labels is None:
-        if test.missing:
-            parts.append(f"{name} != {name}")
-    else:
-        parts += _ask_label(column, name, test)
+    if column.labels is not None:
+        parts = _ask_label(column, name, test)
+    elif test.missing:
+        parts.append(f"{name} != {name}")
     return parts[0] if len(parts) == 1 else f"({' or '.join(parts)})"
 
 
@@ -210,10 +207,10 @@ def _ask_label(column: Column, name: str, test: ColumnTest) -> list[str]:
     parts = []
     if test.unlisted:
         others = [label for label in column.labels or () if label not in test.labels]
-        known = f"{name} is not None"
         if others and test.missing:
             return [f"{name} not in {_write_set(others)}"]
-        parts.append(f"({known} and {name} not in {_write_set(others)})" if others else known)
+        excluded = f"({name} is not None and {name} not in {_write_set(others)})"
+        parts.append(excluded if others else f"{name} is not None")
     elif test.labels:
         parts.append(f"{name} in {_write_set(test.labels)}")
     if test.missing:
@@ -222,7 +219,7 @@ def _ask_label(column: Column, name: str, test: ColumnTest) -> list[str]:
 
 
 def _write_vectorized(listed: DecisionList, names: list[str]) -> list[str]:
-    """The body of the function that takes columns."""
+    """Write the body of the function that takes columns."""
     lines = []
     for column, name in zip(listed.columns, names, strict=True):
         given = f"columns[{_write_label(column.name)}]"
@@ -247,7 +244,7 @@ def _write_vectorized(listed: DecisionList, names: list[str]) -> list[str]:
 
 
 def _keep_array(column: Column, name: str) -> list[str]:
-    """What the values of a column must be."""
+    """Write what the values of a column must be."""
     if column.labels is None:
         low, high = column.ends
         if column.takes_missing:
@@ -258,7 +255,7 @@ def _keep_array(column: Column, name: str) -> list[str]:
 
 
 def _ask_array(column: Column, name: str, test: ColumnTest) -> str:
-    """What a rule asks of a column."""
+    """Write what a rule asks of a column."""
     if column.labels is not None:
         codes = [code for code, label in enumerate(column.labels) if label in test.labels]
         codes += [len(column.labels)] * test.unlisted + [-1] * test.missing

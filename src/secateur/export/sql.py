@@ -13,44 +13,35 @@ Conditions are joined by AND and OR alone, so that SQL's third truth value, whic
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from secateur.errors import ParameterError
-from secateur.export.plain_names import FreeNames
-from secateur.export.sql_columns import TypedTable, check_names
+from secateur.export.plain_names import FreeNames, head_lines
+from secateur.export.sql_columns import TypedTable
 from secateur.export.sql_dialects import find_dialect
-from secateur.export.sql_nodes import Node, comment, is_in, make_name, own_name, when
+from secateur.export.sql_names import RESULT_NAMES, check_names, check_result_names
+from secateur.export.sql_nodes import Node, column_of, comment, is_in, make_name, make_number, named, own_name, when
 from secateur.rules.decision_list import make_decision_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from secateur.export.sql_dialects import SqlDialect
-    from secateur.rules.decision_list import ListedRule
+    from secateur.rules.decision_list import DecisionList
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
 
 __all__ = ["RESULT_NAMES", "rules_to_sql"]
 
-RESULT_NAMES = ("rule", "prediction", "reliability")
-HEAD_WORDS = 2000
-LINE = 110
-
 
 def rules_to_sql(
-    rules: RuleSet,
-    dialect: str = "duckdb",
-    table: str | Sequence[str] = "rows",
-    names: Sequence[str] = RESULT_NAMES,
+    rules: RuleSet, dialect: str = "duckdb", table: str | Sequence[str] = "rows", names: Sequence[str] = RESULT_NAMES
 ) -> str:
     """Write the rules as a SELECT over a table that has the columns of the rows.
 
     The result has three columns before those of the table: the class, the reliability of the rule that decides, and its
-    number, counted from 1. A row that the tree refuses has NULL in all three. NULL, and NaN where
-    there is such a number, is a missing value.
+    number, counted from 1. A row that the tree refuses has NULL in all three. NULL, and NaN where there is such a
+    number, is a missing value.
 
     Parameters
     ----------
@@ -60,73 +51,55 @@ def rules_to_sql(
     table : str or sequence of str, default="rows"
         Name of the table; dots separate catalog, schema and table. A sequence holds these parts as they are.
     names : sequence of three str, default=("rule", "prediction", "reliability")
-        What the added columns are called; underscores are added where a column of the tree has that name.
+        Names of the added columns; underscores are added where a column of the tree has that name.
 
     Returns
     -------
     str
     """
-    return _Statement(rules, find_dialect(dialect), table, names).write()
+    chosen = find_dialect(dialect)
+    listed = make_decision_list(rules)
+    check_names(chosen, names, [rule.label for rule in listed.rules])
+    check_result_names(names)
+    taken = FreeNames([*(rules.tree.feature_names or ()), *(column.name for column in listed.columns)])
+    rule_name, prediction, reliability = (taken.take(name) for name in names)
+    source = TypedTable(listed.columns, chosen, table, taken)
+    decided = taken.take("decided")
+    number = column_of(decided, make_name(rule_name))
+    labels = _look_up(number, source, ((rule.index, rule.label) for rule in listed.rules))
+    shares = _look_up(number, source, ((rule.index, rule.reliability) for rule in listed.rules))
+    # Our columns come before those of the table, which may have the same names: a database takes the first then.
+    final = exp.select(
+        named(labels, prediction),
+        named(exp.Cast(this=shares, to=exp.DataType.build("DOUBLE")), reliability),
+        column_of(decided, exp.Star()),
+        copy=False,
+    ).from_(exp.Table(this=own_name(decided)), copy=False)
+    final = source.attach(final, decided, [named(_find_rule(listed, source), rule_name), source.own_columns()])
+    head = head_lines(rules, "rules by secateur", "--", comment)
+    return f"{head}\n{final.sql(dialect=chosen.name, pretty=True, copy=False)}"
 
 
-class _Statement:
-    """One statement while it is written."""
+def _find_rule(listed: DecisionList, source: TypedTable) -> Node:
+    """Find the number of the first rule that a row satisfies."""
+    case = exp.Case(ifs=[])
+    refused = [condition for place in range(len(listed.columns)) for _, condition in source.refuse(place)]
+    if refused:
+        case.append("ifs", when(exp.or_(*refused, copy=False), exp.Null(), "refused: no rule is for such a row"))
+    return source.find_first(((rule.tests, make_number(rule.index + 1), rule.text) for rule in listed.rules), case)
 
-    def __init__(self, rules: RuleSet, dialect: SqlDialect, table: str | Sequence[str], names: Sequence[str]) -> None:
-        self._rules = rules
-        self._dialect = dialect
-        self._listed = listed = make_decision_list(rules)
-        check_names(dialect, names, [rule.label for rule in listed.rules])
-        if len(names) != len(RESULT_NAMES):
-            raise ParameterError(f"Expected a name for each of {', '.join(RESULT_NAMES)}, found {len(names)} names.")
-        taken = FreeNames([*(rules.tree.feature_names or ()), *(column.name for column in listed.columns)])
-        self._rule, self._prediction, self._reliability = (taken.take(name) for name in names)
-        self._table = TypedTable(listed.columns, dialect, table, taken)
-        self._decided = taken.take("decided")
 
-    def write(self) -> str:
-        """The statement as text."""
-        # Our columns come before those of the table, which may have the same names: a database takes the first then.
-        final = exp.select(
-            self._lookup(lambda rule: rule.label, self._prediction),
-            self._lookup(lambda rule: rule.reliability, self._reliability),
-            exp.Column(this=exp.Star(), table=own_name(self._decided)),
-            copy=False,
-        ).from_(exp.Table(this=own_name(self._decided)), copy=False)
-        final = self._table.attach(final, self._decided, [self._find_rule(), self._table.own_columns()])
-        return f"{self._head()}\n{final.sql(dialect=self._dialect.name, pretty=True, copy=False)}"
-
-    def _head(self) -> str:
-        """What the statement is, above it."""
-        rules = self._rules
-        words = f"{len(rules)} rules by secateur, method {rules.method}. {rules.guarantee}"
-        lines = [line for part in (words, *rules.remarks) for line in wrap(comment(part, HEAD_WORDS), LINE)]
-        return "\n".join(f"-- {line}" for line in lines)
-
-    def _find_rule(self) -> Node:
-        """The number of the first rule that a row satisfies."""
-        case = exp.Case(ifs=[])
-        places = range(len(self._listed.columns))
-        refused = [condition for place in places for _, condition in self._table.refuse(place)]
-        if refused:
-            case.append("ifs", when(exp.or_(*refused, copy=False), exp.Null(), "refused: no rule is for such a row"))
-        listed = ((rule.tests, exp.Literal.number(rule.index + 1), rule.text) for rule in self._listed.rules)
-        return exp.Alias(this=self._table.find_first(listed, case), alias=make_name(self._rule))
-
-    def _lookup(self, read: Callable[[ListedRule], Label | None], name: str) -> Node:
-        """What follows from the number of the rule, equal answers together."""
-        numbers: dict[Label, list[int]] = {}
-        for rule in self._listed.rules:
-            answer = read(rule)
-            if answer is not None:
-                numbers.setdefault(answer, []).append(rule.index + 1)
-        case: Node = exp.Null()
-        if numbers:
-            case = exp.Case(ifs=[])
-            for answer, of_rules in numbers.items():
-                number = exp.Column(this=make_name(self._rule), table=own_name(self._decided))
-                listed = is_in(number, [exp.Literal.number(index) for index in sorted(of_rules)])
-                case.append("ifs", when(listed, self._table.write_label(answer)))
-        if name == self._reliability:
-            case = exp.Cast(this=case, to=exp.DataType.build("DOUBLE"))
-        return exp.Alias(this=case, alias=make_name(name))
+def _look_up(number: Node, source: TypedTable, answers: Iterable[tuple[int, Label | None]]) -> Node:
+    """Read an answer off the number of the rule, equal answers together."""
+    rules_of: dict[Label, list[int]] = {}
+    for index, answer in answers:
+        if answer is not None:
+            rules_of.setdefault(answer, []).append(index + 1)
+    if not rules_of:
+        return exp.Null()
+    return exp.Case(
+        ifs=[
+            when(is_in(number.copy(), [make_number(index) for index in sorted(indices)]), source.write_label(answer))
+            for answer, indices in rules_of.items()
+        ]
+    )

@@ -12,17 +12,29 @@ The result has a few rows for each three classes, however many rows the table ha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
 from secateur.export.plain_names import FreeNames
-from secateur.export.sql_columns import FLOAT64_END, TypedTable, check_names
+from secateur.export.sql_columns import FLOAT64_END, TypedTable
 from secateur.export.sql_dialects import find_dialect
-from secateur.export.sql_nodes import Node, is_beyond, is_null, make_name, own_name, when
+from secateur.export.sql_names import check_names
+from secateur.export.sql_nodes import (
+    Node,
+    column_of,
+    is_beyond,
+    is_null,
+    make_name,
+    make_number,
+    named,
+    own_name,
+    when,
+)
 from secateur.rules.decision_list import Column, list_tests, make_column
 
 if TYPE_CHECKING:
@@ -43,17 +55,10 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reason to refuse a row.
-
-    Attributes
-    ----------
-    column : Column
-    what : {"missing", "strange", "unlisted"}
-        Whether the column holds nothing, a number that it must not hold, or a category that it must not hold.
-    """
+    """A reason to refuse a row."""
 
     column: Column
-    what: str
+    what: str  # "missing", "strange" (a number it must not hold) or "unlisted" (a category it must not hold)
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,11 @@ class AuditStatement:
     Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
     else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``by_tree``, ``by_rules``
     (classes), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with weights
-    ``weight`` (their sum) and ``odd_weights`` (rows whose weight is negative, infinite or nothing).
-
-    Attributes
-    ----------
-    text : str
-    refusals : tuple of Refusal
-        What ``refused`` counts.
+    ``weight`` (their sum) and ``odd_weights`` (rows whose weight is negative, infinite or missing).
     """
 
     text: str
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Refusal, ...]  # what ``refused`` counts
 
 
 def audit_to_sql(
@@ -93,9 +92,7 @@ def audit_to_sql(
     rules : RuleSet
     y : str
         The column of labels.
-    dialect : str, default="duckdb"
-        As in :func:`secateur.export.sql.rules_to_sql`.
-    table : str or sequence of str, default="rows"
+    dialect, table : str
         As in :func:`secateur.export.sql.rules_to_sql`.
     sample_weight : str, default=None
         The column of weights.
@@ -119,166 +116,105 @@ def audit_to_sql(
     >>> [(refusal.column.name, refusal.what) for refusal in statement.refusals]
     [('rain', 'missing'), ('rain', 'strange')]
     """
-    return _AuditStatement(rules, y, dialect, table, sample_weight, labels, by).write()
-
-
-class _AuditStatement:
-    """One statement while it is written."""
-
-    def __init__(
-        self,
-        rules: RuleSet,
-        y: str,
-        dialect: str,
-        table: str | Sequence[str],
-        sample_weight: str | None,
-        labels: Sequence[Label] | None,
-        by: Sequence[str],
-    ) -> None:
-        tree = rules.tree
-        self._rules, self._by = rules, by
-        self._dialect = find_dialect(dialect)
-        self._labels: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
-        asked = () if tree.columns is None else tree.columns.asked
-        self._features = sorted({*tree.feature[~tree.is_leaf].tolist(), *asked})
-        self._columns = [make_column(tree, feature) for feature in self._features]
-        # Labels and weights are typed as the columns of the tree are; nothing is nothing there, too.
-        self._label = len(self._columns)
-        self._weight = None if sample_weight is None else self._label + 1
-        others = [_make_other(y, self._labels)]
-        if sample_weight is not None:
-            others.append(_make_other(sample_weight, None))
-        check_names(self._dialect, by)
-        named = [*(column.name for column in (*self._columns, *others)), *by]
-        taken = FreeNames([*(tree.feature_names or ()), *named])
-        self._table = TypedTable([*self._columns, *others], self._dialect, table, taken)
-        self._decided = taken.take("decided")
-
-    def write(self) -> AuditStatement:
-        """The statement."""
-        refused, refusals = self._find_refusal()
-        by_tree = self._find_class(np.zeros_like(self._rules.deleted))
+    tree, chosen = rules.tree, find_dialect(dialect)
+    known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
+    asked = () if tree.columns is None else tree.columns.asked
+    features = sorted({*tree.feature[~tree.is_leaf].tolist(), *asked})
+    columns = [make_column(tree, feature) for feature in features]
+    # Labels and weights are typed as the columns of the tree are; a missing one is NULL there, too.
+    others = [_make_other(y, known), *([] if sample_weight is None else [_make_other(sample_weight, None)])]
+    check_names(chosen, by)
+    taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
+    source = TypedTable([*columns, *others], chosen, table, taken)
+    decided = taken.take("decided")
+    label = len(columns)
+    refused, refusals = _find_refusal(source, columns)
+    by_tree = list(_list_classes(rules, np.zeros_like(rules.deleted), features))
+    by_rules = list(_list_classes(rules, rules.deleted, features))
+    made = {
+        "refused": refused,
+        "truth": _find_truth(source, label, known),
+        "by_tree": _find_class(source, by_tree),
         # Without a ranking, the rule of its own leaf decides a row.
-        by_rules = self._find_class(self._rules.deleted) if self._rules.is_ranked else None
-        made = [
-            *(exp.Alias(this=self._table.own_column(name), alias=make_name(name)) for name in self._by),
-            _name(refused, "refused"),
-            _name(self._find_truth(), "truth"),
-            _name(by_tree, "by_tree"),
-            *([] if by_rules is None else [_name(by_rules, "by_rules")]),
-            _name(self._count_classes(), N_CLASSES),
-            _name(self._table.value(self._label), LABEL),
-            *([] if self._weight is None else [_name(self._table.value(self._weight), WEIGHT)]),
-        ]
-        keys = [
-            *((name, self._column(name)) for name in (*self._by, "refused", "truth", "by_tree")),
-            ("by_rules", self._column("by_tree" if by_rules is None else "by_rules")),
-            ("conflict", self._are_more_than(1)),
-            ("covered", self._are_more_than(0)),
-        ]
-        named = [_name(key, name) for name, key in keys]
-        final = exp.select(*named, *self._count(), copy=False)
-        final = final.from_(exp.Table(this=own_name(self._decided)), copy=False)
-        grouped = {key.sql(): key.copy() for _, key in keys}  # the class of the leaf may stand twice among them
-        final = final.group_by(*grouped.values(), copy=False)
-        final = self._table.attach(final, self._decided, made)
-        text = final.sql(dialect=self._dialect.name, pretty=True, copy=False)
-        return AuditStatement(f"-- Rows for an audit of {len(self._rules)} rules by secateur\n{text}", refusals)
+        **({"by_rules": _find_class(source, by_rules)} if rules.is_ranked else {}),
+        N_CLASSES: _count_classes(source, by_rules),
+        LABEL: source.value(label),
+        **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
+    }
+    step = [*((name, source.own_column(name)) for name in by), *made.items()]
 
-    def _column(self, name: str) -> Node:
-        return exp.Column(this=make_name(name), table=own_name(self._decided))
+    def own(name: str) -> Node:
+        return column_of(decided, make_name(name))
 
-    def _are_more_than(self, least: int) -> Node:
-        """Whether the rules of more than so many classes cover a row, as 0 or 1: not all databases have bools."""
-        more = exp.GT(this=self._column(N_CLASSES), expression=_write(least))
-        return exp.Case(ifs=[when(more, _write(1))], default=_write(0))
+    keys = [
+        *((name, own(name)) for name in (*by, "refused", "truth", "by_tree")),
+        ("by_rules", own("by_rules" if rules.is_ranked else "by_tree")),
+        ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
+        ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
+    ]
+    # SQL Server and PostgreSQL have no least truth value, and it is not needed: both are known.
+    least = exp.Null() if all(isinstance(one, bool) for one in known) else exp.Min(this=own(LABEL))
+    counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star()), LABEL: least}
+    if sample_weight is not None:
+        odd = exp.or_(is_null(own(WEIGHT)), is_beyond(own(WEIGHT), 0.0, FLOAT64_END), copy=False)
+        counted |= {WEIGHT: exp.Sum(this=own(WEIGHT)), ODD_WEIGHTS: exp.Sum(this=_flag(odd))}
+    grouped = {key.sql(): key.copy() for _, key in keys}  # the class of the leaf may be there twice
+    final = exp.select(*(named(key, name) for name, key in (*keys, *counted.items())), copy=False)
+    final = final.from_(exp.Table(this=own_name(decided)), copy=False).group_by(*grouped.values(), copy=False)
+    final = source.attach(final, decided, [named(node, name) for name, node in step])
+    text = final.sql(dialect=chosen.name, pretty=True, copy=False)
+    return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
 
-    def _count(self) -> list[Node]:
-        """What is counted of a group."""
-        # SQL Server and PostgreSQL have no least truth value, and nobody needs it: both are known.
-        least = exp.Null() if _are_bools(self._labels) else exp.Min(this=self._column(LABEL))
-        counted = [_name(exp.Count(this=exp.Star()), N_ROWS), _name(least, LABEL)]
-        if self._weight is None:
-            return counted
-        odd = exp.or_(is_null(self._column(WEIGHT)), is_beyond(self._column(WEIGHT), 0.0, FLOAT64_END), copy=False)
-        marked = exp.Case(ifs=[when(odd, _write(1))], default=_write(0))
-        return [
-            *counted,
-            _name(exp.Sum(this=self._column(WEIGHT)), WEIGHT),
-            _name(exp.Sum(this=marked), ODD_WEIGHTS),
-        ]
 
-    def _find_refusal(self) -> tuple[Node, tuple[Refusal, ...]]:
-        """The first reason to refuse a row."""
-        case = exp.Case(ifs=[])
-        refusals: list[Refusal] = []
-        for place, column in enumerate(self._columns):
-            for what, condition in self._table.refuse(place):
-                case.append("ifs", when(condition, _write(len(refusals)), f"{what}: {column.name}"))
-                refusals.append(Refusal(column, what))
-        return (case if refusals else exp.cast(exp.Null(), exp.DataType.Type.INT)), tuple(refusals)
+def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:
+    """Find the first reason to refuse a row."""
+    case = exp.Case(ifs=[])
+    refusals: list[Refusal] = []
+    for place, column in enumerate(columns):
+        for what, condition in source.refuse(place):
+            case.append("ifs", when(condition, make_number(len(refusals)), f"{what}: {column.name}"))
+            refusals.append(Refusal(column, what))
+    return (case if refusals else exp.cast(exp.Null(), exp.DataType.Type.INT)), tuple(refusals)
 
-    def _find_truth(self) -> Node:
-        """The class of a row's label."""
-        ifs = [
-            when(self._table.is_in(self._label, [label]), _write(class_id))
-            for class_id, label in enumerate(self._labels)
-        ]
-        known = exp.Not(this=is_null(self._table.value(self._label)))
-        return exp.Case(ifs=[*ifs, when(known, _write(UNKNOWN))])
 
-    def _find_class(self, deleted: NDArray[np.bool_]) -> Node:
-        """The class of the first rule that a row satisfies, without the conditions that are deleted."""
-        return self._table.find_first(
-            ((tests, _write(class_id), "") for class_id, tests in self._list(deleted)), exp.Case(ifs=[])
-        )
+def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node:
+    """Find the class of a row's label."""
+    ifs = [when(source.is_in(place, [label]), make_number(class_id)) for class_id, label in enumerate(labels)]
+    known = exp.Not(this=is_null(source.value(place)))
+    return exp.Case(ifs=[*ifs, when(known, make_number(UNKNOWN))])
 
-    def _count_classes(self) -> Node:
-        """How many classes have a rule that a row satisfies."""
-        by_class: dict[int, list[tuple[ColumnTest, ...]]] = {}
-        for class_id, tests in self._list(self._rules.deleted):
-            by_class.setdefault(class_id, []).append(tests)
-        marks = []
-        for listed in by_class.values():
-            # A rule that asks nothing is enough.
-            covering = listed if all(listed) else [()]
-            marks.append(
-                self._table.find_first(
-                    ((tests, _write(1), "") for tests in covering), exp.Case(ifs=[], default=_write(0))
-                )
-            )
-        total = marks[0]
-        for mark in marks[1:]:
-            total = exp.Add(this=total, expression=mark)
-        return total
 
-    def _list(self, deleted: NDArray[np.bool_]) -> list[tuple[int, tuple[ColumnTest, ...]]]:
-        """The class of each rule and what it asks, in the order in which they win."""
-        classes = self._rules.paths.leaf_class.tolist()
-        return [(classes[index], tests) for index, tests in list_tests(self._rules, deleted, self._features)]
+def _list_classes(
+    rules: RuleSet, deleted: NDArray[np.bool_], features: Sequence[int]
+) -> Iterator[tuple[int, tuple[ColumnTest, ...]]]:
+    """List the class of each rule and what it asks, in the order in which rules win."""
+    classes = rules.paths.leaf_class.tolist()
+    return ((classes[index], tests) for index, tests in list_tests(rules, deleted, features))
+
+
+def _find_class(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
+    """Find the class of the first rule that a row satisfies."""
+    return source.find_first(((tests, make_number(class_id), "") for class_id, tests in listed), exp.Case(ifs=[]))
+
+
+def _count_classes(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
+    """Count the classes that have a rule which a row satisfies."""
+    by_class: dict[int, list[tuple[ColumnTest, ...]]] = {}
+    for class_id, tests in listed:
+        by_class.setdefault(class_id, []).append(tests)
+    marks = []
+    for covering in by_class.values():
+        asked = covering if all(covering) else [()]  # a rule that asks nothing is enough
+        case = exp.Case(ifs=[], default=make_number(0))
+        marks.append(source.find_first(((tests, make_number(1), "") for tests in asked), case))
+    return reduce(lambda one, other: exp.Add(this=one, expression=other), marks)
+
+
+def _flag(condition: Node) -> Node:
+    """Write a condition as 0 or 1: not all databases have bools."""
+    return exp.Case(ifs=[when(condition, make_number(1))], default=make_number(0))
 
 
 def _make_other(name: str, labels: tuple[Label, ...] | None) -> Column:
-    """A column of labels or weights."""
-    return Column(
-        feature=-1,
-        name=name,
-        labels=labels,
-        dtype="float64",
-        takes_missing=True,
-        takes_unlisted=True,
-        lowest=-math.inf,
-        highest=math.inf,
-    )
-
-
-def _are_bools(labels: Sequence[Label]) -> bool:
-    return all(isinstance(label, bool) for label in labels)
-
-
-def _name(made: Node, name: str) -> Node:
-    return exp.Alias(this=made, alias=make_name(name))
-
-
-def _write(number: int) -> Node:
-    return exp.Literal.number(number)
+    """Make a column of labels or weights."""
+    return Column(-1, name, labels, "float64", True, True, -math.inf, math.inf)

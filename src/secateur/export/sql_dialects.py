@@ -24,123 +24,67 @@ __all__ = ["ALIASES", "DIALECTS", "SqlDialect", "find_dialect"]
 
 @dataclass(frozen=True)
 class SqlDialect:
-    """What a database has, and what it lacks.
+    """What a database has, and what it lacks."""
 
-    Attributes
-    ----------
-    name : str
-        As sqlglot calls it.
-    full_name : str
-        As people call it.
-    single : str or None
-        The type of four-byte numbers.
-    has_nan : {"equal", "unequal", "no"}
-        Whether NaN exists, and whether it equals itself.
-    has_infinity : bool
-    refuses_tiny : bool
-        Whether rounding a tiny number to zero is an error.
-    casts : bool
-        Whether a column has one type, so that it can be cast to the one that the rules ask.
-    attach : {"exclude", "lateral"}
-        How columns are brought in that do not stay: left out by name again, or in a lateral subquery.
-    fence : {"", "materialized", "offset"}
-        How the database is kept from working out the rule anew wherever its number is used.
-    text : str
-        The type of text.
-    collation : str
-        What makes texts equal only if all their bytes are, whatever a column says; nothing where none is known.
-    type_of : str
-        The function that tells the type of a value; nothing where a column of another type is not noticed.
-    other_types : tuple of str
-        What it says of numbers and truth values, whose texts are not those that somebody else wrote for them.
-    folds_names : bool
-        Whether names that differ in case alone are the same name.
-    """
-
-    name: str
-    full_name: str
-    single: str | None = None
-    has_nan: str = "equal"
+    name: str  # as sqlglot calls it
+    full_name: str  # as people call it
+    single: str | None = None  # type of four-byte numbers
+    has_nan: str = "equal"  # "equal" or "unequal" to itself, or "no" NaN at all
     has_infinity: bool = True
-    refuses_tiny: bool = False
-    casts: bool = True
-    attach: str = "exclude"
-    fence: str = ""
-    text: str = "TEXT"
-    collation: str = ""
-    type_of: str = ""
-    other_types: tuple[str, ...] = ()
-    folds_names: bool = True
+    refuses_tiny: bool = False  # raises an error instead of rounding a tiny number to zero
+    casts: bool = True  # a column has one type, so it can be cast to the one that the rules ask for
+    attach: str = "exclude"  # how helper columns come in: dropped again by name, or in a "lateral" subquery
+    fence: str = ""  # what stops the planner from repeating the CASE of the rules: "materialized" or "offset"
+    text: str = "TEXT"  # type of text
+    collation: str = ""  # compares texts byte by byte, whatever a column says; empty where none is known
+    type_of: str = ""  # function that tells the type of a value; empty where a wrong type goes unnoticed
+    other_types: tuple[str, ...] = ()  # what it says of numbers and truth values, whose texts vary
+    folds_names: bool = True  # names that differ only in case are the same name
 
 
-DIALECTS = {
-    dialect.name: dialect
-    for dialect in (
-        SqlDialect(
-            "duckdb",
-            "DuckDB",
-            single="REAL",
-            collation="C",
-            type_of="TYPEOF",
-            other_types=("BOOLEAN", "FLOAT", "DOUBLE"),
-        ),
-        SqlDialect(
-            "postgres",
-            "PostgreSQL",
-            single="REAL",
-            refuses_tiny=True,
-            attach="lateral",
-            fence="offset",
-            collation="C",
-            type_of="PG_TYPEOF",
-            other_types=("boolean", "real", "double precision"),
-            folds_names=False,
-        ),
-        SqlDialect("spark", "Spark", single="FLOAT", attach="lateral"),
-        SqlDialect(
-            "sqlite",
-            "SQLite",
-            has_nan="no",
-            casts=False,
-            fence="materialized",
-            collation="BINARY",
-            type_of="TYPEOF",
-            other_types=("integer", "real", "blob"),
-        ),
-        SqlDialect(
-            "tsql",
-            "SQL Server",
-            single="FLOAT(24)",
-            has_nan="no",
-            has_infinity=False,
-            attach="lateral",
-            text="NVARCHAR(MAX)",
-            collation="Latin1_General_100_BIN2",
-        ),
-        SqlDialect("bigquery", "BigQuery", has_nan="unequal"),
-        SqlDialect("snowflake", "Snowflake", folds_names=False),
-    )
-}
+DUCKDB = SqlDialect(
+    *("duckdb", "DuckDB", "REAL"), collation="C", type_of="TYPEOF", other_types=("BOOLEAN", "FLOAT", "DOUBLE")
+)
+POSTGRES = SqlDialect(
+    *("postgres", "PostgreSQL", "REAL"),
+    refuses_tiny=True,
+    attach="lateral",
+    fence="offset",
+    collation="C",
+    type_of="PG_TYPEOF",
+    other_types=("boolean", "real", "double precision"),
+    folds_names=False,
+)
+SPARK = SqlDialect("spark", "Spark", "FLOAT", attach="lateral")
+SQLITE = SqlDialect(
+    *("sqlite", "SQLite"),
+    has_nan="no",
+    casts=False,
+    fence="materialized",
+    collation="BINARY",
+    type_of="TYPEOF",
+    other_types=("integer", "real", "blob"),
+)
+SQL_SERVER = SqlDialect(
+    *("tsql", "SQL Server", "FLOAT(24)"),
+    has_nan="no",
+    has_infinity=False,
+    attach="lateral",
+    text="NVARCHAR(MAX)",
+    collation="Latin1_General_100_BIN2",
+)
+BIGQUERY = SqlDialect("bigquery", "BigQuery", has_nan="unequal")
+SNOWFLAKE = SqlDialect("snowflake", "Snowflake", folds_names=False)
+
+DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK, SQLITE, SQL_SERVER, BIGQUERY, SNOWFLAKE)}
 ALIASES = {
-    "mssql": "tsql",
-    "pg": "postgres",
-    "postgresql": "postgres",
-    "sparksql": "spark",
-    "sql server": "tsql",
-    "sqlserver": "tsql",
+    **{"mssql": "tsql", "sql server": "tsql", "sqlserver": "tsql"},
+    **{"pg": "postgres", "postgresql": "postgres", "sparksql": "spark"},
 }
 
 
 def find_dialect(name: str) -> SqlDialect:
-    """The dialect of a name or alias, in any case.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    SqlDialect
+    """Find a dialect by its name or alias, in any case.
 
     Examples
     --------

@@ -16,16 +16,8 @@ from sqlglot import exp
 from secateur.export.plain_names import SHOWN_WORDS, one_line
 
 __all__ = [
-    "Node",
-    "comment",
-    "is_beyond",
-    "is_in",
-    "is_null",
-    "make_name",
-    "make_number",
-    "own_name",
-    "when",
-    "write_for_sqlite",
+    *("Node", "column_of", "comment", "is_beyond", "is_in", "is_null", "make_name", "make_number"),
+    *("named", "own_name", "when", "write_for_sqlite"),
 ]
 
 Node: TypeAlias = Any  # the base class of sqlglot's nodes was renamed between its versions
@@ -35,17 +27,27 @@ MOST_DIGITS = 24
 
 
 def make_name(text: str) -> exp.Identifier:
-    """A name as it is, quoted."""
+    """Quote a name, as it is."""
     return exp.to_identifier(text, quoted=True)
 
 
 def own_name(text: str) -> exp.Identifier:
-    """A name of our own, which needs no quotes."""
+    """Write a name of our own, which needs no quotes."""
     return exp.to_identifier(text, quoted=False)
 
 
+def column_of(step: str, column: Node) -> exp.Column:
+    """Name a column of a step."""
+    return exp.Column(this=column, table=own_name(step))
+
+
+def named(made: Node, name: str) -> exp.Alias:
+    """Give what was made a quoted name."""
+    return exp.Alias(this=made, alias=make_name(name))
+
+
 def make_number(number: float | str) -> Node:
-    """A number; one of many digits is written with an exponent, because it would be a decimal number without."""
+    """Write a number; one of many digits gets an exponent, without which it would be a decimal number."""
     text = (number if isinstance(number, str) else repr(number).removesuffix(".0")).upper()
     digits = sum(character.isdigit() for character in text)
     is_double = "E" in text or digits <= SAFE_DIGITS or "." not in text
@@ -54,7 +56,7 @@ def make_number(number: float | str) -> Node:
 
 @lru_cache(maxsize=65536)
 def write_for_sqlite(number: float) -> str:
-    """A double in as few digits as SQLite needs to read it back exactly; older ones misread some, short ones too."""
+    """Write a double in as few digits as SQLite needs to read it back; older versions misread some, short ones too."""
     with closing(sqlite3.connect(":memory:")) as database:
         written = [repr(number), *(f"{number:.{digits}g}" for digits in range(17, MOST_DIGITS + 1))]
         read = (text for text in written if database.execute(f"SELECT {make_number(text)}").fetchone()[0] == number)
@@ -62,29 +64,29 @@ def write_for_sqlite(number: float) -> str:
 
 
 def when(condition: Node, answer: Node, words: str = "") -> exp.If:
-    """A branch of a CASE, with words beside it."""
+    """Make a branch of a CASE, with words beside it."""
     if words:
         answer.add_comments([comment(words)])
     return exp.If(this=condition, true=answer)
 
 
 def is_null(value: Node) -> exp.Is:
-    """Whether a value is NULL."""
+    """Ask whether a value is NULL."""
     return exp.Is(this=value, expression=exp.Null())
 
 
 def is_in(value: Node, listed: Sequence[Node]) -> Node:
-    """Whether a value is one of some."""
+    """Ask whether a value is one of those listed."""
     if len(listed) == 1:
         return exp.EQ(this=value, expression=listed[0])
     return exp.In(this=value, expressions=listed)
 
 
 def is_beyond(value: Node, low: float, high: float) -> exp.Not:
-    """Whether a number lies outside of two ends."""
+    """Ask whether a number lies outside of two ends."""
     return exp.Not(this=exp.Between(this=value, low=make_number(low), high=make_number(high)))
 
 
 def comment(words: str, longest: int = SHOWN_WORDS) -> str:
-    """Words that stay inside a comment: on one line, without the start or the end of another comment."""
+    """Keep words inside a comment: on one line, without the start or the end of another comment."""
     return one_line(words, longest).replace("*/", "* /").replace("/*", "/ *")

@@ -1,7 +1,7 @@
-"""Rule sets as texts, numbers and arrays, for savers that take no foreign object without being told to.
+"""Rule sets as texts, numbers and arrays, for savers that refuse unknown classes.
 
-pickle could store a rule set as it is. skops asks its user to trust every class that it meets, so an estimator hands
-over its rules in this form. Only where a step of a pipeline cannot be put into words is that step itself kept.
+pickle could store a rule set as it is. skops asks its user to trust every class that it meets, so an estimator saves
+its rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PLAIN = ("method", "class_counts", "source_class_counts", "is_ranked", "is_weigh
 
 
 def rules_to_state(rules: RuleSet) -> dict[str, Any]:
-    """A rule set without the rows that it was made from."""
+    """Take a rule set apart, without the rows that it was made from."""
     columns, stored = rules.tree.columns, rules.stored
     return {
         **{name: getattr(rules, name) for name in PLAIN},
@@ -39,7 +39,7 @@ def rules_to_state(rules: RuleSet) -> dict[str, Any]:
 
 
 def rules_from_state(state: Mapping[str, Any]) -> RuleSet:
-    """The rule set that :func:`rules_to_state` took apart."""
+    """Put together the rule set that :func:`rules_to_state` took apart."""
     stored = state["stored"]
     return RuleSet(
         **{name: state[name] for name in PLAIN},
@@ -51,7 +51,7 @@ def rules_from_state(state: Mapping[str, Any]) -> RuleSet:
 
 
 def _kept_columns(columns: Columns) -> dict[str, Any]:
-    """What the JSON of a tree leaves out of its columns."""
+    """Keep what the JSON of a tree leaves out of its columns."""
     encoded = None if columns.encoded is None else tree_to_json(columns.encoded)
     return {"asked": list(columns.asked), "encoded": encoded, "derive": columns.derive}
 

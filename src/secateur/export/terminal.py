@@ -10,7 +10,6 @@ from rich.text import Text
 from secateur.rules.wording import join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
-    from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["rules_to_table"]
@@ -19,7 +18,7 @@ __all__ = ["rules_to_table"]
 def rules_to_table(
     rules: RuleSet, *, reasons: bool = False, title: str | None = None, caption: str | None = None
 ) -> Table:
-    """A row a rule: kept conditions, deleted ones struck through, class and evidence; reasons on demand."""
+    """Make a row for each rule: conditions, deleted ones struck through, class and evidence; with reasons if asked."""
     deleted, total = int(rules.deleted.sum()), len(rules.deleted)
     said = caption if caption is not None else f"{deleted} of {total} conditions deleted. {rules.guarantee}"
     table = Table(
@@ -34,25 +33,16 @@ def rules_to_table(
     table.add_column("then", style="bold")
     table.add_column("training rows")
     for rule in rules:
-        body = _with_reasons(rules, rule) if reasons else _conditions(rules, rule)
+        body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
+        found = rule.reasons if reasons else dict.fromkeys(rule.deleted_ids)
+        for link, reason in found.items():
+            body.append("\n")
+            words = read_link(rules.tree, rules.paths, link)
+            if reason is None:
+                body.append(words, style="strike dim")
+                continue
+            body.append("✂ " if reason.deleted else "• ", style="red" if reason.deleted else "green")
+            body.append(words, style="strike dim not bold" if reason.deleted else "not bold")
+            body.append(f"  {reason.text}", style="dim not bold")
         table.add_row(str(rule.index + 1), body, Text(rule.class_name), Text(read_evidence(rule)))
     return table
-
-
-def _conditions(rules: RuleSet, rule: Rule) -> Text:
-    text = Text(join_conditions(rule.conditions))
-    for link in rule.deleted_ids:
-        text.append("\n")
-        text.append(read_link(rules.tree, rules.paths, link), style="strike dim")
-    return text
-
-
-def _with_reasons(rules: RuleSet, rule: Rule) -> Text:
-    text = Text(join_conditions(rule.conditions), style="bold")
-    for link, reason in rule.reasons.items():
-        words = read_link(rules.tree, rules.paths, link)
-        text.append("\n")
-        text.append("✂ " if reason.deleted else "• ", style="red" if reason.deleted else "green")
-        text.append(words, style="strike dim not bold" if reason.deleted else "not bold")
-        text.append(f"  {reason.text}", style="dim not bold")
-    return text

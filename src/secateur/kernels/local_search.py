@@ -70,7 +70,7 @@ def improve(problem, work, orders):  # type: ignore[no-untyped-def]
 
 
 def route(problem, work, slot, row):  # type: ignore[no-untyped-def]
-    """The leaf slot that a row reaches from a slot."""
+    """Follow a row from a slot to its leaf slot."""
     while work.feature[slot] >= 0:
         slot = 2 * slot + (1 if problem.codes[work.feature[slot], row] <= work.cut[slot] else 2)
     return slot
@@ -99,7 +99,7 @@ def collect_rows(problem, work, slot):  # type: ignore[no-untyped-def]
 
 
 def count_splits(work, slot, n_slots):  # type: ignore[no-untyped-def]
-    """Number of splits at and below a slot."""
+    """Count the splits at and below a slot."""
     total = 0
     first, last = slot, slot
     while first < n_slots:
@@ -111,7 +111,7 @@ def count_splits(work, slot, n_slots):  # type: ignore[no-untyped-def]
 
 
 def descends(work, at, slot):  # type: ignore[no-untyped-def]
-    """Whether a slot below another is a node of its subtree, not a left-over of an earlier one."""
+    """Whether a slot below another is a node of its subtree, not left over from an earlier one."""
     while at > slot:
         at = (at - 1) // 2
         if work.feature[at] < 0:
@@ -120,7 +120,7 @@ def descends(work, at, slot):  # type: ignore[no-untyped-def]
 
 
 def refitted_errors(problem, work, slot, n):  # type: ignore[no-untyped-def]
-    """Weight of the collected rows that a subtree with majority labels gets wrong, and its smallest leaf."""
+    """Weigh the collected rows that a subtree with majority labels gets wrong, and size its smallest leaf."""
     for k in range(n):
         goal = route(problem, work, slot, work.rows[k])
         work.goal[k] = goal
@@ -193,7 +193,7 @@ def improve_node(problem, work, slot):  # type: ignore[no-untyped-def]
 
 
 def fits_buckets(problem, work, slot, n, feature, cut):  # type: ignore[no-untyped-def]
-    """Whether a new split above unchanged children leaves every leaf that gets rows enough of them."""
+    """Whether every leaf that gets rows gets enough of them under a new split above unchanged children."""
     if problem.min_bucket == 1:
         return True
     old_feature, old_cut = work.feature[slot], work.cut[slot]
@@ -218,7 +218,7 @@ def apply_action(problem, work, slot, n, action, feature, cut, threshold):  # ty
 
 
 def refit(problem, work, slot, n):  # type: ignore[no-untyped-def]
-    """Route the collected rows anew and give each leaf its majority class; the first of equals."""
+    """Route the collected rows again and give each leaf its majority class, the first of equals."""
     refitted_errors(problem, work, slot, n)
     for k in range(n):
         goal = work.goal[k]
@@ -254,7 +254,7 @@ def promote(work, slot, child, n_slots):  # type: ignore[no-untyped-def]
 
 
 def leaf_errors(problem, work, n):  # type: ignore[no-untyped-def]
-    """Weight of the collected rows outside their majority class."""
+    """Weigh the collected rows outside their majority class."""
     for c in range(problem.n_classes):
         work.violations[0, c] = 0.0
     total = 0.0
@@ -269,7 +269,7 @@ def leaf_errors(problem, work, n):  # type: ignore[no-untyped-def]
 
 
 def middle(problem, feature, low, high):  # type: ignore[no-untyped-def]
-    """The threshold midway between two codes of a column, and the last code that it sends left."""
+    """Find the threshold midway between two codes of a column, and the last code that it sends left."""
     start = problem.code_start[feature]
     threshold = float(problem.values[start + low]) / 2 + float(problem.values[start + high]) / 2
     first, last = low, high - 1
@@ -321,7 +321,7 @@ def fill_codes(problem, work, n, feature, width, by_class):  # type: ignore[no-u
 
 
 def best_stump(problem, work, n):  # type: ignore[no-untyped-def]
-    """The split into two leaves with the fewest errors; of equals the one with the least Gini impurity."""
+    """Find the split into two leaves with the fewest errors; Gini impurity breaks ties."""
     n_classes = problem.n_classes
     best, best_gini = float("inf"), float("inf")
     best_feature, best_cut, best_threshold = -1, -1, 0.0
@@ -348,7 +348,7 @@ def best_stump(problem, work, n):  # type: ignore[no-untyped-def]
 
 
 def two_leaves(work, n_classes):  # type: ignore[no-untyped-def]
-    """Errors and weighted Gini impurity of class weights violations[1] against the rest of violations[0]."""
+    """Measure errors and weighted Gini impurity of class weights violations[1] and the rest of violations[0]."""
     left, right, most_left, most_right, squares_left, squares_right = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(n_classes):
         one = work.violations[1, c]
@@ -368,7 +368,7 @@ def two_leaves(work, n_classes):  # type: ignore[no-untyped-def]
 
 
 def best_reroute(problem, work, n):  # type: ignore[no-untyped-def]
-    """The split that sends each row to the child subtree that gets it right, the children unchanged."""
+    """Find the split that sends each row to the child subtree that gets it right; the children stay unchanged."""
     base = 0.0
     for k in range(n):
         base += work.cost_right[work.rows[k]]

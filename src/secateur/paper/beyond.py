@@ -1,8 +1,8 @@
 """Beyond the paper: every method and knob on its data sets, and which of them nothing else beats.
 
 A point is a method with one value of its knob, measured as the paper measures: means over splits, then equally over
-data sets. It is on a front when no other point removes at least as many conditions at a price that is at most as high,
-one of the two strictly; prices are conflict, class-wise deviation, and accuracy lost.
+data sets. It is on a front when no other point removes at least as many conditions for at most the same price, and does
+strictly better in one of the two; prices are conflict, class-wise deviation, and accuracy lost.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import secateur
 from secateur.methods.budgeted import BUDGETS as TRIED
 from secateur.paper.protocol import DATASETS, GRID, TOLERANCES, Arm, Study, split_rows
 from secateur.paper.report import Page
+from secateur.paper.store import load_pyplot, write_figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,14 +30,12 @@ TARGET = 0.02  # conflict on rows left out that the cross-validated budget may r
 BY_FOLDS = "by folds"
 PAPER_TOLERANCES = "the paper's ε"
 METRICS = ("removed", "rule_irc", "conflict", "macro_dev", "delta_accuracy")
+FRONTS = {"conflict": "conflict", "macro_dev": "MacroDev", "delta_accuracy": "ΔAccuracy"}
 PAPER_METHODS = ("sibling", "redundancy", "mismatch", "quinlan")
 
 # Method -> the argument that is its knob, and the values to try.
 KNOBS: dict[str, tuple[str | None, tuple[float | None, ...]]] = {
-    "sibling": (None, (None,)),
-    "redundancy": (None, (None,)),
-    "subtree": (None, (None,)),
-    "exact": (None, (None,)),
+    **dict.fromkeys(("sibling", "redundancy", "subtree", "exact"), (None, (None,))),
     "mismatch": ("tolerance", GRID),
     "layered": ("tolerance", GRID),
     "budgeted": ("budget", BUDGETS),
@@ -46,16 +45,7 @@ KNOBS: dict[str, tuple[str | None, tuple[float | None, ...]]] = {
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A method at one setting: means over data sets, and the fronts that it is on.
-
-    Attributes
-    ----------
-    method, knob : str
-    removed, rule_irc, conflict, macro_dev, delta_accuracy : float
-        Percent and percentage points, as an :class:`~secateur.Audit` has them.
-    fronts : tuple of str
-        Of ``"conflict"``, ``"macro_dev"`` and ``"delta_accuracy"``.
-    """
+    """A method at one setting: means of an :class:`~secateur.Audit` over data sets, and the fronts that it is on."""
 
     method: str
     knob: str
@@ -64,7 +54,7 @@ class FrontPoint:
     conflict: float
     macro_dev: float
     delta_accuracy: float
-    fronts: tuple[str, ...] = ()
+    fronts: tuple[str, ...] = ()  # of "conflict", "macro_dev" and "delta_accuracy"
 
 
 def measure_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
@@ -93,7 +83,7 @@ BEYOND = Study("beyond", measure_split, {"budgets": list(BUDGETS), "target": TAR
 
 
 def summarize_beyond(splits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row a data set, method and knob: means over the splits, and at the tolerances of the paper's tables."""
+    """Make a row for each data set, method and knob: means over splits, and at the tolerances of the paper's tables."""
     table = []
     for dataset in DATASETS:
         mine = [row for split in splits if split["dataset"] == dataset for row in split["rows"]]
@@ -107,7 +97,7 @@ def summarize_beyond(splits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def find_fronts(table: Sequence[dict[str, Any]]) -> list[FrontPoint]:
-    """Means over the data sets, and which points nothing beats."""
+    """Average over the data sets, and mark the points that nothing beats."""
     points = []
     for method, knob in sorted(
         {(row["method"], row["knob"]) for row in table}, key=lambda pair: (list(KNOBS).index(pair[0]), _place(pair[1]))
@@ -115,44 +105,42 @@ def find_fronts(table: Sequence[dict[str, Any]]) -> list[FrontPoint]:
         rows = [row for row in table if (row["method"], row["knob"]) == (method, knob)]
         means: dict[str, Any] = {metric: fmean(row[metric] for row in rows) for metric in METRICS}
         points.append(FrontPoint(method, knob, **means))
-    prices = {
-        "conflict": [point.conflict for point in points],
-        "macro_dev": [point.macro_dev for point in points],
-        "delta_accuracy": [-point.delta_accuracy for point in points],
-    }
-    removed = [point.removed for point in points]
+    on_front = {name: _find_front([(point.removed, _price(point, name)) for point in points]) for name in FRONTS}
     return [
-        replace(point, fronts=tuple(name for name, price in prices.items() if _is_on_front(place, removed, price)))
+        replace(point, fronts=tuple(name for name in FRONTS if on_front[name][place]))
         for place, point in enumerate(points)
     ]
 
 
 def _place(knob: str) -> tuple[int, float]:
-    """Values first, then what has a name."""
+    """Sort values first, then what has a name."""
     try:
         return (0, float(knob or 0))
     except ValueError:
         return (1, 0.0)
 
 
-def _is_on_front(place: int, removed: list[float], price: list[float]) -> bool:
-    mine = removed[place], price[place]
-    return not any(r >= mine[0] and p <= mine[1] and (r, p) != mine for r, p in zip(removed, price, strict=True))
+def _price(point: FrontPoint, name: str) -> float:
+    return -point.delta_accuracy if name == "delta_accuracy" else float(getattr(point, name))
+
+
+def _find_front(points: list[tuple[float, float]]) -> list[bool]:
+    """Mark the (removed, price) that no other removes as much as for as little."""
+    return [
+        not any(more >= removed and less <= price and (more, less) != (removed, price) for more, less in points)
+        for removed, price in points
+    ]
 
 
 def beyond_page(arm: Arm, points: Sequence[FrontPoint]) -> Page:
-    """The points as a table; what is on a front is green."""
-    names = {"conflict": "conflict", "macro_dev": "MacroDev", "delta_accuracy": "ΔAccuracy"}
+    """Show the points as a table; what is on a front is green."""
     rows = tuple(
         (
             f"{point.method}{' (paper)' if point.method in PAPER_METHODS else ''}",
             point.knob,
-            f"{point.removed:.2f}",
-            f"{point.rule_irc:.2f}",
-            f"{point.conflict:.2f}",
-            f"{point.macro_dev:.2f}",
+            *(f"{value:.2f}" for value in (point.removed, point.rule_irc, point.conflict, point.macro_dev)),
             f"{point.delta_accuracy:+.2f}",
-            ", ".join(names[front] for front in point.fronts),
+            ", ".join(FRONTS[front] for front in point.fronts),
         )
         for point in points
     )
@@ -166,15 +154,8 @@ def beyond_page(arm: Arm, points: Sequence[FrontPoint]) -> Page:
 
 
 def draw_fronts(arm: Arm, points: Sequence[FrontPoint], directory: Path) -> list[Path]:
-    """Conditions removed against the three prices, as SVG and PNG."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    from secateur.paper.store import write_figure
-
-    figure, panels = plt.subplots(1, 3, figsize=(14, 4.5), layout="constrained", sharey=True)
+    """Draw conditions removed against the three prices, as SVG and PNG."""
+    figure, panels = load_pyplot().subplots(1, 3, figsize=(14, 4.5), layout="constrained", sharey=True)
     axes = {"conflict": "conflict, %", "macro_dev": "MacroDev, points", "delta_accuracy": "change of accuracy, points"}
     for panel, (metric, title) in zip(panels, axes.items(), strict=True):
         for method, marker in zip(KNOBS, "sPXDo^*v", strict=True):
@@ -187,7 +168,7 @@ def draw_fronts(arm: Arm, points: Sequence[FrontPoint], directory: Path) -> list
                 color="gray" if is_papers else None,
                 label=f"{method} (paper)" if is_papers else method,
             )
-        # quinlan, which promises nothing, lies far outside; it would press the others into a corner.
+        # quinlan promises nothing and is far off; showing it would squeeze the others into a corner.
         shown = [getattr(point, metric) for point in points if point.method != "quinlan"]
         margin = 0.05 * (max(shown) - min(shown))
         panel.set(xlabel=title, xlim=(min(shown) - margin, max(shown) + margin))
@@ -196,6 +177,4 @@ def draw_fronts(arm: Arm, points: Sequence[FrontPoint], directory: Path) -> list
     listed = [(handle, label) for handle, label in zip(handles, labels, strict=True) if "quinlan" not in label]
     figure.legend(*zip(*listed, strict=True), loc="outside lower center", ncols=len(listed))
     figure.suptitle(f"{arm.title} (quinlan is out of view)")
-    paths = [write_figure(directory / f"beyond_{arm.name}.{kind}", figure) for kind in ("svg", "png")]
-    plt.close(figure)
-    return paths
+    return write_figures(directory, f"beyond_{arm.name}", figure)

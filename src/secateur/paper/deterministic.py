@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import get_type_hints
 
 from sklearn.tree import DecisionTreeClassifier
 
@@ -38,26 +39,15 @@ class DeterministicRow:
 
 
 def expected_rows() -> list[DeterministicRow]:
-    """The paper's rows."""
+    """Read the paper's rows."""
     text = (files("secateur.paper") / "expected" / "deterministic.csv").read_text(encoding="utf-8")
-    return [
-        DeterministicRow(
-            dataset=row["dataset"],
-            method=row["method"],
-            rules=int(row["rules"]),
-            removed_pct=float(row["removed_pct"]),
-            rules_modified_pct=float(row["rules_modified_pct"]),
-            delta_length=float(row["delta_length"]),
-            reliability_one=row["reliability_one"],
-            coverage_pct=float(row["coverage_pct"]),
-            conflict_pct=float(row["conflict_pct"]),
-        )
-        for row in csv.DictReader(text.splitlines())
-    ]
+    kinds = get_type_hints(DeterministicRow)
+    listed = csv.DictReader(text.splitlines())
+    return [DeterministicRow(**{name: kind(row[name]) for name, kind in kinds.items()}) for row in listed]
 
 
 def reproduce_deterministic() -> list[tuple[DeterministicRow, int]]:
-    """Our rows in the paper's order, each with the ``random_state`` of its tree; 0 if none gives the paper's rows."""
+    """Measure our rows in the paper's order, each with its tree's ``random_state``; 0 if none gives the paper's."""
     found: list[tuple[DeterministicRow, int]] = []
     for title in TABLES:
         wanted = [row for row in expected_rows() if row.dataset == title]
@@ -74,17 +64,11 @@ def _measure(title: str, state: int) -> list[DeterministicRow]:
         rules = simplify(model, data.X, data.y, method=method, feature_names=data.feature_names)
         audit = rules.audit(data.X, data.y)
         certain = sum(rule.reliability == 1 for rule in rules)
+        removed, modified, shorter = audit.removed, audit.rule_irc, audit.n_deleted / len(rules)
         rows.append(
             DeterministicRow(
-                dataset=title,
-                method=method,
-                rules=len(rules),
-                removed_pct=round(audit.removed, 2),
-                rules_modified_pct=round(audit.rule_irc, 2),
-                delta_length=round(audit.n_deleted / len(rules), 2),
-                reliability_one=f"{certain}/{len(rules)}",
-                coverage_pct=round(audit.coverage, 1),
-                conflict_pct=round(audit.conflict, 1),
+                *(title, method, len(rules), round(removed, 2), round(modified, 2), round(shorter, 2)),
+                *(f"{certain}/{len(rules)}", round(audit.coverage, 1), round(audit.conflict, 1)),
             )
         )
     return rows

@@ -25,7 +25,7 @@ ENTROPY_CHILDREN = ((9, 1), (36, 4), (54, 6), (63, 7))
 
 
 def entropy_rows() -> list[tuple[str, str, str, str]]:
-    """C1-child counts, C0-sibling counts, the sibling's class-0 share, and its entropy against the parent's."""
+    """List C1-child counts, C0-sibling counts, the sibling's class-0 share, and its entropy against the parent's."""
     rows = []
     for ones, zeros in ENTROPY_CHILDREN:
         other = (ENTROPY_PARENT[0] - ones, ENTROPY_PARENT[1] - zeros)
@@ -41,7 +41,7 @@ def _entropy(*counts: int) -> float:
 
 
 def orientation_tree() -> Tree:
-    """The tree of the C1/C0 figure: class-1 share 0.70 splits into 0.40 and 0.90."""
+    """Build the tree of the C1/C0 figure: class-1 share 0.70 splits into 0.40 and 0.90."""
     builder = TreeBuilder(classes=[0, 1], feature_names=["x"])
     root = builder.split("x", 0)
     builder.leaf([24, 16], parent=root, side="left")
@@ -50,7 +50,7 @@ def orientation_tree() -> Tree:
 
 
 def assimilation_tree() -> Tree:
-    """The tree of the assimilation figure: below the prefix, N_r (0.70) with leaves 0.40 and 0.80, and N_3 (0.95)."""
+    """Build the tree of the assimilation figure: below the prefix, N_r (0.70, leaves 0.40 and 0.80) and N_3 (0.95)."""
     builder = TreeBuilder(classes=[0, 1], feature_names=["prefix", "x", "z"])
     root = builder.split("prefix", 0)
     builder.leaf([800, 200], parent=root, side="left")
@@ -63,7 +63,7 @@ def assimilation_tree() -> Tree:
 
 
 def assimilated_rule() -> Rule:
-    """The rule of leaf N_2 (node 5) after Quinlan's procedure: the path to its ancestor N_m (node 2) is left."""
+    """Find the rule of leaf N_2 (node 5) after Quinlan's procedure: the path to its ancestor N_m (node 2) is left."""
     tree = assimilation_tree()
     # (prefix, x, z) of the rows in each leaf; what a leaf does not test is as often on one side as on the other.
     places = {
@@ -72,32 +72,22 @@ def assimilated_rule() -> Rule:
         5: [(1, -1, 1)],
         6: [(1, 1, -1), (1, 1, 1)],
     }
-    counts = np.asarray(tree.counts)
     X, y = [], []
     for leaf, points in places.items():
-        for class_id in (0, 1):
-            for number in range(int(counts[leaf, class_id])):
-                X.append(points[number % len(points)])
-                y.append(class_id)
+        for class_id, count in enumerate(np.asarray(tree.counts)[leaf]):
+            X += [points[number % len(points)] for number in range(int(count))]
+            y += [class_id] * int(count)
     return next(rule for rule in simplify(tree, np.array(X), y, method="quinlan") if rule.leaf_id == 5)
 
 
 def draw_tree(tree: Tree, rule: Rule | None = None) -> str:
-    """A tree of two classes as SVG, C1 links blue and solid, C0 links red and dashed, both labelled.
+    """Draw a tree of two classes as SVG, C1 links blue and solid, C0 links red and dashed, both labelled.
 
-    Parameters
-    ----------
-    tree : Tree
-    rule : Rule, default=None
-        A rule that is marked: its kept links are thick, its deleted ones are said to be deleted.
-
-    Returns
-    -------
-    str
+    Mark a rule if one is given: its kept links are thick, its deleted ones say so.
     """
     paths = trace_paths(tree)
     shares = [0.0] * tree.n_nodes if paths.share is None else paths.share[:, 1].tolist()
-    place = _places(tree, paths.leaf_ids.tolist(), paths.parent.tolist())
+    place = _places(tree, paths.leaf_ids.tolist())
     width, height = 40 + 170 * tree.n_leaves, 90 + 110 * tree.depth
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -128,16 +118,13 @@ def draw_tree(tree: Tree, rule: Rule | None = None) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _places(tree: Tree, leaf_ids: list[int], parent: list[int]) -> list[tuple[float, float]]:
-    """Centre of each node: leaves side by side, a parent above the middle of its children."""
-    x = [0.0] * tree.n_nodes
-    for place, node in enumerate(leaf_ids):
-        x[node] = 105 + 170 * place
-    for level in reversed(tree.levels):
+def _places(tree: Tree, leaf_ids: list[int]) -> list[tuple[float, float]]:
+    """Find the centre of each node: leaves side by side, a parent above the middle of its children."""
+    places = [(0.0, 0.0)] * tree.n_nodes
+    column = {node: place for place, node in enumerate(leaf_ids)}
+    for depth, level in reversed([*enumerate(tree.levels)]):
         for node in level.tolist():
-            if not tree.is_leaf[node]:
-                x[node] = (x[int(tree.children_left[node])] + x[int(tree.children_right[node])]) / 2
-    return [
-        (x[node], 45 + 110 * depth)
-        for node, depth in sorted((node, depth) for depth, level in enumerate(tree.levels) for node in level.tolist())
-    ]
+            below = tree.children_left[node], tree.children_right[node]
+            x = 105 + 170 * column[node] if node in column else (places[below[0]][0] + places[below[1]][0]) / 2
+            places[node] = x, 45 + 110 * depth
+    return places

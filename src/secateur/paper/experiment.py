@@ -11,7 +11,7 @@ from secateur.paper.protocol import PAPER
 from secateur.paper.store import load_split, save_split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from secateur.datasets import Dataset
@@ -31,7 +31,7 @@ def run_arm(
     progress: Callable[[str], None],
     study: Study = PAPER,
 ) -> list[dict[str, Any]]:
-    """All splits of an arm in a study; ``progress`` is called with the data set's name after each."""
+    """Run all splits of an arm in a study; call ``progress`` with the data set's name after each."""
     results = []
     todo: list[tuple[Dataset, int]] = []
     for name in datasets:
@@ -46,14 +46,11 @@ def run_arm(
         if missing:
             data = load(name, data_dir)
             todo += [(data, split) for split in missing]
-    finished: Iterator[dict[str, Any]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_run_and_save)(study, arm, data, split, output) for data, split in todo
-    )
-    for result in finished:
+    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    for result in run(delayed(_run_and_save)(study, arm, data, split, output) for data, split in todo):
         results.append(result)
         progress(result["dataset"])
-    order = {name: place for place, name in enumerate(datasets)}
-    return sorted(results, key=lambda result: (order[result["dataset"]], result["split"]))
+    return sorted(results, key=lambda result: (datasets.index(result["dataset"]), result["split"]))
 
 
 def _run_and_save(study: Study, arm: Arm, data: Dataset, split: int, output: Path) -> dict[str, Any]:

@@ -28,19 +28,8 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
 __all__ = [
-    "ARMS",
-    "DATASETS",
-    "GRID",
-    "METHODS",
-    "METRICS",
-    "N_SPLITS",
-    "PAPER",
-    "TOLERANCES",
-    "Arm",
-    "Study",
-    "find_arm",
-    "run_split",
-    "split_rows",
+    *("ARMS", "DATASETS", "GRID", "METHODS", "METRICS", "N_SPLITS", "PAPER", "TOLERANCES"),
+    *("Arm", "Study", "find_arm", "run_split", "split_rows"),
 ]
 
 DATASETS = ("adult", "backache", "cancer", "EEG", "german", "heart-h", "ionosphere", "spambase")
@@ -52,59 +41,31 @@ MOST_RESTARTS = 50  # of the stand-in's local search
 RESTARTS = {"adult": 10}
 
 # The tolerances that the paper's M1-P numbers correspond to; it picked one a data set by the grid (see tolerances.py).
-TOLERANCES = {
-    "adult": 0.01,
-    "backache": 0.05,
-    "cancer": 0.2,
-    "EEG": 0.0,
-    "german": 0.01,
-    "heart-h": 0.1,
-    "ionosphere": 0.1,
-    "spambase": 0.2,
-}
+TOLERANCES = dict(zip(DATASETS, (0.01, 0.05, 0.2, 0.0, 0.01, 0.1, 0.1, 0.2), strict=True))
 
 # Column of the paper's tables -> metric of an Audit.
 METRICS = {
-    "rule_irc_pct": "rule_irc",
-    "irc_per_rule_pct": "irc_per_rule",
-    "delta_accuracy_pp": "delta_accuracy",
-    "conflict_pct": "conflict",
-    "abs_delta_p0_pp": "abs_delta_p0",
-    "abs_delta_r0_pp": "abs_delta_r0",
-    "abs_delta_p1_pp": "abs_delta_p1",
-    "abs_delta_r1_pp": "abs_delta_r1",
-    "macro_dev_pp": "macro_dev",
-    "removed_pct": "removed",
-    "assimilated_pct": "assimilated",
+    column: column.rpartition("_")[0]
+    for column in (
+        *("rule_irc_pct", "irc_per_rule_pct", "delta_accuracy_pp", "conflict_pct"),
+        *("abs_delta_p0_pp", "abs_delta_r0_pp", "abs_delta_p1_pp", "abs_delta_r1_pp", "macro_dev_pp"),
+        *("removed_pct", "assimilated_pct"),
+    )
 }
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A source of trees.
+    """A source of trees."""
 
-    Attributes
-    ----------
-    name : str
-        ``"cart"``, ``"optimal"`` or, for trees from files, ``"saved"``.
-    learner : str
-        What our trees are called in tables.
-    beside : str
-        The paper's learner whose columns they stand beside.
-    title : str
-        What the trees are, in words.
-    trees_dir : Path or None
-        A directory of saved trees, ``<data set>/<split>.json``, to use instead of fitting.
-    """
-
-    name: str
-    learner: str
-    beside: str
-    title: str
-    trees_dir: Path | None = None
+    name: str  # "cart", "optimal" or, for trees from files, "saved"
+    learner: str  # what our trees are called in tables
+    beside: str  # the paper's learner whose columns they are compared with
+    title: str  # what the trees are, in words
+    trees_dir: Path | None = None  # saved trees, <data set>/<split>.json, to use instead of fitting
 
     def describe(self, dataset: str, split: int) -> dict[str, Any]:
-        """What a stored split must have in common with a new one to be reused."""
+        """List what a stored split must have in common with a new one to be reused."""
         described: dict[str, Any] = {
             "arm": self.name,
             "secateur": secateur.__version__,
@@ -120,7 +81,7 @@ class Arm:
         return described
 
     def fit(self, data: Dataset, split: int, X: Any, y: Any) -> Any:
-        """A fitted or saved tree for one split of a data set."""
+        """Fit a tree to one split of a data set, or read the saved one."""
         if self.trees_dir is not None:
             return _read_saved(self._path(data.name, split), data)
         if self.name == "cart":
@@ -142,32 +103,29 @@ ARMS = {
 
 
 def find_arm(name: str, trees_dir: str | None = None) -> Arm:
-    """The arm of that name; with a directory, its trees are read instead of fitted."""
+    """Find an arm by its name; with a directory, its trees are read instead of fitted."""
     if trees_dir is None:
         return ARMS[name]
     return Arm("saved", "saved trees", "IAI", f"saved trees from {trees_dir}", Path(trees_dir))
 
 
 def _read_saved(path: Path, data: Dataset) -> Tree:
-    """A saved tree that fits the data set; its counts are left out, to be recomputed by routing the training rows."""
+    """Read a saved tree that fits the data set, without its counts, which the training rows give anew."""
     try:
         tree = read_tree_file(path)
     except SecateurError as error:
         raise InputError(f"{path}: {error}") from error
     names = tree.feature_names
     if tree.n_features != len(data.feature_names) or (names is not None and names != data.feature_names):
-        raise InputError(f"{path} tests other columns than {data.name}, or has them in another order.")
+        raise InputError(f"{path} tests other columns than {data.name} has, or has them in another order.")
     if set(tree.classes.tolist()) != {0, 1}:
         raise InputError(f"{path} predicts {tree.classes.tolist()}, but the classes of {data.name} are coded 0 and 1.")
     return replace(tree, counts=None)
 
 
 def split_rows(data: Dataset, split: int) -> tuple[Any, Any, Any, Any]:
-    """Training rows, test rows, training labels and test labels of one split."""
-    X_train, X_test, y_train, y_test = train_test_split(
-        data.X, data.y, test_size=0.3, stratify=data.y, random_state=split
-    )
-    return X_train, X_test, y_train, y_test
+    """Split the rows of a data set into training rows, test rows, training labels and test labels."""
+    return tuple(train_test_split(data.X, data.y, test_size=0.3, stratify=data.y, random_state=split))
 
 
 def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
@@ -186,21 +144,11 @@ def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Study:
-    """What is measured on each split.
+    """What is measured on each split."""
 
-    Attributes
-    ----------
-    name : str
-        The directory of its finished splits.
-    measure : callable
-        Takes an arm, a data set and the number of a split; returns a dict with ``rows``.
-    settings : mapping of str to object
-        What finished splits must have been made with to be reused.
-    """
-
-    name: str
-    measure: Callable[[Arm, Dataset, int], dict[str, Any]]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # directory of its finished splits
+    measure: Callable[[Arm, Dataset, int], dict[str, Any]]  # of an arm, a data set and a split; gives "rows"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # which finished splits must share to be reused
 
 
 PAPER = Study("splits", run_split)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secateur.paper.protocol import Arm
-    from secateur.paper.summary import Cell
     from secateur.paper.tolerances import Choice
 
 __all__ = ["Page", "make_pages", "to_markdown", "to_terminal", "tolerance_page"]
@@ -37,30 +36,34 @@ NEAR, FAR = 2.0, 3.0  # standard errors
 
 @dataclass(frozen=True)
 class Page:
-    """A table as text cells; ``marks`` colours a cell green, yellow or red, or not at all."""
+    """A table as text cells; ``marks`` colours a cell green, yellow or red, or not at all (None)."""
 
     title: str
     note: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    marks: tuple[tuple[str | None, ...], ...]
+    marks: tuple[tuple[str | None, ...], ...] = ()
+
+    @property
+    def marked_rows(self) -> list[list[tuple[str, str | None]]]:
+        """The cells of each row, each with its colour."""
+        marks = self.marks or ((None,) * len(self.header),) * len(self.rows)
+        return [list(zip(*pair, strict=True)) for pair in zip(self.rows, marks, strict=True)]
 
 
 def make_pages(arm: Arm, table: Sequence[dict[str, Any]]) -> list[Page]:
-    """For each of the paper's tables: means over data sets, then every data set, ours beside the paper's."""
-    pages = []
+    """Make pages of each of the paper's tables: means over data sets, then every data set, ours beside the paper's."""
     complete = len({row["dataset"] for row in table}) == len(DATASETS)
     counted = [cell for cell in compare(table, arm.beside) if not math.isnan(cell.distance)]
     near = sum(abs(cell.distance) <= FAR for cell in counted)
-    pages.append(
+    pages = [
         Page(
             f"Agreement with the paper's {arm.beside} columns",
             f"{arm.title}; RuleIRC, IRC/rule, ΔAccuracy, conflict and MacroDev of every data set and procedure",
             ("numbers", f"within {FAR:g} standard errors"),
             ((str(len(counted)), str(near)),),
-            ((None, None),),
         )
-    )
+    ]
     for title, columns in TABLES.items():
         note = f"{arm.title}; beside the paper's {arm.beside} columns"
         if complete:
@@ -70,7 +73,8 @@ def make_pages(arm: Arm, table: Sequence[dict[str, Any]]) -> list[Page]:
         rows, marks = [], []
         for row in table:
             mine = [cells[row["dataset"], row["method"], column] for column in columns.values()]
-            rows.append((row["dataset"], row["method"], *(_read_cell(cell) for cell in mine)))
+            read = [f"{cell.ours:.2f} | {cell.theirs:.2f} | {_sign(cell.distance)}" for cell in mine]
+            rows.append((row["dataset"], row["method"], *read))
             marks.append((None, None, *(_mark(cell.distance) for cell in mine)))
         header = ("data set", "method", *(f"{name}: ours | paper | diff/SE" for name in columns))
         pages.append(Page(f"{title} by data set", note, header, tuple(rows), tuple(marks)))
@@ -79,7 +83,7 @@ def make_pages(arm: Arm, table: Sequence[dict[str, Any]]) -> list[Page]:
 
 
 def tolerance_page(choices: Sequence[Choice], learners: str) -> Page:
-    """The tolerance that the paper's grid picks beside the one assumed for the tables."""
+    """Show the tolerance that the paper's grid picks beside the one assumed for the tables."""
     rows = tuple(
         (
             choice.dataset,
@@ -94,28 +98,26 @@ def tolerance_page(choices: Sequence[Choice], learners: str) -> Page:
         f"most deletion with mean accuracy change >= 0 and mean conflict <= 5 %, jointly for {learners}",
         ("data set", "picked here", "used in the tables", "mean % of conditions removed at each ε"),
         rows,
-        tuple((None,) * 4 for _ in rows),
     )
 
 
 def to_terminal(page: Page) -> Table:
-    """A page as a rich table."""
+    """Show a page as a rich table."""
     table = Table(title=page.title, caption=page.note, title_justify="left", caption_justify="left")
     for name in page.header:
         table.add_column(name)
-    for row, marks in zip(page.rows, page.marks, strict=True):
-        table.add_row(*(Text(cell, style=mark or "") for cell, mark in zip(row, marks, strict=True)))
+    for row in page.marked_rows:
+        table.add_row(*(Text(cell, style=mark or "") for cell, mark in row))
     return table
 
 
 def to_markdown(page: Page) -> str:
-    """A page as Markdown; a cell more than three standard errors away is bold."""
+    """Write a page as Markdown; a cell more than three standard errors away is bold."""
     lines = [f"### {page.title}", "", f"{page.note}.", ""]
     lines.append(_markdown_row(page.header))
     lines.append("|" + "---|" * len(page.header))
-    for row, marks in zip(page.rows, page.marks, strict=True):
-        cells = [f"**{cell}**" if mark == "red" else cell for cell, mark in zip(row, marks, strict=True)]
-        lines.append(_markdown_row(cells))
+    for row in page.marked_rows:
+        lines.append(_markdown_row([f"**{cell}**" if mark == "red" else cell for cell, mark in row]))
     return "\n".join([*lines, ""])
 
 
@@ -142,7 +144,7 @@ def _mean(row: dict[str, Any], column: str) -> str:
 
 
 def _prefix_page(arm: Arm, table: Sequence[dict[str, Any]]) -> Page:
-    """Ancestor-rule assimilation; the paper describes the diagnostic and prints no rates."""
+    """Show ancestor-rule assimilation, which the paper describes without rates."""
     rows = tuple(
         (row["method"], f"{row['assimilated_pct']:.2f}", f"{row['removed_pct']:.2f}") for row in aggregate(table)
     )
@@ -151,12 +153,7 @@ def _prefix_page(arm: Arm, table: Sequence[dict[str, Any]]) -> Page:
         arm.title,
         ("method", "assimilated rules %", "conditions removed %"),
         rows,
-        tuple((None,) * 3 for _ in rows),
     )
-
-
-def _read_cell(cell: Cell) -> str:
-    return f"{cell.ours:.2f} | {cell.theirs:.2f} | {_sign(cell.distance)}"
 
 
 def _sign(distance: float) -> str:

@@ -14,6 +14,9 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.methods import find_method
+from secateur.paper.protocol import METHODS
+from secateur.paper.store import load_pyplot, write_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER_RATIOS", "Timing", "draw_runtime", "ratios", "run_runtime"]
 
-METHODS = ("M1-P", "M2-P", "Quinlan", "Izza")
 LEAF_TARGETS = (4, 8, 16, 32, 64, 128)
 FIXED_ROWS = 2_048
 ROW_COUNTS = (4_096, 16_384, 65_536, 262_144, 1_048_576)
@@ -53,7 +55,7 @@ class Timing:
 
 
 def run_runtime(progress: Callable[[str], None], *, row_counts: tuple[int, ...] = ROW_COUNTS) -> list[Timing]:
-    """Both panels."""
+    """Time both panels."""
     timings = []
     for leaves in LEAF_TARGETS:
         problems = [_problem(seed, leaves, FIXED_ROWS, FIXED_ROWS) for seed in SEEDS]
@@ -67,7 +69,7 @@ def run_runtime(progress: Callable[[str], None], *, row_counts: tuple[int, ...] 
 
 
 def ratios(timings: list[Timing]) -> list[tuple[str, float, float]]:
-    """The paper's four speed-ups: what, ours, the paper's."""
+    """List the paper's four speed-ups: what, ours, the paper's."""
     seconds = {(t.panel, t.size, t.method): t.median for t in timings}
     found = []
     for (panel, size, slow, fast), theirs in PAPER_RATIOS.items():
@@ -78,15 +80,8 @@ def ratios(timings: list[Timing]) -> list[tuple[str, float, float]]:
 
 
 def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
-    """The two-panel figure, as SVG and PNG."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    from secateur.paper.store import write_figure
-
-    figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    """Draw the two-panel figure, as SVG and PNG."""
+    figure, panels = load_pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axis, panel in zip(panels, ("leaves", "rows"), strict=True):
         for method, marker in zip(METHODS, "osD^", strict=True):
             mine = [t for t in timings if (t.panel, t.method) == (panel, method)]
@@ -97,15 +92,13 @@ def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
     panels[0].set(title=f"{FIXED_ROWS:,} rows", xlabel="leaf rules")
     panels[1].set(title=f"{FIXED_LEAVES} leaves", xlabel="training rows")
     panels[0].legend()
-    paths = [write_figure(directory / f"runtime.{kind}", figure) for kind in ("svg", "png")]
-    plt.close(figure)
-    return paths
+    return write_figures(directory, "runtime", figure)
 
 
 def _problem(
     seed: int, n_leaves: int, n_fitted: int, n_rows: int
 ) -> tuple[DecisionTreeClassifier, NDArray[np.float32], NDArray[np.int64]]:
-    """Rows with interactions and noise, and a tree of that many leaves fitted to the first of them."""
+    """Make rows with interactions and noise, and fit a tree of that many leaves to the first of them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
     score = X[:, 0] + X[:, 1] * X[:, 2] - X[:, 3] * X[:, 4] + 0.5 * X[:, 5]
@@ -120,7 +113,7 @@ def _measure(panel: str, size: int, problems: list[tuple[Any, Any, Any]]) -> lis
         for repetition in range(REPETITIONS + 1):
             shift = repetition % len(METHODS)
             for method in (*METHODS[shift:], *METHODS[:shift]):
-                rows = () if secateur.METHODS[_name(method)].is_exact else (X, y)
+                rows = () if find_method(method).is_exact else (X, y)
                 began = time.perf_counter()
                 secateur.simplify(model, *rows, method=method)
                 if repetition > 0:  # the first is the warm-up
@@ -129,7 +122,3 @@ def _measure(panel: str, size: int, problems: list[tuple[Any, Any, Any]]) -> lis
         Timing(panel, size, method, *(float(q) for q in np.quantile(values, (0.5, 0.25, 0.75))))
         for method, values in seconds.items()
     ]
-
-
-def _name(method: str) -> str:
-    return {"M1-P": "mismatch", "M2-P": "sibling", "Quinlan": "quinlan", "Izza": "redundancy"}[method]

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from secateur.paper.protocol import Arm, Study
 
-__all__ = ["load_split", "save_split", "write_figure"]
+__all__ = ["load_pyplot", "load_split", "save_split", "write_figure", "write_figures"]
 
 
 def load_split(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any] | None:
-    """A finished split of the same study, arm and versions; None if it must be run."""
+    """Load a finished split of the same study, arm and versions; None if it must be run."""
     try:
         found = json.loads(_path(output, study, arm, dataset, split).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -42,6 +42,23 @@ def _describe(study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any
 
 def _path(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> Path:
     return output / study.name / arm.name / dataset / f"{split:02d}.json"
+
+
+def load_pyplot() -> Any:
+    """Load matplotlib for drawing to files; it is slow, and not always installed."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def write_figures(directory: Path, name: str, figure: Any) -> list[Path]:
+    """Write a figure as SVG and PNG, and close it."""
+    paths = [write_figure(directory / f"{name}.{kind}", figure) for kind in ("svg", "png")]
+    load_pyplot().close(figure)
+    return paths
 
 
 def write_figure(path: Path, figure: Any) -> Path:

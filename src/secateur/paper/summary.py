@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    "Cell",
-    "aggregate",
-    "compare",
-    "expected_aggregate",
-    "expected_by_dataset",
-    "mean_distance",
-    "summarize",
+    *("Cell", "aggregate", "compare", "expected_aggregate", "expected_by_dataset", "mean_distance", "summarize"),
     "to_csv",
 ]
 
@@ -32,26 +26,18 @@ CELLS_COUNTED = ("rule_irc_pct", "irc_per_rule_pct", "delta_accuracy_pp", "confl
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of ours beside the paper's.
-
-    Attributes
-    ----------
-    dataset, method, column : str
-    ours, theirs : float
-    distance : float
-        The difference in standard errors; NaN when there is one split only.
-    """
+    """One number of ours beside the paper's."""
 
     dataset: str
     method: str
     column: str
     ours: float
     theirs: float
-    distance: float
+    distance: float  # the difference in standard errors; NaN when there is one split only
 
 
 def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mapping[str, float]) -> list[dict[str, Any]]:
-    """One row a data set and procedure: the mean and standard deviation of every metric over the splits."""
+    """Make a row for each data set and procedure: mean and standard deviation of every metric over the splits."""
     table = []
     for dataset in DATASETS:
         mine = [split for split in splits if split["dataset"] == dataset]
@@ -60,55 +46,51 @@ def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mappin
             rows = [
                 row for split in mine for row in split["rows"] if (row["method"], row["tolerance"]) == (method, wanted)
             ]
-            summary: dict[str, Any] = {"learner": learner, "dataset": dataset, "method": method, "splits": len(rows)}
-            for column in METRICS:
-                values = [row[column] for row in rows]
-                summary[column] = fmean(values)
-                summary[f"{column}_sd"] = stdev(values) if len(values) > 1 else None
-            table.append(summary)
+            named = {"learner": learner, "dataset": dataset, "method": method, "splits": len(rows)}
+            table.append({**named, **_describe(rows)})
     return table
 
 
 def aggregate(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row a procedure: mean and standard deviation across the data-set means."""
-    rows = []
-    for method in METHODS:
-        mine = [row for row in table if row["method"] == method]
-        if not mine:
-            continue
-        row: dict[str, Any] = {"learner": mine[0]["learner"], "method": method}
-        for column in METRICS:
-            values = [one[column] for one in mine]
-            row[column] = fmean(values)
-            row[f"{column}_sd"] = stdev(values) if len(values) > 1 else None
-        rows.append(row)
-    return rows
-
-
-def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = CELLS_COUNTED) -> list[Cell]:
-    """Our numbers beside those of one of the paper's learners, cell by cell."""
-    theirs = {(row["dataset"], row["method"]): row for row in expected_by_dataset() if row["learner"] == beside}
+    """Make a row for each procedure: mean and standard deviation across the data-set means."""
+    by_method = {method: [row for row in table if row["method"] == method] for method in METHODS}
     return [
-        _make_cell(row["dataset"], row["method"], column, row, theirs[row["dataset"], row["method"]][column])
-        for row in table
-        for column in columns
+        {"learner": mine[0]["learner"], "method": method, **_describe(mine)}
+        for method, mine in by_method.items()
+        if mine
     ]
 
 
+def _describe(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Take the mean and the standard deviation of every metric."""
+    described: dict[str, float | None] = {}
+    for column in METRICS:
+        values = [row[column] for row in rows]
+        described |= {column: fmean(values), f"{column}_sd": stdev(values) if len(values) > 1 else None}
+    return described
+
+
+def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = CELLS_COUNTED) -> list[Cell]:
+    """Put our numbers beside those of one of the paper's learners, cell by cell."""
+    paper = {(row["dataset"], row["method"]): row for row in expected_by_dataset() if row["learner"] == beside}
+    cells = []
+    for row in table:
+        key = row["dataset"], row["method"]
+        for column in columns:
+            ours, theirs = row[column], paper[key][column]
+            cells.append(Cell(*key, column, ours, theirs, _distance(ours - theirs, _standard_error(row, column))))
+    return cells
+
+
 def mean_distance(table: Sequence[dict[str, Any]], method: str, column: str, theirs: float) -> float:
-    """How far the mean over data sets is from the paper's, in standard errors of that mean."""
+    """Measure how far the mean over data sets is from the paper's, in standard errors of that mean."""
     mine = [row for row in table if row["method"] == method]
     gap = fmean(row[column] for row in mine) - theirs
     return _distance(gap, math.sqrt(sum(_standard_error(row, column) ** 2 for row in mine)) / len(mine))
 
 
-def _make_cell(dataset: str, method: str, column: str, row: Mapping[str, Any], theirs: float) -> Cell:
-    distance = _distance(row[column] - theirs, _standard_error(row, column))
-    return Cell(dataset, method, column, row[column], theirs, distance)
-
-
 def _standard_error(row: Mapping[str, Any], column: str) -> float:
-    """Both sides vary over their splits, the paper's over 30; NaN when there is one split only."""
+    """Estimate how much both sides vary over their splits, the paper's over 30; NaN when there is one split only."""
     sd = row[f"{column}_sd"]
     return math.nan if sd in (None, "") else float(sd * math.sqrt(1 / row["splits"] + 1 / N_SPLITS))
 
@@ -121,17 +103,17 @@ def _distance(gap: float, error: float) -> float:
 
 
 def expected_by_dataset() -> list[dict[str, Any]]:
-    """The paper's numbers for each learner, data set and procedure."""
+    """Read the paper's numbers for each learner, data set and procedure."""
     return _read("by_dataset.csv")
 
 
 def expected_aggregate() -> list[dict[str, Any]]:
-    """The paper's means and standard deviations over data sets."""
+    """Read the paper's means and standard deviations over data sets."""
     return _read("aggregate.csv")
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV; numbers keep six digits after the point."""
+    """Write rows as CSV; numbers keep six digits after the point."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()

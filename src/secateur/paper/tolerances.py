@@ -34,11 +34,10 @@ def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
         feasible = []
         for tolerance in GRID:
             means = [_means(splits, dataset, tolerance) for splits in arms]
-            if any(mean is None for mean in means):
+            if not all(means):
                 break
-            known = [mean for mean in means if mean is not None]
-            removed[tolerance] = fmean(mean["removed_pct"] for mean in known)
-            if all(mean["delta_accuracy_pp"] >= 0 and mean["conflict_pct"] <= CONFLICT_CEILING for mean in known):
+            removed[tolerance] = fmean(mean["removed_pct"] for mean in means)
+            if all(mean["delta_accuracy_pp"] >= 0 and mean["conflict_pct"] <= CONFLICT_CEILING for mean in means):
                 feasible.append(tolerance)
         if removed:
             picked = max(feasible, key=lambda tolerance: removed[tolerance]) if feasible else None
@@ -46,7 +45,8 @@ def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
     return choices
 
 
-def _means(splits: Sequence[dict[str, Any]], dataset: str, tolerance: float) -> dict[str, float] | None:
+def _means(splits: Sequence[dict[str, Any]], dataset: str, tolerance: float) -> dict[str, float]:
+    """Average over the splits of a data set; empty where there are none."""
     rows = [
         row
         for split in splits
@@ -54,8 +54,5 @@ def _means(splits: Sequence[dict[str, Any]], dataset: str, tolerance: float) -> 
         for row in split["rows"]
         if row["method"] == "M1-P" and row["tolerance"] == tolerance
     ]
-    if not rows:
-        return None
-    return {
-        column: fmean(row[column] for row in rows) for column in ("removed_pct", "delta_accuracy_pp", "conflict_pct")
-    }
+    columns = ("removed_pct", "delta_accuracy_pp", "conflict_pct") if rows else ()
+    return {column: fmean(row[column] for row in rows) for column in columns}

@@ -1,4 +1,4 @@
-"""The curve of the slider as points of small drawings: what goes, what it brings into conflict, what it costs."""
+"""The curves of the slider as points of small drawings: what is removed, how many rows conflict, what it costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PANELS = (
 
 
 def draw_curves(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One drawing for each number that was measured, over the values of the knob."""
+    """Make a drawing for each number that was measured, over the values of the knob."""
     knob = summary["knob"]
     if knob is None:
         return []
@@ -49,9 +49,5 @@ def _place(numbers: list[float], values: list[float]) -> dict[str, Any]:
         ],
         "zero": round(TOP + rise * high / (high - low), 1),
         "ends": [{"y": TOP, "text": f"{high:.3g}"}, {"y": HEIGHT - BOTTOM, "text": f"{low:.3g}"}],
-        "width": WIDTH,
-        "height": HEIGHT,
-        "left": LEFT,
-        "right": WIDTH - RIGHT,
-        "base": HEIGHT - BOTTOM,
+        **{"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT, "base": HEIGHT - BOTTOM},
     }

@@ -18,7 +18,7 @@ __all__ = ["describe_tree"]
 
 
 def describe_tree(rules: RuleSet) -> dict[str, Any]:
-    """Parallel lists, one element a node; see ``docs/report.md`` for each of them."""
+    """List the tree's parts in parallel, one element for each node; ``docs/report.md`` describes each list."""
     tree, paths = rules.tree, rules.paths
     nodes = range(1, tree.n_nodes)
     group_of = tree.facts.group_of
@@ -44,7 +44,7 @@ def describe_tree(rules: RuleSet) -> dict[str, Any]:
 
 
 def _orient(rules: RuleSet) -> list[str] | None:
-    """For each class a text with a sign for each node: does the class's share rise (+) or fall (-) on the way to it."""
+    """Write for each class a text with a sign for each node: whether the class's share rises (+) or falls (-) there."""
     tree, paths = rules.tree, rules.paths
     if paths.share is None:
         return None

@@ -1,7 +1,7 @@
 """The form of "try a row": what a person can enter, and for each rule values that reach its leaf.
 
-No row of the data goes into a page. Its examples are made up: usual values of the columns, moved only where a rule's
-path asks for something else.
+A page holds no row of the data. Its examples are made up: usual values of the columns, changed only where a rule's path
+asks for something else.
 """
 
 from __future__ import annotations
@@ -37,36 +37,20 @@ Entry = float | int | None
 class Field:
     """One field of the form.
 
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "cells", "category", "group"}
-        A number; a number that the tree asks by cell; one of some labels; columns of zeros and ones that stand for one.
-    features : tuple of int
-        The tree's features that it fills.
-    labels : tuple of labels
-        The choices of a category or group. The place after the last stands for any other, or for none of a group.
-    takes_unlisted, takes_missing : bool
-    cuts : tuple of float
-        The limits of the cells.
-    ends : tuple of float
-        Numbers beyond these are refused.
-    n_decimals : int or None
-        What is known of a number's decimals.
-    held : Region or None
-        What is known of the values; a row that holds another one gets an answer, but no promise.
+    Its kind is "number"; "cells", a number that the tree asks by cell; "category", one of some labels; or "group",
+    columns of zeros and ones that stand for one category.
     """
 
     name: str
     kind: str
-    features: tuple[int, ...]
-    labels: tuple[Any, ...] = ()
+    features: tuple[int, ...]  # of the tree, that it fills
+    labels: tuple[Any, ...] = ()  # choices of a category or group; one more place is for any other, or for none
     takes_unlisted: bool = False
     takes_missing: bool = False
-    cuts: tuple[float, ...] = ()
-    ends: tuple[float, float] = (-math.inf, math.inf)
-    n_decimals: int | None = None
-    held: Region | None = None
+    cuts: tuple[float, ...] = ()  # limits of the cells
+    ends: tuple[float, float] = (-math.inf, math.inf)  # numbers beyond are refused
+    n_decimals: int | None = None  # of a number, if known
+    held: Region | None = None  # known values; a row that holds another one gets an answer, but no promise
 
     @property
     def choices(self) -> range:
@@ -74,7 +58,8 @@ class Field:
         return range(len(self.labels) + self.takes_unlisted)
 
     def record(self, usual: Entry) -> dict[str, Any]:
-        """The field as plain values."""
+        """Give the field as plain values; None stands for no bound."""
+        held = self.held
         return {
             "name": self.name,
             "kind": self.kind,
@@ -83,47 +68,47 @@ class Field:
             "takes_unlisted": self.takes_unlisted,
             "takes_missing": self.takes_missing,
             "cuts": list(self.cuts),
-            "lowest": self.ends[0] if math.isfinite(self.ends[0]) else None,
-            "highest": self.ends[1] if math.isfinite(self.ends[1]) else None,
+            "lowest": _finite(self.ends[0]),
+            "highest": _finite(self.ends[1]),
             "n_decimals": self.n_decimals,
-            "known": None if self.held is None else _record_region(self.held, self.labels),
+            "known": None
+            if held is None
+            else {
+                "missing": held.missing,
+                "low": _finite(held.low),
+                "high": _finite(held.high),
+                "codes": None if held.codes is None or not self.labels else sorted(held.codes),
+            },
             "usual": usual,
         }
 
 
 def make_form(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
-    """The fields, and for each rule the entries that differ from the usual ones; None where no row was found."""
+    """List the fields, and for each rule the entries that differ from the usual ones; None where no row was found."""
     tree, paths = rules.tree, rules.paths
     fields = _find_fields(tree)
     seen = at_hand.training or at_hand.measured
     usual = [_find_usual(tree, one, None if seen is None else seen.X) for one in fields]
-    made: list[list[Entry] | None] = []
-    for rule in range(len(rules)):
-        regions = regions_of_links(tree, paths, paths.links[paths.entries(rule)])
-        made.append(_make_example(tree, fields, usual, regions))
+    asked = [regions_of_links(tree, paths, paths.links[paths.entries(rule)]) for rule in range(len(rules))]
+    made = [_make_example(tree, fields, usual, regions) for regions in asked]
     reached = _send(tree, fields, [usual if entries is None else entries for entries in made])
     examples: list[dict[str, Entry] | None] = []
     for entries, leaf, own in zip(made, reached.tolist(), paths.leaf_ids.tolist(), strict=True):
         # Facts may leave a leaf no row that a person would make up; then there is no example rather than a wrong one.
-        found = entries is not None and leaf == own
-        changed = {str(at): e for at, (e, u) in enumerate(zip(entries or (), usual, strict=False)) if not _same(e, u)}
-        examples.append(changed if found else None)
+        if entries is None or leaf != own:
+            examples.append(None)
+        else:
+            pairs = enumerate(zip(entries, usual, strict=True))
+            examples.append({str(at): entry for at, (entry, common) in pairs if entry != common})
     return {"fields": [one.record(entry) for one, entry in zip(fields, usual, strict=True)], "examples": examples}
 
 
-def _record_region(held: Region, labels: tuple[Any, ...]) -> dict[str, Any]:
-    """Known values as plain values; None stands for no bound."""
-    codes = None if held.codes is None or not labels else sorted(held.codes)
-    low, high = (end if math.isfinite(end) else None for end in (held.low, held.high))
-    return {"missing": held.missing, "low": low, "high": high, "codes": codes}
-
-
-def _same(one: Entry, other: Entry) -> bool:
-    return one == other and (one is None) == (other is None)
+def _finite(end: float) -> float | None:
+    return end if math.isfinite(end) else None
 
 
 def _find_fields(tree: Tree) -> list[Field]:
-    """A field for each feature that the tree tests; the features of a group share one."""
+    """Make a field for each feature that the tree tests; the features of a group share one."""
     fields: dict[int, Field] = {}
     facts = tree.facts
     for feature in np.unique(tree.feature[~tree.is_leaf]).tolist():
@@ -149,7 +134,7 @@ def _find_fields(tree: Tree) -> list[Field]:
 
 
 def _find_usual(tree: Tree, field: Field, rows: Rows | None) -> Entry:
-    """What is usual in a column: the middle number in few digits, or the label of most rows."""
+    """Find what is usual in a column: the middle number in few digits, or the label of most rows."""
     if rows is not None:
         spread = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, LOOKED_AT)).astype(np.int64)
         looked_at = rows.take(spread, np.array(field.features))
@@ -173,27 +158,24 @@ def _find_usual(tree: Tree, field: Field, rows: Rows | None) -> Entry:
 def _make_example(
     tree: Tree, fields: list[Field], usual: list[Entry], regions: dict[int, Region]
 ) -> list[Entry] | None:
+    """Make up entries that keep to the regions, usual ones where they do; None where there are none."""
     entries: list[Entry] = []
     for field, entry in zip(fields, usual, strict=True):
         asked = {feature: regions[feature] for feature in field.features if feature in regions}
-        if not asked:
-            entries.append(entry)
-        elif field.kind == "group":
-            label = _pick_of_group(field, entry, asked)
-            if label is None:
+        if asked and field.kind == "group":
+            entry = _pick_of_group(field, entry, asked)
+            if entry is None:
                 return None
-            entries.append(label)
-        elif _allows(tree, field, entry, region := asked[field.features[0]]):
-            entries.append(entry)
-        elif (chosen := _pick_entry(tree, field, region)) is not None or (region.missing and field.takes_missing):
-            entries.append(chosen)
-        else:
-            return None
+        elif asked and not _allows(tree, field, entry, region := asked[field.features[0]]):
+            entry = _pick_entry(tree, field, region)
+            if entry is None and not (region.missing and field.takes_missing):
+                return None
+        entries.append(entry)
     return entries
 
 
 def _pick_of_group(field: Field, usual: Entry, asked: dict[int, Region]) -> int | None:
-    """A label of a group that the conditions on its columns allow; the usual one if it may be."""
+    """Pick a label of a group that the conditions on its columns allow, the usual one if possible."""
 
     def allows(place: int) -> bool:
         return all(
@@ -213,7 +195,7 @@ def _allows(tree: Tree, field: Field, entry: Entry, region: Region) -> bool:
 
 
 def _pick_entry(tree: Tree, field: Field, region: Region) -> Entry:
-    """A plain entry that a region allows; None where only a missing value is left."""
+    """Pick a plain entry that a region allows; None where only a missing value is left."""
     if field.kind == "category":
         return next((code for code in field.choices if code in (region.codes or ())), None)
     if field.kind == "cells":
@@ -236,14 +218,14 @@ def _number_in_cell(field: Field, codes: list[int]) -> float | None:
 
 
 def _code(tree: Tree, field: Field, entry: float | int) -> float:
-    """An entry in the tree's own terms."""
+    """Write an entry in the tree's own terms."""
     if field.kind == "cells":
         return float(np.searchsorted(field.cuts, entry, side="left"))
     return float(np.dtype(tree.dtype).type(entry)) if field.kind == "number" else float(entry)
 
 
 def _send(tree: Tree, fields: list[Field], rows: list[list[Entry]]) -> NDArray[np.int64]:
-    """The leaf that each row of entries reaches."""
+    """Find the leaf that each row of entries reaches."""
     matrix = np.zeros((len(rows), tree.n_features), dtype=tree.dtype)
     for place, field in enumerate(fields):
         column = [row[place] for row in rows]

@@ -1,8 +1,7 @@
 """The page: a summary rendered as one HTML file that needs nothing but itself.
 
-Everything that comes from the summary is escaped: by jinja2 in the text, by :func:`_to_island` in the data. Style and
-script are named by their hashes in the page's content security policy, which forbids everything else, the network first
-of all.
+Everything from the summary is escaped: by jinja2 in the text, by :func:`_to_island` in the data. The page's content
+security policy names style and script by their hashes and forbids everything else, above all the network.
 """
 
 from __future__ import annotations
@@ -28,30 +27,16 @@ TEMPLATES = Path(__file__).parent / "templates"
 # In the order in which they build on one another.
 SCRIPTS = ("data.js", "words.js", "rules.js", "slider.js", "drawing.js", "row.js", "start.js")
 
-# So many rules are in the page's own table; the rest is drawn when it is asked for, or stands in a plainer table for
-# browsers without JavaScript.
+# The page's own table has so many rules; the rest is drawn on demand, or is in a plainer table for browsers without
+# JavaScript.
 STATIC_RULES = 200
-
-# A longer condition is shown without its middle, and whole together with its reason. The scripts get it as LONG.
-LONG = 160
-
+LONG = 160  # a longer condition is shown without its middle, and whole with its reason; the scripts use it too
 # What a script block must not hold: an end tag, the start of a comment, line ends of JavaScript, halves of characters.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def render_page(summary: Mapping[str, Any]) -> str:
-    """Render a summary as a page.
-
-    Parameters
-    ----------
-    summary : dict
-        As :func:`summarize` gives it.
-
-    Returns
-    -------
-    str
-        A whole HTML document.
-    """
+    """Render a summary, as :func:`summarize` gives it, as a whole HTML document."""
     from markupsafe import Markup
 
     style, script = _read_sources()
@@ -63,7 +48,8 @@ def render_page(summary: Mapping[str, Any]) -> str:
             rules=rules[:STATIC_RULES],
             further=rules[STATIC_RULES:],
             curves=draw_curves(summary),
-            policy=_make_policy(style, script),
+            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
+            "form-action 'none'",
             style=Markup(style),  # our own files
             script=Markup(script),
             island=Markup(_to_island(summary)),  # escaped there
@@ -82,28 +68,14 @@ def _read_sources() -> tuple[str, str]:
 def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    loader = FileSystemLoader(TEMPLATES)
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals["LONG"] = LONG
-    environment.filters |= {
-        "count": _read_count,
-        "share": read_share,
-        "points": _read_points,
-        "percent": _read_percent,
-        "squeeze": _squeeze,
-    }
+    environment.filters |= {"count": _read_count, "share": read_share, "points": _read_points}
+    environment.filters |= {"percent": _read_percent, "squeeze": _squeeze}
     return environment.get_template("page.html.jinja")
-
-
-def _make_policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _hash(source: str) -> str:
@@ -112,16 +84,17 @@ def _hash(source: str) -> str:
 
 
 def _to_island(summary: Mapping[str, Any]) -> str:
-    """The summary as JSON that can stand inside a script element."""
+    """Write the summary as JSON that may go inside a script element."""
     text = json.dumps(summary, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """One rule as the table shows it: what it asks, each with its reason, and what went."""
+    """Describe one rule as the table shows it: what it asks, each with its reason, and what was deleted."""
     rule, tree = summary["rules"][place], summary["tree"]
     gone = set(rule["deleted"])
-    reason_of = dict(zip(rule["links"], rule["reasons"], strict=True))
+    words = [" ".join(summary["phrases"][phrase] for phrase in summary["reasons"][at]) for at in rule["reasons"]]
+    why = dict(zip(rule["links"], words, strict=True))
     kept: dict[int, list[int]] = {}
     for link in rule["links"]:
         if link not in gone:
@@ -133,27 +106,17 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
         "n_after": len(rule["links"]) - len(gone),
         "kept": [
             {
-                "text": tree["conditions"][links[0]] if len(links) == 1 else summary["merged"][_key(links)],
-                "why": "; ".join(_read_reason(summary, reason_of[link]) for link in links),
+                "text": tree["conditions"][links[0]]
+                if len(links) == 1
+                else summary["merged"][",".join(map(str, links))],
+                "why": "; ".join(why[link] for link in links),
             }
             for links in kept.values()
         ],
-        "gone": [
-            {"text": tree["conditions"][link], "why": _read_reason(summary, reason_of[link])}
-            for link in rule["links"]
-            if link in gone
-        ],
+        "gone": [{"text": tree["conditions"][link], "why": why[link]} for link in rule["links"] if link in gone],
         **{name: rule[name] for name in ("support", "source_support", "reliability", "source_reliability")},
         "most": summary["rows"]["most_support"] or 1,
     }
-
-
-def _key(links: list[int]) -> str:
-    return ",".join(map(str, links))
-
-
-def _read_reason(summary: Mapping[str, Any], place: int) -> str:
-    return " ".join(summary["phrases"][phrase] for phrase in summary["reasons"][place])
 
 
 def _read_count(value: float | None) -> str:
@@ -171,5 +134,5 @@ def _read_points(value: float | None) -> str:
 
 
 def _squeeze(text: str) -> str:
-    """A long condition without its middle: names differ at their start, and numbers stand at the end."""
+    """Cut the middle out of a long condition: names differ at their start, and numbers come at the end."""
     return text if len(text) <= LONG else f"{text[: LONG // 2]}…{text[1 - LONG // 2 :]}"

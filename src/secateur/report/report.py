@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report", "make_report", "rules_to_page"]
 
 
 class Report:
@@ -31,7 +31,7 @@ class Report:
     Attributes
     ----------
     summary : dict
-        The same. It is plain: numbers, texts, lists and dicts.
+        The same: plain numbers, texts, lists and dicts.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Report:
         Parameters
         ----------
         path : str or path
-            Where to; a file that exists is kept.
+            Name of the file; one that exists is kept.
         force : bool, default=False
             Overwrite a file that exists.
         """
@@ -126,3 +126,8 @@ def make_report(
     Report
     """
     return Report(summarize(rules, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances))
+
+
+def rules_to_page(rules: RuleSet) -> str:
+    """Write the page of a rule set."""
+    return make_report(rules).to_html()
