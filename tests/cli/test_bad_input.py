@@ -111,7 +111,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "report exists": (("simplify", "loans.csv", *T, "--report", "rules.json"), "exists already: pass --force"),
     "no directory": (("simplify", "loans.csv", *T, "-o", "no/rules.sql"), "there is no directory no. Make it first"),
     "output is a directory": (("simplify", "loans.csv", *T, "--export", "sql", "-o", "."), "is a directory"),
-    "unknown ending": (("simplify", "loans.csv", *T, "-o", "rules.doc"), r"What shall rules\.doc hold\?"),
+    "unknown ending": (("simplify", "loans.csv", *T, "-o", "rules.doc"), r"What should rules\.doc hold\?"),
     "dialect": (("simplify", "loans.csv", *T, "--export", "sql", "--dialect", "x"), "There is no dialect 'x'"),
     "two outputs": (("simplify", "loans.csv", *T, "-o", "a.html", "--report", "a.html"), "Two outputs would go to"),
     "pickle": (("simplify", "loans.csv", *T, "--model", "model.pkl"), "can run any code.*--trust-pickle"),

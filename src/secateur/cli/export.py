@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from secateur.cli.options import Dialect, Export, Force, Output, Quiet, SqlTable
-from secateur.cli.outputs import check_paths, choose_export, deliver, make_export
+from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export
 from secateur.errors import ParameterError
 
 __all__ = ["command"]
@@ -37,5 +37,5 @@ def command(
     kind = choose_export(format, output, "--format")
     if kind is None:
         raise ParameterError("Say what to write with --format, such as --format sql.")
-    check_paths(output, force=force)
+    check_outputs(output, force=force)
     deliver(make_export(load_rules(rules_file), kind, dialect, sql_table), output, quiet=quiet)

@@ -10,7 +10,7 @@ import typer
 from secateur.cli.console import working
 from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, spread
 from secateur.cli.options import Force, Method, Quiet
-from secateur.cli.outputs import check_paths, deliver
+from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 
 __all__ = ["command"]
@@ -43,7 +43,7 @@ def command(
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import fit_table, label_rows, simplify_fitted
 
-    check_paths(output, force=force)
+    check_outputs(output, force=force)
     rows: tuple[Any, Any] = (None, None)
     if is_rules_file(Path(source)):
         if (data is None) != (used.target is None):

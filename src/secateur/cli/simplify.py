@@ -26,7 +26,7 @@ from secateur.cli.options import (
     SqlTable,
     is_screen,
 )
-from secateur.cli.outputs import check_paths, choose_export, deliver, make_export, write_files
+from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export, write_files
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def command(
         raise ParameterError("--json and --export would both go to the screen: name a file with --output.")
     if data is not None and table is not None:
         raise ParameterError("Name a file or an embedded table, not both: leave out --table.")
-    check_paths(output, report, save_model, force=force)
+    check_outputs(output, report, save_model, force=force)
     if data is None and used.target is not None:
         raise ParameterError("--target names a column of DATA: name the file too.")
     if data is None and (holdout or used != Rows() or reading != Reading()):
