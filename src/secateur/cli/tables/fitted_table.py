@@ -1,4 +1,4 @@
-"""From a table in a file to rules: rows, labels, a tree that is fitted or brought, and what is left of its rules."""
+"""Make rules of a table in a file: pick its rows and labels, fit a tree or take one, and simplify it."""
 
 from __future__ import annotations
 
@@ -30,32 +30,15 @@ PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True)
 class FittedTable:
-    """A table, the rows that are used of it, and a model for them.
+    """A table, the rows that are used of it, and a model for them."""
 
-    Attributes
-    ----------
-    name : str
-        How the table is called.
-    target : str
-        The column of the classes.
-    model : fitted tree, Pipeline or Tree
-    train : TrainingTable
-        The rows that the rules are made from.
-    held_out : TrainingTable or None
-        Rows to measure on.
-    is_brought : bool
-        Whether the model was there before.
-    notes : tuple of str
-        What was left out and why, a sentence each.
-    """
-
-    name: str
-    target: str
-    model: Any = field(repr=False)
-    train: TrainingTable = field(repr=False)
-    held_out: TrainingTable | None = field(repr=False)
-    is_brought: bool
-    notes: tuple[str, ...]
+    name: str  # of the table
+    target: str  # the column of the classes
+    model: Any = field(repr=False)  # a fitted tree or Pipeline, or a Tree
+    train: TrainingTable = field(repr=False)  # the rows that the rules are made from
+    held_out: TrainingTable | None = field(repr=False)  # rows to measure on
+    is_brought: bool  # whether the model was there before
+    notes: tuple[str, ...]  # what was left out and why, a sentence each
 
     @property
     def class_sizes(self) -> dict[Any, int]:
@@ -75,45 +58,26 @@ def fit_table(
     seed: int = 0,
     holdout: float = 0.0,
 ) -> FittedTable:
-    """Settle which rows of a table are used, and fit a tree to them unless one is brought.
+    """Settle which rows of a table are used, and fit a tree to them unless a model is given.
 
-    Parameters
-    ----------
-    table : TableFile
-    target : str
-        The column of the classes.
-    model : fitted tree, Pipeline or Tree, default=None
-        By default a tree is fitted.
-    drop : sequence of str, default=()
-        Columns to leave out, each element one name or several with commas between them.
-    drop_classes : sequence of str, default=()
-        Classes whose rows are left out.
-    max_depth : int, default=5
-    min_rows : int, default=1
-        Fewest rows of a leaf.
-    seed : int, default=0
-    holdout : float, default=0.0
-        Share of the rows that is held out.
-
-    Returns
-    -------
-    FittedTable
+    An element of ``drop`` is one column or several separated by commas; ``holdout`` is the share of the rows that is
+    held out.
     """
     if model is None:
         dropped = split_names(list(table.frame.columns), drop, table.name)
         used = make_training_table(table, target, drop=dropped, drop_classes=drop_classes)
-        train, held_out = split_table(used, holdout, seed)
-        fitted = fit_tree(train, max_depth=max_depth, min_rows=min_rows, seed=seed)
-        return FittedTable(table.name, used.target, fitted, train, held_out, False, (*table.notes, *used.notes))
-    used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
+    else:
+        used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     train, held_out = split_table(used, holdout, seed)
-    return FittedTable(table.name, used.target, model, train, held_out, True, (*table.notes, *used.notes))
+    fitted = fit_tree(train, max_depth=max_depth, min_rows=min_rows, seed=seed) if model is None else model
+    notes = (*table.notes, *used.notes)
+    return FittedTable(table.name, used.target, fitted, train, held_out, model is not None, notes)
 
 
 def label_rows(
     table: TableFile, tree: Tree, target: str, drop: Sequence[str] = (), drop_classes: Sequence[str] = ()
 ) -> TrainingTable:
-    """The rows of a table that have a label, as a tree takes them, and their labels as the tree knows them."""
+    """Pick the labelled rows of a table as a tree takes them, and turn their labels into the tree's classes."""
     columns = list(table.frame.columns)
     target = find_column(columns, target, table.name)
     kept, labels, notes = read_labels(table, target, drop_classes)
@@ -123,30 +87,18 @@ def label_rows(
 
 
 def read_one_tree(model: Any) -> Tree:
-    """The tree of a model; a forest has many."""
+    """Read the tree of a model; refuse a forest."""
     if is_forest(model):
         raise UnsupportedModelError(
-            "The model is a forest of trees, but the command line works on one tree: use secateur.simplify in Python."
+            "The model is a forest of trees, but the command line takes one tree: use secateur.simplify in Python."
         )
     return from_model(model)
 
 
 def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True, **options: Any) -> RuleSet:
-    """Make rules of a fitted table.
+    """Make rules of a fitted table; the options are those of :func:`secateur.simplify`.
 
-    Parameters
-    ----------
-    fitted : FittedTable
-    method : str
-        A name in :data:`secateur.METHODS`.
-    take_facts : bool, default=True
-        Take for granted what the table shows: whole numbers, few decimals, columns without a blank.
-    **options : object
-        Further arguments of :func:`secateur.simplify`.
-
-    Returns
-    -------
-    RuleSet
+    With ``take_facts``, take for granted what the table shows: whole numbers, few decimals, columns without a blank.
     """
     train = fitted.train
     tree = from_model(fitted.model, train.X)
@@ -158,18 +110,22 @@ def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True
 
 
 def _as_floats(frame: Any) -> Any:
-    """The same rows in columns whose types do not tell that they hold whole numbers."""
+    """Hide in the types of columns that they hold whole numbers."""
     whole = [column for column in frame.columns if frame[column].dtype.kind in "iub"]
     return frame.astype(dict.fromkeys(whole, "float64"))
 
 
 def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:
-    """What a table shows of the columns that a tree asks for: those of whole numbers, and sentences about others.
+    """Find what a table shows of the columns that a tree asks for: those of whole numbers, and facts about others.
 
-    A sentence cannot be written about a name with a backtick or a line break.
+    A fact cannot be written about a name with a backtick or a line break.
     """
     asked = {tree.feature_name(feature): feature for feature in tree.feature[~tree.is_leaf].tolist()}
-    named = {name: _quote(name) for name in asked if "`" not in name and name.isprintable()}
+    named = {
+        name: name if PLAIN_NAME.fullmatch(name) else f"`{name}`"
+        for name in asked
+        if "`" not in name and name.isprintable()
+    }
     facts = [
         f"{named[name]} has {n} decimal{'s' * (n > 1)}" if n else f"{named[name]} is a whole number"
         for name, n in train.decimals.items()
@@ -179,7 +135,3 @@ def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:
         f"{named[name]} is not missing" for name in train.filled if name in named and tree.accepts_missing[asked[name]]
     ]
     return [name for name in train.whole if name in asked], facts
-
-
-def _quote(name: str) -> str:
-    return name if PLAIN_NAME.fullmatch(name) else f"`{name}`"

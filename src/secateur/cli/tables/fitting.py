@@ -1,4 +1,4 @@
-"""A tree for a table: categories one-hot inside, blanks as they are, rows held out where a person wants to measure."""
+"""Fit a tree to a table: categories become one-hot, blanks stay, and a share of the rows can be held out."""
 
 from __future__ import annotations
 
@@ -14,27 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_DEPTH", "MAX_CATEGORIES", "fit_tree", "split_table"]
 
 DEFAULT_DEPTH = 5
-# So many categories of a column are told apart, the most frequent ones; the others count as one.
+# The most frequent categories of a column that are told apart; the others count as one.
 MAX_CATEGORIES = 20
 
 
 def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min_rows: int = 1, seed: int = 0) -> Any:
-    """Fit a decision tree to a table.
+    """Fit a decision tree to a table, or a pipeline that ends in one where columns are encoded.
 
-    Parameters
-    ----------
-    table : TrainingTable
-    max_depth : int, default=5
-        Depth limit of the tree; None for none.
-    min_rows : int, default=1
-        Fewest rows of a leaf.
-    seed : int, default=0
-        ``random_state`` of the tree.
-
-    Returns
-    -------
-    DecisionTreeClassifier or Pipeline
-        A pipeline that ends in the tree where columns are encoded; blanks are a value of their own in both.
+    Blanks are a value of their own in both.
 
     Examples
     --------
@@ -57,7 +44,7 @@ def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min
 
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        max_categories=MAX_CATEGORIES + 1,  # the one for the others is counted too
+        max_categories=MAX_CATEGORIES + 1,  # one more for the others
         sparse_output=False,
         dtype=np.float32,
     )
@@ -68,20 +55,7 @@ def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min
 
 
 def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[TrainingTable, TrainingTable | None]:
-    """Hold out a share of the rows, of each class alike.
-
-    Parameters
-    ----------
-    table : TrainingTable
-    share : float
-        From 0, which holds out nothing, to less than 1.
-    seed : int, default=0
-
-    Returns
-    -------
-    tuple of (TrainingTable, TrainingTable or None)
-        The rows to fit on, and those held out.
-    """
+    """Split off a share of the rows of each class: give the rows to fit on, and those held out."""
     if not 0 <= share < 1:
         raise ParameterError(f"Expected the share to hold out as a number from 0 to less than 1, found {share}.")
     if share == 0:
@@ -94,7 +68,7 @@ def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[Trai
         )
     except ValueError as error:
         raise InputError(
-            f"A share of {share:g} cannot be held out of {len(table.y):,} rows with every class on both sides: "
-            "pass --holdout 0, or more rows."
+            f"Cannot hold out a share of {share:g} of {len(table.y):,} rows with every class on both sides: pass "
+            "--holdout 0, or more rows."
         ) from error
     return table.take(np.sort(kept)), table.take(np.sort(held_out))
