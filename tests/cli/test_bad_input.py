@@ -77,7 +77,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 T = ("--target", "outcome")
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "no file": (("simplify", "lons.csv", *T), r"There is no file lons\.csv\. Did you mean 'loans\.csv'\?"),
-    "a directory": (("simplify", ".", *T), r"\. names several files.* name one file, or bring a tree with --model"),
+    "a directory": (("simplify", ".", *T), r"\. names several files.* name one file, or pass a tree with --model"),
     "empty": (("simplify", "empty.csv", *T), "empty.csv is empty"),
     "header only": (("simplify", "header.csv", *T), "has a header but no rows"),
     "one row": (("simplify", "one.csv", *T), "One row has a value of 'outcome'"),
@@ -92,7 +92,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "no encoding": (("simplify", "loans.csv", *T, "--encoding", "x"), "There is no encoding 'x'"),
     "no encoding of text": (("simplify", "loans.csv", *T, "--encoding", "rot13"), "There is no encoding 'rot13'"),
     "two names": (("simplify", "twice.csv", *T), "two columns named 'age'"),
-    "no target": (("simplify", "loans.csv"), "Name the column of the classes with --target; loans.csv has 'number'"),
+    "no target": (
+        ("simplify", "loans.csv"),
+        "Name the column of the classes of loans.csv with --target; its columns are 'number'",
+    ),
     "absent target": (("simplify", "loans.csv", "--target", "Outcom"), "no column 'Outcom'. Did you mean 'outcome'?"),
     "constant": (("simplify", "constant.csv", *T), "is repaid in every row: at least two classes"),
     "fractions": (("simplify", "fractions.csv", *T), "looks like regression: it holds fractions"),
@@ -148,10 +151,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "export of nothing": (("export", "rules.json"), "Say what to write with --format"),
     "report of two tables": (
         ("report", "loans.csv", "--data", "loans.csv", *T, "-o", "page.html"),
-        "is no file of rules: name one table only",
+        "does not hold rules: name one table only",
     ),
     "diff of no rules": (("diff", "rules.json", "other.json"), "other.json is JSON, but no rules"),
-    "compare without target": (("compare", "loans.csv"), "Name the column of the classes with --target"),
+    "compare without target": (("compare", "loans.csv"), "Name the column of the classes of loans.csv with --target"),
 }
 
 

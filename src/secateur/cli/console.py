@@ -1,6 +1,6 @@
-"""Where the command line writes: results to standard output, everything else to standard error.
+"""Print results to standard output and everything else to standard error.
 
-The consoles are made when they are first used, because most of the time of ``secateur --help`` would go into rich.
+The consoles are made on first use, because loading rich would take most of the time of ``secateur --help``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 def tell(sentence: str, *, quiet: bool = False) -> None:
-    """Say something beside the results, word for word."""
+    """Print a sentence beside the results, word for word."""
     if not quiet:
         from rich.text import Text
 
@@ -45,7 +45,7 @@ def tell(sentence: str, *, quiet: bool = False) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write a text to standard output as it is, without colours or wrapping; a terminal gets no control characters."""
+    """Print a text without colours or wrapping; on a terminal, show control characters instead of sending them."""
     if sys.stdout.isatty():
         from secateur.cli.harmless import show_controls
 
@@ -55,25 +55,20 @@ def print_text(text: str) -> None:
 
 
 def print_json(content: Any) -> None:
-    """Write one JSON document to standard output."""
-    print_text(json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False, default=_plain))
+    """Print one JSON document."""
+    print_text(json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False, default=lambda value: value.item()))
 
 
 @contextmanager
 def working(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on a terminal that work is going on; nothing stays of it."""
-    from secateur.cli.console import errors
-
-    if quiet or not errors.is_terminal:
-        yield
-        return
-    with errors.status(f"{what} …"):
+    """Show on a terminal that work is going on, until it is done."""
+    with counting(what, quiet=quiet):
         yield
 
 
 @contextmanager
 def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int | None], None] | None]:
-    """The same for work on rows, which tells how many of them are done."""
+    """Show the same for work on rows; the function that is given updates how many are done."""
     from secateur.cli.console import errors
 
     if quiet or not errors.is_terminal:
@@ -81,8 +76,3 @@ def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int |
         return
     with errors.status(f"{what} …") as status:
         yield lambda done, total: status.update(f"{what}: {done:,}{'' if total is None else f' of {total:,}'} rows …")
-
-
-def _plain(value: Any) -> Any:
-    """A number or label of numpy as Python's own."""
-    return value.item()

@@ -1,4 +1,4 @@
-"""``secateur export``: rules for other programs and for documents."""
+"""``secateur export``: write rules for other programs and for documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 def command(
     rules_file: Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")],
     format: Annotated[
-        Export | None, typer.Option("--format", "-f", help="What to write; by default what --output's ending tells.")
+        Export | None, typer.Option("--format", "-f", help="Format to write; by default what --output's ending says.")
     ] = None,
     output: Output = None,
     dialect: Dialect = "duckdb",

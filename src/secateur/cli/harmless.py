@@ -1,4 +1,4 @@
-"""Names and labels may hold anything; on a terminal they must not do anything."""
+"""Keep names and labels from controlling the terminal."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 __all__ = ["HideControls", "show_controls"]
 
-# Control characters, those of C1 too, as the pictures that Unicode has of them, or as a mark; a new line stays one.
+# Control characters become their Unicode pictures, or a mark where there is none; new lines and tabs stay.
 PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
 PICTURES |= {code: "\N{REPLACEMENT CHARACTER}" for code in range(127, 160)}
-# Marks that turn the direction of what follows would let a label rewrite its neighbours.
+# Marks that change the direction of text would let a label rewrite its neighbours.
 PICTURES |= {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def show_controls(text: str) -> str:
-    """A text whose control characters are shown rather than sent."""
+    """Replace control characters by visible ones."""
     return text.translate(PICTURES)
 
 
 class HideControls(RenderHook):
-    """Show control characters rather than send them: a label cannot move the cursor or set a title."""
+    """Show control characters instead of sending them, so that a label cannot move the cursor or set a title."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Wrap whatever is about to be printed."""
+        """Wrap what is about to be printed."""
         return [_Harmless(renderable) for renderable in renderables]
 
 

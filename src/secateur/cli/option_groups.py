@@ -1,7 +1,7 @@
-"""Options that belong together: each group is declared once, and commands take it as one argument.
+"""Declare options that belong together once; commands take each group as one argument.
 
-A command names a group as the type of a parameter; :func:`spread` replaces that parameter by the group's options for
-typer, and puts what it parsed together again::
+A command names a group as the type of a parameter. :func:`spread` shows typer the group's options in its place, and
+puts what typer parsed together again::
 
     @spread
     def command(data: str, reading: Reading) -> None: ...
@@ -10,27 +10,14 @@ typer, and puts what it parsed together again::
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from secateur.cli.options import (
-    Budget,
-    Drop,
-    DropClass,
-    Encoding,
-    MaxDepth,
-    MinRows,
-    Missing,
-    NoFacts,
-    Sample,
-    Seed,
-    TableFormat,
-    Target,
-    Tolerance,
-    Trust,
-    TrustPickle,
-)
-from secateur.errors import InputError
+import typer
+
+from secateur.cli.completion import complete_column
+from secateur.cli.options import Format, Seed
+from secateur.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,12 +31,16 @@ __all__ = ["Growing", "Knobs", "Reading", "Rows", "Trusting", "spread"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read."""
+    """How to read a table."""
 
-    format: TableFormat = None
-    encoding: Encoding = None
-    missing: Missing = None
-    sample: Sample = None
+    format: Annotated[
+        Format | None, typer.Option("--format", help="Format of DATA; by default what its first bytes show.")
+    ] = None
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV or JSON file.  [default: utf-8]")] = None
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A text in a CSV file that means a blank, like NA and ?.")
+    ] = None
+    sample: Annotated[int | None, typer.Option(help="Number of rows to draw at random.", min=2)] = None
 
     def open(self, data: str, *, tree: Tree | None = None, seed: int = 0, quiet: bool = False) -> TableFile:
         """Read a table; the text columns of a tree stay text."""
@@ -57,77 +48,77 @@ class Reading:
         from secateur.cli.tables.table_file import read_table
         from secateur.rows.table_columns import text_columns
 
+        text = () if tree is None else text_columns(tree)
+        options = {"format": self.format, "encoding": self.encoding, "missing": self.missing or ()}
         with working("Reading the table", quiet=quiet):
-            return read_table(
-                data,
-                format=None if self.format is None else self.format.value,
-                encoding=self.encoding,
-                missing=self.missing or (),
-                text=() if tree is None else text_columns(tree),
-                sample=self.sample,
-                seed=seed,
-            )
+            return read_table(data, **options, text=text, sample=self.sample, seed=seed)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows and columns of a table are used, and what they are about."""
+    """Which rows and columns of a table to use, and what they are about."""
 
-    target: Target = None
-    drop: Drop = None
-    drop_class: DropClass = None
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the classes.", autocompletion=complete_column)
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns to leave out, separated by commas or one option each.",
+            autocompletion=complete_column,
+        ),
+    ] = None
+    drop_class: Annotated[
+        list[str] | None, typer.Option("--drop-class", metavar="CLASS", help="A class to leave out with its rows.")
+    ] = None
 
-    def require_target(self, table: TableFile) -> str:
-        """The target; where it was not named, say which columns there are."""
+    def require_target(self, data: str, columns: list[str] | None = None) -> str:
+        """Return the target; if it was not named, list the columns, if they are known."""
         if self.target is None:
-            from secateur.errors import shorten
-
-            raise InputError(
-                f"Name the column of the classes with --target; {table.name} has {shorten(list(table.frame.columns))}."
-            )
-        return self.target
-
-    def require_name(self, data: str) -> str:
-        """The target of a table that is not read yet."""
-        if self.target is None:
-            raise InputError(f"Name the column of the classes of {data} with --target.")
+            listed = "" if columns is None else f"; its columns are {shorten(columns)}"
+            raise InputError(f"Name the column of the classes of {data} with --target{listed}.")
         return self.target
 
     def take(self, table: TableFile) -> dict[str, Any]:
-        """The arguments of functions that take rows of a table."""
-        return {
-            "target": self.require_target(table),
-            "drop": self.drop or (),
-            "drop_classes": self.drop_class or (),
-        }
+        """Make the arguments of functions that take rows of a table."""
+        target = self.require_target(table.name, list(table.frame.columns))
+        return {"target": target, "drop": self.drop or (), "drop_classes": self.drop_class or ()}
 
 
 @dataclass(frozen=True)
 class Growing:
-    """How a tree is fitted."""
+    """How to fit a tree."""
 
-    max_depth: MaxDepth = None
-    min_rows: MinRows = 1
+    max_depth: Annotated[
+        int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for DATA, none for --table]", min=1)
+    ] = None
+    min_rows: Annotated[int, typer.Option(help="Fewest rows in a leaf.", min=1)] = 1
     seed: Seed = 0
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of functions that fit a tree."""
+        """Arguments of functions that fit a tree."""
         depth = {} if self.max_depth is None else {"max_depth": self.max_depth}
         return {**depth, "min_rows": self.min_rows, "seed": self.seed}
 
 
 @dataclass(frozen=True)
 class Knobs:
-    """How much the methods may delete, and what they may take for granted."""
+    """How much methods may delete, and what they may take for granted."""
 
-    tolerance: Tolerance = 0.05
-    budget: Budget = 0.015
-    no_facts: NoFacts = False
+    tolerance: Annotated[float, typer.Option(help="How far a rule's reliability may move, 0 to 1.")] = 0.05
+    budget: Annotated[float, typer.Option(help="Share of rows that may be in conflict (budgeted), 0 to 1.")] = 0.015
+    no_facts: Annotated[
+        bool,
+        typer.Option(
+            "--no-facts", help="Do not take for granted what the table shows: whole numbers, decimals, no blanks."
+        ),
+    ] = False
 
     @property
     def settings(self) -> dict[str, float]:
-        """The arguments of ``simplify``."""
+        """Arguments of ``simplify``."""
         return {"tolerance": self.tolerance, "budget": self.budget}
 
 
@@ -135,8 +126,11 @@ class Knobs:
 class Trusting:
     """What a model's file may hold."""
 
-    trust_pickle: TrustPickle = False
-    trust: Trust = None
+    trust_pickle: Annotated[bool, typer.Option("--trust-pickle", help="Open a pickle, which can run any code.")] = False
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TYPE", help="A type that a .skops file may hold, such as my.module.Step."),
+    ] = None
 
     def load(self, path: Path, *, quiet: bool = False) -> Any:
         """Load a model."""
@@ -148,26 +142,20 @@ class Trusting:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Let typer see the options of each group that a command takes."""
+    """Show typer the options of each group that a command takes."""
     hints = get_type_hints(command, include_extras=True)
+    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    options = {name: inspect.signature(group).parameters for name, group in groups.items()}
     shown: list[inspect.Parameter] = []
-    groups: dict[str, type] = {}
     for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if not is_dataclass(kind):
-            shown.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        groups[name] = kind  # type: ignore[assignment]
-        types = get_type_hints(kind, include_extras=True)
+        types = get_type_hints(groups[name], include_extras=True) if name in groups else hints
         shown += [
-            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=types[one.name])
-            for one in fields(kind)
+            one.replace(annotation=types[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in (options[name].values() if name in groups else (parameter,))
         ]
 
     def call(**parsed: Any) -> None:
-        gathered = {
-            name: group(**{one.name: parsed.pop(one.name) for one in fields(group)}) for name, group in groups.items()
-        }
+        gathered = {name: group(**{one: parsed.pop(one) for one in options[name]}) for name, group in groups.items()}
         command(**parsed, **gathered)
 
     call.__doc__ = command.__doc__
