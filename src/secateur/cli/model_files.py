@@ -17,6 +17,7 @@ from secateur.adapters import read_iai, read_onnx, read_pmml
 from secateur.errors import FormatError, InputError, UnsupportedModelError, first_line, shorten
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
+from secateur.rows.file_format import BLANKS, open_file
 from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
 
@@ -34,7 +35,6 @@ CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # making a dtype run
 # These check the columns of rows themselves, and their trees do not check them again.
 FOREST_MODULES = ("sklearn.ensemble._forest", "sklearn.ensemble._gb")
 HEAD = 4096
-BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
 ONNX = b"\x08"  # ONNX has no magic number, but its first field is the version of the format
 # First bytes of pickles, plain or as joblib packs them.
 PICKLES = (b"\x80", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"ZF")
@@ -43,19 +43,9 @@ PICKLES = (b"\x80", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b", b"BZh",
 def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] = ()) -> Any:
     """Load a fitted model.
 
-    Parameters
-    ----------
-    path : Path
-        A ``.skops`` file, a tree or rule set as secateur's JSON, or a tree as Interpretable AI's JSON, ONNX or PMML.
-    trust_pickle : bool, default=False
-        Whether to open a pickle of pickle or joblib too, which can run any code.
-    trust : sequence of str, default=()
-        Types that a skops file may hold, beside those that skops trusts itself.
-
-    Returns
-    -------
-    object
-        A model for :func:`secateur.from_model`.
+    The file is a ``.skops`` file, a tree or rule set as secateur's JSON, or a tree as Interpretable AI's JSON, ONNX or
+    PMML; with ``trust_pickle`` also a pickle of pickle or joblib, which can run any code. ``trust`` names types that a
+    skops file may hold, beside those that skops trusts itself. :func:`secateur.from_model` takes the model.
 
     Examples
     --------
@@ -113,14 +103,8 @@ def dump_model(model: Any) -> bytes:
 
 
 def _read_bytes(path: Path) -> bytes:
-    if path.is_dir():
-        raise InputError(f"{path} is a directory: name a file in it.")
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    with open_file(path) as file:
+        content = file.read()
     if not content:
         raise InputError(f"{path} is empty.")
     return content

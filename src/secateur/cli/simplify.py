@@ -213,8 +213,7 @@ def _from_data(
     quiet: bool,
 ) -> _Story:
     """Simplify a given model, or a tree that is fitted to the table."""
-    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted
-    from secateur.cli.tables.fitting import DEFAULT_DEPTH
+    from secateur.cli.tables.fitted_table import DEFAULT_DEPTH, fit_table, read_one_tree, simplify_fitted
     from secateur.methods import find_method
 
     method = find_method(method).name  # find a slip before the work

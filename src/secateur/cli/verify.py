@@ -50,8 +50,7 @@ def command(
     secateur verify rules.json --model tree.skops --data loans.csv --target outcome
     """
     from secateur.cli.model_files import load_rules
-    from secateur.cli.tables.fitted_table import label_rows
-    from secateur.cli.tables.fitting import split_table
+    from secateur.cli.tables.fitted_table import label_rows, split_table
 
     if (data is None) != (used.target is None):
         raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")

@@ -34,19 +34,9 @@ def open_files(
 ) -> Iterator[Source]:
     """Open the files that a path, a directory or a pattern names, as one table.
 
-    Every file must have the columns that are read, of the same types. A file that changes meanwhile is an error.
-
-    Parameters
-    ----------
-    pattern : str or path
-    format : str, default=None
-        By default what the first bytes of each file show.
-    find_texts : callable, default=None
-        Gives the columns of a CSV file that are text even where they look like numbers.
-
-    Yields
-    ------
-    Source
+    Every file must have the columns that are read, of the same types. A file that changes meanwhile is an error. By
+    default the first bytes of a file tell its format; ``find_texts`` lists columns of a text file that stay text even
+    if they look like numbers.
     """
     with ExitStack() as stack:
         room = Path(stack.enter_context(TemporaryDirectory(prefix="secateur-")))
@@ -95,107 +85,114 @@ class _Files:
     """Files that are read one after the other."""
 
     def __init__(self, relations: list[FileRelation], connection: Any) -> None:
-        self.relations, self.connection = relations, connection
-        other = next((one for one in relations if one.kind != relations[0].kind), None)
+        first = relations[0]
+        other = next((one for one in relations if one.kind != first.kind), None)
         if other is not None:
             raise InputError(
-                f"{relations[0].name} is {relations[0].kind} and {other.name} is {other.kind}: the files of one table "
-                "must have one format. Choose them with a pattern, such as 'loans/*.parquet'."
+                f"{first.name} is {first.kind} and {other.name} is {other.kind}: the files of one table must have one "
+                "format. Choose them with a pattern, such as 'loans/*.parquet'."
             )
-        self.stamps = [_stamp(relation.path) for relation in relations]
-        self.casts = [self._find_casts(relation) for relation in relations]
-        self.schemas = [self._describe(*pair) for pair in zip(relations, self.casts, strict=True)]
-        self.schema = self.schemas[0]
-        for relation, schema in zip(relations, self.schemas, strict=True):
-            check_twice(schema.names, relation.name)
+        self.files = [_File(relation, connection) for relation in relations]
+        self.schema = self.files[0].schema
 
     @property
     def n_rows(self) -> int | None:
         """Number of rows, which only Parquet files know."""
         import pyarrow.parquet as pq
 
-        if any(relation.kind != "parquet" for relation in self.relations):
+        if any(file.relation.kind != "parquet" for file in self.files):
             return None
-        return sum(int(pq.read_metadata(relation.path).num_rows) for relation in self.relations)
+        return sum(int(pq.read_metadata(file.relation.path).num_rows) for file in self.files)
 
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read batches of some columns, file after file."""
-        self._check_alike(columns)
-        for relation, casts in zip(self.relations, self.casts, strict=True):
+        for file in self.files[1:]:
+            file.check_alike(self.files[0], columns)
+        for file in self.files:
             try:
-                with relation.refusing():
-                    yield from self._read_file(relation, casts, columns)
+                with file.relation.refusing():
+                    yield from file.read(columns)
             except InputError:
-                self.check_unchanged()  # that may be why
+                self.check_unchanged()  # a change may be why
                 raise
             self.check_unchanged()
 
     def check_unchanged(self) -> None:
         """Refuse files that somebody wrote to while they were read."""
-        for relation, stamp in zip(self.relations, self.stamps, strict=True):
-            if _stamp(relation.path) != stamp:
-                raise InputError(f"{relation.name} changed while it was read, so nothing was made of it. Try again.")
+        for file in self.files:
+            if _stamp(file.relation.path) != file.stamp:
+                name = file.relation.name
+                raise InputError(f"{name} changed while it was read, so nothing was made of it. Try again.")
 
-    def _check_alike(self, columns: Sequence[str]) -> None:
-        """Refuse files with other types than the first: a number would silently become another."""
-        first = self.relations[0].name
-        for relation, schema in zip(self.relations[1:], self.schemas[1:], strict=True):
-            for column in columns:
-                wanted = self.schema.field(column).type
-                if column not in schema.names:
-                    raise InputError(
-                        f"{relation.name} has no column {column!r}, which {first} has: the files of one table must "
-                        "have the same columns."
-                    )
-                if (found := schema.field(column).type) != wanted:
-                    raise InputError(
-                        f"The column {column!r} is {found} in {relation.name}, but {wanted} in {first}: the files of "
-                        "one table must have the same types."
-                    )
 
-    def _find_casts(self, relation: FileRelation) -> dict[str, tuple[str, Any]]:
-        """Find the columns to read as another type than DuckDB's: an expression and an Arrow type for each."""
-        if relation.kind not in TEXT_FORMATS:
-            return {}
-        with relation.refusing():
-            wanted = _list_casts(relation.type_columns(self.connection), relation)
-            if not wanted:
-                return {}
-            tests = ", ".join(test for test, _, _ in wanted.values())
-            held = relation.select(self.connection, tests).fetchall()[0]
-        return {name: cast[1:] for (name, cast), holds in zip(wanted.items(), held, strict=True) if holds}
+class _File:
+    """One file, its schema, and what is read as another type than DuckDB's."""
 
-    def _describe(self, relation: FileRelation, casts: dict[str, tuple[str, Any]]) -> Any:
+    def __init__(self, relation: FileRelation, connection: Any) -> None:
         import pyarrow as pa
 
+        self.relation, self.connection = relation, connection
+        self.stamp = _stamp(relation.path)
         with relation.refusing():
-            if relation.kind == "arrow":
-                with pa.memory_map(str(relation.path)) as file:
-                    return open_arrow(file).schema
-            schema = _to_reader(relation.select(self.connection, rest=" LIMIT 0")).schema
-        typed = [field.with_type(casts[field.name][1]) if field.name in casts else field for field in schema]
-        if relation.names is None:
-            return pa.schema(typed)
-        if len(relation.names) != len(schema):
+            self.casts = self._find_casts() if relation.kind in TEXT_FORMATS else {}
+            schema = self._read_schema()
+        if relation.names is not None and len(relation.names) != len(schema):
             raise relation.refuse("its lines have other lengths than the header")
-        return pa.schema([field.with_name(name) for field, name in zip(typed, relation.names, strict=True)])
+        self.schema = pa.schema(
+            field.with_name(name).with_type(self.casts.get(field.name, ("", field.type))[1])
+            for name, field in zip(relation.names or schema.names, schema, strict=True)
+        )
+        check_twice(self.schema.names, relation.name)
 
-    def _read_file(
-        self, relation: FileRelation, casts: dict[str, tuple[str, Any]], columns: Sequence[str]
-    ) -> Iterator[Any]:
+    def check_alike(self, first: _File, columns: Sequence[str]) -> None:
+        """Refuse other columns or types than the first file's: a number would silently become another."""
+        name = self.relation.name
+        for column in columns:
+            if column not in self.schema.names:
+                raise InputError(
+                    f"{name} has no column {column!r}, which {first.relation.name} has: the files of one table must "
+                    "have the same columns."
+                )
+            found, wanted = self.schema.field(column).type, first.schema.field(column).type
+            if found != wanted:
+                raise InputError(
+                    f"The column {column!r} is {found} in {name}, but {wanted} in {first.relation.name}: the files of "
+                    "one table must have the same types."
+                )
+
+    def read(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Read batches of some columns."""
         import pyarrow as pa
 
-        if relation.kind == "arrow":
-            with pa.memory_map(str(relation.path)) as file:
+        if self.relation.kind == "arrow":
+            with pa.memory_map(str(self.relation.path)) as file:
                 for batch in open_arrow(file):
                     yield from cut(batch.select(columns))
             return
-        own = dict(zip(relation.names, relation.values["names"], strict=True)) if relation.names else {}
-        values = {column: own.get(column, column) for column in columns}
-        listed = [
-            f"{casts[name][0] if name in casts else quote(name)} AS {quote(column)}" for column, name in values.items()
-        ]
-        yield from _to_reader(relation.select(self.connection, ", ".join(listed)))
+        names = self.relation.names
+        own = {} if names is None else dict(zip(names, self.relation.values["names"], strict=True))
+        listed = []
+        for column in columns:
+            name = own.get(column, column)
+            listed.append(f"{self.casts[name][0] if name in self.casts else quote(name)} AS {quote(column)}")
+        yield from _to_reader(self.relation.select(self.connection, ", ".join(listed)))
+
+    def _read_schema(self) -> Any:
+        import pyarrow as pa
+
+        if self.relation.kind != "arrow":
+            return _to_reader(self.relation.select(self.connection, rest=" LIMIT 0")).schema
+        with pa.memory_map(str(self.relation.path)) as file:
+            return open_arrow(file).schema
+
+    def _find_casts(self) -> dict[str, tuple[str, Any]]:
+        """Find the columns to cast: an expression and an Arrow type for each."""
+        wanted = _list_casts(self.relation.type_columns(self.connection), self.relation)
+        if not wanted:
+            return {}
+        tests = ", ".join(test for test, _, _ in wanted.values())
+        held = self.relation.select(self.connection, tests).fetchall()[0]
+        return {name: cast[1:] for (name, cast), holds in zip(wanted.items(), held, strict=True) if holds}
 
 
 def _list_casts(types: dict[str, str], relation: FileRelation) -> dict[str, tuple[str, str, Any]]:

@@ -6,16 +6,30 @@ import codecs
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from secateur.errors import InputError, did_you_mean
 from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, refuse_packed
 
-__all__ = ["BLANKS", "CHUNK", "FORMATS", "as_utf8", "escape_wildcards", "find_file", "read_head", "tell_format"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "BLANKS",
+    "CHUNK",
+    "FORMATS",
+    "as_utf8",
+    "escape_wildcards",
+    "find_file",
+    "open_file",
+    "read_head",
+    "tell_format",
+]
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
-BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON: UTF-8's byte order mark, and blanks
+BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
 CHUNK = 1 << 20
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
@@ -38,13 +52,21 @@ def find_file(source: str | Path, room: Path) -> tuple[str, Path]:
         return "standard input", _copy(sys.stdin.buffer, room / "stdin")
     path = Path(source)
     name = os.fsencode(path).decode(errors="replace")  # a file's name need not be text
+    with open_file(source) as stream:
+        return name, path if path.is_file() else _copy(stream, room / "pipe")
+
+
+@contextmanager
+def open_file(source: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file that a person names; say in a sentence why it cannot be read."""
+    path = Path(source)
     try:
         if path.is_dir():
             raise InputError(f"{path} is a directory: name a file in it.")
         if not path.exists():
             raise InputError(f"There is no file {source}.{_suggest_file(source)}")
-        with path.open("rb") as stream:
-            return name, path if path.is_file() else _copy(stream, room / "pipe")
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
 

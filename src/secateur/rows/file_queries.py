@@ -110,19 +110,8 @@ def open_relation(
 ) -> FileRelation:
     """Look at a file, and settle how DuckDB reads it.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    path : Path
-    room : Path
-        A directory for copies; it must exist as long as the file is read.
-    format, encoding, missing, text
-        As in :func:`secateur.cli.tables.table_file.read_table`.
-
-    Returns
-    -------
-    FileRelation
+    ``room`` is a directory for copies that must exist as long as the file is read; the options are those of
+    :func:`secateur.cli.tables.table_file.read_table`.
     """
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty: expected a table with a header line.")

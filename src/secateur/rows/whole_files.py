@@ -35,18 +35,9 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def stage_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Open a place to write a file to, and move it to the file's own place unless an error stops the writing.
+    """Open an empty file beside a path to write to, and move it to that path unless an error stops the writing.
 
-    Parameters
-    ----------
-    path : Path
-    replace : bool, default=False
-        Whether the file may exist already. It then keeps its permissions.
-
-    Yields
-    ------
-    Path
-        An empty file in the same directory.
+    With ``replace`` the path may exist already, and keeps its permissions.
     """
     if path.exists() and not replace:
         raise InputError(f"{path} exists already: name another file, or delete it first.")

@@ -10,8 +10,15 @@ import pytest
 from loans import make_loans
 
 from secateur import InputError, ParameterError, SecateurError
-from secateur.cli.tables.fitted_table import find_facts, fit_table, label_rows, simplify_fitted
-from secateur.cli.tables.fitting import MAX_CATEGORIES, fit_tree, split_table
+from secateur.cli.tables.fitted_table import (
+    MAX_CATEGORIES,
+    find_facts,
+    fit_table,
+    fit_tree,
+    label_rows,
+    simplify_fitted,
+    split_table,
+)
 from secateur.cli.tables.table_file import TableFile, read_table
 from secateur.cli.tables.training_table import make_training_table, split_names
 

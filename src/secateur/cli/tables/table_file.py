@@ -70,11 +70,9 @@ def read_table(
     missing : sequence of str, default=()
         Texts of a CSV file that mean a blank, beside the usual ones.
     text : collection of str, default=()
-        Columns of a CSV file that are text even where they look like numbers.
-    sample : int, default=None
-        Number of rows to draw at random; by default all are read.
-    seed : int, default=0
-        Seed of that draw.
+        Columns of a text file that stay text even if they look like numbers.
+    sample, seed : int
+        Number of rows to draw at random, by default all, and the seed of the draw.
 
     Returns
     -------
