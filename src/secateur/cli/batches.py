@@ -14,7 +14,7 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secateur.cli.option_groups import Reading, Rows
+    from secateur.cli.options import Reading, Rows
     from secateur.rows.source import Source
     from secateur.tree.tree import Tree
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, Trusting, spread
-from secateur.cli.options import Holdout, Json, Model, Quiet
+from secateur.cli.options import Growing, Holdout, Json, Knobs, Model, Quiet, Reading, Rows, Trusting, spread
 
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
@@ -82,7 +81,7 @@ def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> No
     measured = "the rows that the rules were made from" if held_out is None else f"{len(held_out.y):,} rows held out"
     out.print(Text(f"One tree for {fitted.target!r} on {len(fitted.train.y):,} rows of {fitted.name}; on {measured}:"))
     numbers = [Column(name, justify="right", no_wrap=True) for name in NUMBERS]
-    columns = (Column("method", style="bold", no_wrap=True), *numbers, "preserves")
+    columns = [Column("method", style="bold", no_wrap=True), *numbers, Column("preserves")]
     table = Table(*columns, box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for step in ladder:
         method = Text(step["method"])

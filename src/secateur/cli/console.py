@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["counting", "errors", "out", "print_json", "print_text", "tell", "working"]
 
+# Names and labels must not control the terminal: control characters become their Unicode pictures or, like marks that
+# change the direction of text, a replacement character. New lines and tabs stay.
+MARKED = (*range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+PICTURES |= dict.fromkeys(MARKED, "\N{REPLACEMENT CHARACTER}")
+
 
 def __getattr__(name: str) -> Any:
     if name not in ("errors", "out"):
         raise AttributeError(f"module 'secateur.cli.console' has no attribute {name!r}")
     from rich.console import Console
 
-    from secateur.cli.harmless import HideControls
-
     made = Console(stderr=name == "errors", soft_wrap=name == "errors")
-    made.push_render_hook(HideControls())
+    made.push_render_hook(_HideControls())  # type: ignore[arg-type]
     globals()[name] = made
     return made
 
@@ -47,9 +51,7 @@ def tell(sentence: str, *, quiet: bool = False) -> None:
 def print_text(text: str) -> None:
     """Print a text without colours or wrapping; on a terminal, show control characters instead of sending them."""
     if sys.stdout.isatty():
-        from secateur.cli.harmless import show_controls
-
-        text = show_controls(text)
+        text = text.translate(PICTURES)
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     sys.stdout.flush()
 
@@ -76,3 +78,21 @@ def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int |
         return
     with errors.status(f"{what} …") as status:
         yield lambda done, total: status.update(f"{what}: {done:,}{'' if total is None else f' of {total:,}'} rows …")
+
+
+class _HideControls:
+    """A hook of rich that shows control characters, so that a label cannot move the cursor or set a title."""
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        return [_Harmless(renderable) for renderable in renderables]
+
+
+class _Harmless:
+    def __init__(self, renderable: Any) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for text, style, control in console.render(self._renderable, options):
+            yield Segment(text if control else text.translate(PICTURES), style, control)

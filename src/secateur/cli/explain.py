@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secateur.cli.console import print_json
-from secateur.cli.option_groups import Reading, Trusting, spread
-from secateur.cli.options import Json
+from secateur.cli.options import Json, Reading, Trusting, spread
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from secateur.cli.console import working
-from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, spread
-from secateur.cli.options import Force, Method, Quiet
+from secateur.cli.options import Force, Growing, Knobs, Method, Quiet, Reading, Rows, spread
 from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 

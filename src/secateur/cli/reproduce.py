@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.option_groups import spread
+from secateur.cli.options import spread
 from secateur.errors import ParameterError
 from secateur.rows.whole_files import write_whole
 

@@ -11,20 +11,25 @@ import typer
 
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, tell, working
-from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, Trusting, spread
 from secateur.cli.options import (
     Dialect,
     Export,
     Fact,
     Force,
+    Growing,
     Holdout,
     Json,
+    Knobs,
     Method,
     Model,
     Output,
     Quiet,
+    Reading,
+    Rows,
     SqlTable,
+    Trusting,
     is_screen,
+    spread,
 )
 from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export, write_files
 from secateur.errors import InputError, ParameterError
@@ -235,7 +240,8 @@ def _from_data(
         seen, unseen = "the tree was fitted on them", "the tree has not seen them"
     opening = f"{what} for {fitted.target!r} on {n_rows:,} rows of {fitted.name} ({classes})"
     notes = (*fitted.notes, *(_tell_facts(fitted, rules) if take_facts else ()))
-    audited, measured = f"all {n_rows:,} rows; {seen}", (None, None)
+    measured: tuple[Any, Any] = (None, None)
+    audited = f"all {n_rows:,} rows; {seen}"
     if fitted.held_out is not None:
         audited, measured = f"{len(on.y):,} rows that were held out; {unseen}", (on.X, on.y)
     return _Story(fitted.name, opening, fitted.model, rules, audit, audited, proof, notes, measured)

@@ -9,8 +9,7 @@ import typer
 
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.option_groups import Reading, Rows, Trusting, spread
-from secateur.cli.options import Holdout, Json, Quiet, Seed
+from secateur.cli.options import Holdout, Json, Quiet, Reading, Rows, Seed, Trusting, spread
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -16,17 +16,7 @@ from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, refuse_packe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "BLANKS",
-    "CHUNK",
-    "FORMATS",
-    "as_utf8",
-    "escape_wildcards",
-    "find_file",
-    "open_file",
-    "read_head",
-    "tell_format",
-]
+__all__ = ["FORMATS", "as_utf8", "escape_wildcards", "find_file", "open_file", "read_head", "tell_format"]
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
 BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
