@@ -75,7 +75,7 @@ def make_app(only: str | None = None) -> typer.Typer:
     for name, words in COMMANDS.items():
         if only is None or name == only:
             command = import_module(f"secateur.cli.{name}").command
-            text = _keep_lines(command.__doc__)
+            text = _keep_lines(command.__doc__ or words)  # python -OO drops docstrings
             made.command(name, help=text, short_help=words, epilog=EPILOGS.get(name, STATUS))(command)
         else:
             made.command(name, short_help=words)(_call_whole)
@@ -127,7 +127,7 @@ def run() -> None:
             _end_stopped()
         if not isinstance(error, (SecateurError, OSError)):
             raise
-        _complain(str(error) if isinstance(error, SecateurError) else _tell_system(error))
+        _complain(error)
         sys.exit(2)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -151,17 +151,15 @@ def _end_stopped() -> NoReturn:
     sys.exit(STOPPED)
 
 
-def _tell_system(error: OSError) -> str:
-    """Say in a sentence what the system says of a file."""
-    name = f"{str(error.filename)[:SHOWN_PATH]}: " if error.filename else ""
-    return f"{name}{error.strerror or error}. Name another file."
-
-
-def _complain(sentence: str) -> None:
+def _complain(error: SecateurError | OSError) -> None:
     from rich.text import Text
 
     from secateur.cli.console import errors
 
+    sentence = str(error)
+    if isinstance(error, OSError):
+        name = f"{str(error.filename)[:SHOWN_PATH]}: " if error.filename else ""
+        sentence = f"{name}{error.strerror or error}. Name another file."
     errors.print(Text.assemble(("Error:", "bold red"), f" {sentence}"))
 
 

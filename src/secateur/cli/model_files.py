@@ -98,8 +98,7 @@ def dump_model(model: Any) -> bytes:
     """Turn a fitted model into the bytes of a skops file."""
     import skops.io
 
-    data: bytes = skops.io.dumps(model)
-    return data
+    return bytes(skops.io.dumps(model))
 
 
 def _read_bytes(path: Path) -> bytes:

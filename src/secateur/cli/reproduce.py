@@ -88,11 +88,12 @@ class Study:
         """Write a JSON file of results."""
         write_whole(self.place / f"{name}.json", json.dumps(content, indent=1))
 
-    def write_csv(self, name: str, rows: list[dict[str, Any]]) -> None:
-        """Write a CSV file of results."""
+    def write_table(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Write results as CSV and as JSON."""
         from secateur.paper.summary import to_csv
 
         write_whole(self.place / f"{name}.csv", to_csv(rows))
+        self.write_json(name, rows)
 
     @contextmanager
     def show_progress(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
@@ -147,8 +148,7 @@ def _arms(study: Study, names: list[str]) -> list[Page]:
     for name in names:
         arm, results = study.run_arm(name, f"{name} arm")
         table = summarize(results, arm.learner, TOLERANCES)
-        study.write_csv(f"{name}_by_dataset", table)
-        study.write_json(f"{name}_by_dataset", table)
+        study.write_table(f"{name}_by_dataset", table)
         pages += make_pages(arm, table)
         finished.append(results)
     if finished:
@@ -160,6 +160,7 @@ def _arms(study: Study, names: list[str]) -> list[Page]:
 
 def _beyond(study: Study) -> list[Page]:
     from secateur.paper.beyond import BEYOND, beyond_page, draw_fronts, find_fronts, summarize_beyond
+    from secateur.paper.summary import to_csv
 
     _require_matplotlib("Beyond the paper")
     pages = []
@@ -167,7 +168,7 @@ def _beyond(study: Study) -> list[Page]:
         arm, results = study.run_arm(name, f"beyond, {name} arm", study=BEYOND)
         table = summarize_beyond(results)
         points = find_fronts(table)
-        study.write_csv(f"beyond_{arm.name}_by_dataset", table)
+        write_whole(study.place / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
         study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
         draw_fronts(arm, points, study.place)
         pages.append(beyond_page(arm, points))
@@ -235,8 +236,7 @@ def _deterministic(study: Study, *, write: bool) -> int:
     reproduced, expected = reproduce_deterministic(), expected_rows()
     if write:
         listed = [{**vars(row), "random_state": state} for row, state in reproduced]
-        study.write_csv("deterministic", listed)
-        study.write_json("deterministic", listed)
+        study.write_table("deterministic", listed)
     differing = sum(ours != theirs for (ours, _), theirs in zip(reproduced, expected, strict=True))
     if study.quiet:
         return 1 if differing else 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -184,8 +185,6 @@ class _Story:
 
     def to_dict(self) -> dict[str, Any]:
         """Tell the same to machines."""
-        import json
-
         rules = self.rules
         return {
             "name": self.name,
@@ -225,7 +224,7 @@ def _from_data(
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
         check_batch_options(data, used, reading, holdout)
-        return _from_batches(data, model, used.require_target(data), method, options, reading, take_facts, quiet)
+        return _from_batches(data, model, used.require_target(data), reading, method, options, take_facts, quiet)
     table = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
     with working("Fitting the tree", quiet=quiet):
         fitted = fit_table(table, **used.take(table), **growing.arguments, holdout=holdout, model=model)
@@ -248,18 +247,9 @@ def _from_data(
 
 
 def _from_batches(
-    data: str,
-    model: Any,
-    target: str,
-    method: str,
-    options: dict[str, Any],
-    reading: Reading,
-    take_facts: bool,
-    quiet: bool,
+    data: str, model: Any, target: str, reading: Reading, method: str, options: dict, take_facts: bool, quiet: bool
 ) -> _Story:
     """Simplify a model on a table that is read in batches."""
-    from dataclasses import replace
-
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
 

@@ -162,11 +162,9 @@ class _File:
 
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read batches of some columns."""
-        import pyarrow as pa
-
         if self.relation.kind == "arrow":
-            with pa.memory_map(str(self.relation.path)) as file:
-                for batch in open_arrow(file):
+            with open_arrow(self.relation.path) as reader:
+                for batch in reader:
                     yield from cut(batch.select(columns))
             return
         names = self.relation.names
@@ -178,12 +176,10 @@ class _File:
         yield from _to_reader(self.relation.select(self.connection, ", ".join(listed)))
 
     def _read_schema(self) -> Any:
-        import pyarrow as pa
-
         if self.relation.kind != "arrow":
             return _to_reader(self.relation.select(self.connection, rest=" LIMIT 0")).schema
-        with pa.memory_map(str(self.relation.path)) as file:
-            return open_arrow(file).schema
+        with open_arrow(self.relation.path) as reader:
+            return reader.schema
 
     def _find_casts(self) -> dict[str, tuple[str, Any]]:
         """Find the columns to cast: an expression and an Arrow type for each."""

@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,8 @@ def open_relation(
     ``room`` is a directory for copies that must exist as long as the file is read; the options are those of
     :func:`secateur.cli.tables.table_file.read_table`.
     """
+    import duckdb
+
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty: expected a table with a header line.")
     path = as_utf8(path, encoding, room, name)
@@ -136,9 +138,10 @@ def open_relation(
     _check_cases(path, kind, head, name)
     relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes)
     if kind == "json" and text:
-        types = _type_json(relation, room)
-        if any(types.get(column) in DATE_TYPES for column in text):
-            relation.values["columns"] = {name: "VARCHAR" if name in text else known for name, known in types.items()}
+        with connect(room) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
+            types = relation.type_columns(connection)
+            if any(types.get(one) in DATE_TYPES for one in text):
+                relation.values["columns"] = {one: "VARCHAR" if one in text else known for one, known in types.items()}
     return relation
 
 
@@ -175,16 +178,6 @@ def _read_records(head: bytes) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _type_json(relation: FileRelation, room: Path) -> dict[str, str]:
-    import duckdb
-
-    with connect(room) as connection:
-        try:
-            return relation.type_columns(connection)
-        except duckdb.Error:
-            return {}  # the reading itself says what is wrong
-
-
 def _describe_csv(
     name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str]
 ) -> tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]:
@@ -199,11 +192,7 @@ def _describe_csv(
         )
     check_twice(names, name)
     options: dict[str, Any] = {
-        "delim": delimiter,
-        "quote": '"',
-        "escape": '"',
-        "comment": "",
-        "header": True,
+        **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": True},
         "skip": 0,  # else a header shorter than the lines below it is skipped
         "sample_size": -1,  # else a text after many numbers is an error
         "nullstr": list(dict.fromkeys(missing)),
@@ -220,17 +209,20 @@ def _describe_csv(
     return tuple(names), options, notes
 
 
-def open_arrow(file: Any) -> Any:
-    """Read the record batches of an open Arrow file, in the file format or the stream format."""
+@contextmanager
+def open_arrow(path: Path) -> Iterator[Any]:
+    """Open a reader of the record batches of an Arrow file, in the file format or the stream format."""
     import pyarrow as pa
 
-    is_stream = file.read(6) != b"ARROW1"
-    file.seek(0)
-    if is_stream:
-        return pa.ipc.open_stream(file)
-    opened = pa.ipc.open_file(file)
-    batches = (opened.get_batch(place) for place in range(opened.num_record_batches))
-    return pa.RecordBatchReader.from_batches(opened.schema, batches)
+    with pa.memory_map(str(path)) as file:
+        is_stream = file.read(6) != b"ARROW1"
+        file.seek(0)
+        if is_stream:
+            yield pa.ipc.open_stream(file)
+        else:
+            opened = pa.ipc.open_file(file)
+            batches = (opened.get_batch(place) for place in range(opened.num_record_batches))
+            yield pa.RecordBatchReader.from_batches(opened.schema, batches)
 
 
 @contextmanager
@@ -238,13 +230,8 @@ def connect(room: Path) -> Iterator[Any]:
     """Start a DuckDB of our own that downloads nothing and spills to a directory."""
     import duckdb
 
-    connection = duckdb.connect(
-        config={
-            "temp_directory": str(room),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-    )
+    no_downloads = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    connection = duckdb.connect(config={"temp_directory": str(room), **no_downloads})
     connection.execute("SET enable_progress_bar = false")  # it would go to standard output
     try:
         yield connection

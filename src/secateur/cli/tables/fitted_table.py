@@ -79,8 +79,7 @@ def fit_table(
     held out.
     """
     if model is None:
-        dropped = split_names(list(table.frame.columns), drop, table.name)
-        used = make_training_table(table, target, drop=dropped, drop_classes=drop_classes)
+        used = make_training_table(table, target, drop=drop, drop_classes=drop_classes)
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     train, held_out = split_table(used, holdout, seed)
@@ -176,14 +175,10 @@ def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True
     if take_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}
-    X = train.X if take_facts else _as_floats(train.X)
-    return simplify(tree, X, train.y, method=method, **options)
-
-
-def _as_floats(frame: Any) -> Any:
-    """Hide in the types of columns that they hold whole numbers."""
-    whole = [column for column in frame.columns if frame[column].dtype.kind in "iub"]
-    return frame.astype(dict.fromkeys(whole, "float64"))
+        return simplify(tree, train.X, train.y, method=method, **options)
+    # The types of columns must not tell that they hold whole numbers.
+    whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
+    return simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, method=method, **options)
 
 
 def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:

@@ -59,24 +59,9 @@ def read_table(
 ) -> TableFile:
     r"""Read a table from a file, or from standard input.
 
-    Parameters
-    ----------
-    source : str or Path
-        The file; ``-`` is standard input.
-    format : {"csv", "tsv", "json", "parquet", "arrow"}, default=None
-        By default what the first bytes show.
-    encoding : str, default=None
-        Encoding of a CSV, TSV or JSON file; by default UTF-8.
-    missing : sequence of str, default=()
-        Texts of a CSV file that mean a blank, beside the usual ones.
-    text : collection of str, default=()
-        Columns of a text file that stay text even if they look like numbers.
-    sample, seed : int
-        Number of rows to draw at random, by default all, and the seed of the draw.
-
-    Returns
-    -------
-    TableFile
+    By default all rows are read, as UTF-8, in the format that the first bytes show; ``sample`` rows are drawn at
+    random. ``missing`` are texts of a CSV file that mean a blank, beside the usual ones; ``text`` are columns of a CSV
+    or JSON file that stay text even if they look like numbers or dates.
 
     Examples
     --------
@@ -110,13 +95,12 @@ def read_table(
 def _read_frame(relation: FileRelation, room: Path, sample: int | None, seed: int) -> tuple[Any, dict[str, str]]:
     """Read all rows of a file or some of them, and the types of its columns."""
     import duckdb
-    import pyarrow as pa
 
     drawn = "" if sample is None else f" USING SAMPLE reservoir({sample} ROWS) REPEATABLE ({seed})"
     with connect(room) as connection, relation.refusing():
         if relation.kind == "arrow":
-            with pa.memory_map(str(relation.path)) as file:
-                table = open_arrow(file).read_all()
+            with open_arrow(relation.path) as reader:
+                table = reader.read_all()
             check_twice(table.column_names, relation.name)
             connection.register(relation.query, table)
         try:

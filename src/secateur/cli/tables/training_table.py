@@ -67,7 +67,7 @@ class TrainingTable:
 def make_training_table(
     table: TableFile, target: str, *, drop: Sequence[str] = (), drop_classes: Sequence[str] = ()
 ) -> TrainingTable:
-    """Settle which rows and columns of a table are used, without the columns and classes to drop.
+    """Settle which rows and columns of a table are used; an element of ``drop`` may name several, with commas.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def make_training_table(
     """
     frame = table.frame
     target = find_column(list(frame.columns), target, table.name)
-    dropped = [find_column(list(frame.columns), name, table.name) for name in drop]
+    dropped = split_names(list(frame.columns), drop, table.name)
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
     kept, labels, notes = read_labels(table, target, drop_classes)
