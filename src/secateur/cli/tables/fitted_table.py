@@ -52,7 +52,6 @@ class FittedTable:
     model: Any = field(repr=False)  # a fitted tree or Pipeline, or a Tree
     train: TrainingTable = field(repr=False)  # the rows that the rules are made from
     held_out: TrainingTable | None = field(repr=False)  # rows to measure on
-    is_brought: bool  # whether the model was there before
     notes: tuple[str, ...]  # what was left out and why, a sentence each
 
     @property
@@ -85,7 +84,7 @@ def fit_table(
     train, held_out = split_table(used, holdout, seed)
     fitted = fit_tree(train, max_depth=max_depth, min_rows=min_rows, seed=seed) if model is None else model
     notes = (*table.notes, *used.notes)
-    return FittedTable(table.name, used.target, fitted, train, held_out, model is not None, notes)
+    return FittedTable(table.name, used.target, fitted, train, held_out, notes)
 
 
 def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min_rows: int = 1, seed: int = 0) -> Any:
