@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["open_files", "open_query", "open_relation_object", "quote"]
 
 TEXT_FORMATS = ("csv", "tsv", "json")
+ARROW_READERS = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")  # from new to old releases of DuckDB
 
 
 @contextmanager
@@ -254,9 +255,9 @@ def _refusing_query() -> Iterator[None]:
 
 
 def _to_reader(relation: Any) -> Any:
-    """Read a relation as record batches; older releases of DuckDB have another name for it."""
-    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-    return read(BATCH_ROWS)
+    """Read a relation as record batches, by the name that this release of DuckDB has for it."""
+    name = next(name for name in ARROW_READERS if hasattr(relation, name))
+    return getattr(relation, name)(BATCH_ROWS)
 
 
 def quote(name: str) -> str:
