@@ -77,12 +77,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 T = ("--target", "outcome")
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "no file": (("simplify", "lons.csv", *T), r"There is no file lons\.csv\. Did you mean 'loans\.csv'\?"),
-    "a directory": (("simplify", ".", *T), r"\. names several files.* name one file, or bring a tree with --model"),
+    "a directory": (("simplify", ".", *T), r"\. names several files.* name one file, or pass a tree with --model"),
     "empty": (("simplify", "empty.csv", *T), "empty.csv is empty"),
     "header only": (("simplify", "header.csv", *T), "has a header but no rows"),
     "one row": (("simplify", "one.csv", *T), "One row has a value of 'outcome'"),
     "huge": (("simplify", "huge.csv", *T), r"would take about 8,192\.0 GiB of memory"),
-    "bytes": (("simplify", "bytes.csv", *T), "holds bytes that are no text"),
+    "bytes": (("simplify", "bytes.csv", *T), "holds bytes that are not text"),
     "a workbook": (("simplify", "book.xlsx", *T), "an Excel workbook.*Save it as CSV"),
     "half a gzip": (("simplify", "cut.csv.gz", *T), "cannot be unpacked"),
     "a gzip cut late": (("simplify", "late.csv.gz", *T), "cannot be unpacked.*download it again"),
@@ -91,13 +91,16 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "encoding": (("simplify", "latin.csv", *T), "is not in UTF-8.*pass --encoding cp1252"),
     "no encoding": (("simplify", "loans.csv", *T, "--encoding", "x"), "There is no encoding 'x'"),
     "no encoding of text": (("simplify", "loans.csv", *T, "--encoding", "rot13"), "There is no encoding 'rot13'"),
-    "two names": (("simplify", "twice.csv", *T), "two columns of the name 'age'"),
-    "no target": (("simplify", "loans.csv"), "Name the column of the classes with --target; loans.csv has 'number'"),
+    "two names": (("simplify", "twice.csv", *T), "two columns named 'age'"),
+    "no target": (
+        ("simplify", "loans.csv"),
+        "Name the column of the classes of loans.csv with --target; its columns are 'number'",
+    ),
     "absent target": (("simplify", "loans.csv", "--target", "Outcom"), "no column 'Outcom'. Did you mean 'outcome'?"),
     "constant": (("simplify", "constant.csv", *T), "is repaid in every row: at least two classes"),
     "fractions": (("simplify", "fractions.csv", *T), "looks like regression: it holds fractions"),
     "counts": (("simplify", "counts.csv", *T), "looks like regression: it holds 120 different numbers"),
-    "rare class": (("simplify", "rare.csv", *T), "The class odd of 'outcome' has one row only.*--drop-class 'odd'"),
+    "rare class": (("simplify", "rare.csv", *T), "The class odd of 'outcome' has only one row.*--drop-class 'odd'"),
     "mixed": (("simplify", "mixed.csv", *T), r"'age' mixes numbers and texts, such as 'old' \(row 1\)"),
     "a column to drop": (("simplify", "loans.csv", *T, "--drop", "agee"), "no column 'agee'. Did you mean 'age'?"),
     "method": (("simplify", "loans.csv", *T, "--method", "exakt"), "There is no method 'exakt'. Did you mean 'exact'?"),
@@ -111,7 +114,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "report exists": (("simplify", "loans.csv", *T, "--report", "rules.json"), "exists already: pass --force"),
     "no directory": (("simplify", "loans.csv", *T, "-o", "no/rules.sql"), "there is no directory no. Make it first"),
     "output is a directory": (("simplify", "loans.csv", *T, "--export", "sql", "-o", "."), "is a directory"),
-    "unknown ending": (("simplify", "loans.csv", *T, "-o", "rules.doc"), r"What shall rules\.doc hold\?"),
+    "unknown ending": (("simplify", "loans.csv", *T, "-o", "rules.doc"), r"What should rules\.doc hold\?"),
     "dialect": (("simplify", "loans.csv", *T, "--export", "sql", "--dialect", "x"), "There is no dialect 'x'"),
     "two outputs": (("simplify", "loans.csv", *T, "-o", "a.html", "--report", "a.html"), "Two outputs would go to"),
     "pickle": (("simplify", "loans.csv", *T, "--model", "model.pkl"), "can run any code.*--trust-pickle"),
@@ -148,10 +151,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "export of nothing": (("export", "rules.json"), "Say what to write with --format"),
     "report of two tables": (
         ("report", "loans.csv", "--data", "loans.csv", *T, "-o", "page.html"),
-        "is no file of rules: name one table only",
+        "does not hold rules: name one table only",
     ),
     "diff of no rules": (("diff", "rules.json", "other.json"), "other.json is JSON, but no rules"),
-    "compare without target": (("compare", "loans.csv"), "Name the column of the classes with --target"),
+    "compare without target": (("compare", "loans.csv"), "Name the column of the classes of loans.csv with --target"),
 }
 
 

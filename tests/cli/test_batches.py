@@ -62,7 +62,7 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     assert secateur.RuleSet.from_json(out.read_text()) == expected
     shown = run("verify", out, "--data", data, "--target", "y", "--model", place / "model.skops")
     assert "recounted from the rows" in shown
-    assert "the rules are of the model" in shown
+    assert "the rules belong to the model" in shown
     shown = run("simplify", data, *taken, "--report", place / "page.html")
     assert "on 900 rows of" in shown
     assert (place / "page.html").stat().st_size > 10_000
@@ -91,9 +91,12 @@ def test_rows_without_a_label_are_left_out_and_counted(place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--holdout", "0.3"], "read in batches, as directories, patterns and files over 256 MiB are, and --holdout"),
-        (["--drop", "a"], "--drop does not work there"),
-        (["--sample", "10"], "--sample does not work there"),
+        (
+            ["--holdout", "0.3"],
+            "read in batches (as directories, patterns and files over 256 MiB are), where --holdout",
+        ),
+        (["--drop", "a"], "--drop does not work"),
+        (["--sample", "10"], "--sample does not work"),
         (["--target", "z"], "has no column 'z', which --target names"),
         (["--method", "nope"], "nope"),
     ],
@@ -104,5 +107,5 @@ def test_what_needs_all_rows_is_refused(arguments: list[str], sentence: str, pla
 
 
 def test_a_tree_is_not_fitted_to_many_files(place: Path) -> None:
-    assert "bring a tree with --model" in refuse("simplify", place / "parts", "--target", "y")
+    assert "pass a tree with --model" in refuse("simplify", place / "parts", "--target", "y")
     assert "with --target" in refuse("simplify", place / "parts", "--model", place / "model.skops")

@@ -243,7 +243,7 @@ def test_honest_models_are_not_taken_for_forged(model: Any, labels: Any, tmp_pat
 
 REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty"),
-    "text": (b"age,ward\n1,2\n", "is no model: expected a .skops file, or a tree or rules as JSON"),
+    "text": (b"age,ward\n1,2\n", "is no model: expected a .skops file, a tree or rules as JSON"),
     "a zip": (b"PK\x03\x04nonsense", "is a zip file, but no model that skops wrote"),
     "half of PMML": (PMML[:400].encode(), "it is no XML, or was cut"),
     "a web page": (b"<html></html>", "Expected PMML of version 3 or 4, found html"),
@@ -281,14 +281,14 @@ def test_rules_are_told_from_other_json(tmp_path: Path) -> None:
         load_rules(tree)
     with pytest.raises(FormatError, match="is JSON, but no rules"):
         load_rules(write(tmp_path / "other.json", "[1, 2]"))
-    with pytest.raises(FormatError, match="no UTF-8 text"):
+    with pytest.raises(FormatError, match="is not in UTF-8: expected JSON"):
         load_rules(write(tmp_path / "bytes.json", b"\xff\xfe\x00"))
 
 
 def test_a_forest_is_refused() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
     for model in (forest, make_pipeline(StandardScaler(), forest)):
-        with pytest.raises(UnsupportedModelError, match="forest of trees, but the command line works on one tree"):
+        with pytest.raises(UnsupportedModelError, match="forest of trees, but the command line takes one tree"):
             read_one_tree(model)
 
 

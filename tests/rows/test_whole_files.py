@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from secateur import InputError
-from secateur.rows.whole_files import check_outputs, write_files, write_whole
+from secateur.rows.whole_files import stage_file, write_whole
 
 
 def test_a_file_is_replaced_whole_and_has_ordinary_permissions(tmp_path: Path) -> None:
@@ -40,13 +40,6 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_all_files_are_written_or_none(tmp_path: Path) -> None:
-    (tmp_path / "dir" / "inside").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"Cannot write .*dir"):
-        write_files({tmp_path / "a": "a", tmp_path / "dir": "b"})
-    assert [entry.name for entry in tmp_path.iterdir()] == ["dir"]
-
-
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_text("old")
@@ -56,69 +49,14 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_files_that_were_replaced_come_back_when_a_later_one_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The move of the last file fails, as it does when somebody makes a directory of its name meanwhile."""
-    old, new, last = tmp_path / "old", tmp_path / "new", tmp_path / "last"
-    old.write_text("before")
-    move = os.replace
-
-    def fail_at_last(source: Path, target: Path) -> None:
-        if target == last:
-            raise IsADirectoryError(21, "Is a directory")
-        move(source, target)
-
-    monkeypatch.setattr(os, "replace", fail_at_last)
-    with pytest.raises(InputError, match=r"Cannot write .*last: Is a directory\. Name another place\."):
-        write_files({old: "after", new: "new", last: "last"})
-    assert old.read_text() == "before"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["old"]
-    monkeypatch.undo()
-    write_files({old: "after", new: "new", last: "last"})
-    assert {entry.name: entry.read_text() for entry in tmp_path.iterdir()} == {
-        **{"old": "after", "new": "new", "last": "last"}
-    }
-
-
-def test_files_come_back_when_a_device_cannot_be_written(tmp_path: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("needs a device that is always full")
-    with pytest.raises(InputError, match="Cannot write /dev/full: No space left on device"):
-        write_files({Path("/dev/full"): "x", tmp_path / "t": "y"})
-    assert not list(tmp_path.iterdir())
-
-
-def test_half_of_a_character_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"b: its text holds '\\ud800', half of a character"):
-        write_files({tmp_path / "a": "a", tmp_path / "b": "x\ud800"})
-    assert not list(tmp_path.iterdir())
-
-
-def test_two_names_of_one_file_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "t")
-    with pytest.raises(InputError, match="Two outputs would go to"):
-        write_files({tmp_path / "t": "a", tmp_path / "link": "b"})
-    assert [entry.name for entry in tmp_path.iterdir()] == ["link"]
-
-
-def test_outputs_that_cannot_be_written_are_refused_before_the_work(tmp_path: Path) -> None:
-    there = tmp_path / "there"
-    there.touch()
-    check_outputs([there], force=True)
-    check_outputs([Path(os.devnull), tmp_path / "new"])
-    for paths, sentence in (
-        ([there], "exists already: pass --force to replace it"),
-        ([tmp_path], "is a directory"),
-        ([tmp_path / "no" / "t"], "there is no directory .*no. Make it first"),
-        ([tmp_path / "t", tmp_path / "t"], "Two outputs would go to"),
-    ):
-        with pytest.raises(InputError, match=sentence):
-            check_outputs(paths)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
-def test_a_directory_that_is_closed_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="you may not write to"):
-        check_outputs([tmp_path / "t"])
+def test_a_staged_file_appears_at_the_end_only(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    with stage_file(path) as temporary:
+        temporary.write_text("new")
+        assert not path.exists()
+    assert path.read_text() == "new"
+    with pytest.raises(InputError, match="exists already"), stage_file(path):
+        pass
+    with pytest.raises(ZeroDivisionError), stage_file(tmp_path / "other") as temporary:
+        temporary.write_text(str(1 / 0))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t"]

@@ -1,4 +1,4 @@
-"""``secateur compare``: all methods side by side on one tree."""
+"""``secateur compare``: measure all methods side by side on one tree."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, Trusting, spread
-from secateur.cli.options import Holdout, Json, Model, Quiet
+from secateur.cli.options import Growing, Holdout, Json, Knobs, Model, Quiet, Reading, Rows, Trusting, spread
 
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
 
 __all__ = ["command"]
+
+NUMBERS = ("left", "deleted", "changed", "conflict", "accuracy", "")
 
 
 @spread
@@ -71,7 +72,7 @@ def command(
 
 
 def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     from secateur.cli.console import out
@@ -79,11 +80,9 @@ def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> No
     held_out = fitted.held_out
     measured = "the rows that the rules were made from" if held_out is None else f"{len(held_out.y):,} rows held out"
     out.print(Text(f"One tree for {fitted.target!r} on {len(fitted.train.y):,} rows of {fitted.name}; on {measured}:"))
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("method", style="bold", no_wrap=True)
-    for name in ("left", "deleted", "changed", "conflict", "accuracy", ""):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("preserves")
+    numbers = [Column(name, justify="right", no_wrap=True) for name in NUMBERS]
+    columns = [Column("method", style="bold", no_wrap=True), *numbers, Column("preserves")]
+    table = Table(*columns, box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for step in ladder:
         method = Text(step["method"])
         if step["problem"] is not None:
@@ -96,7 +95,7 @@ def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> No
         table.add_row(method, f"{step['n_conditions']:,}", *shares, change, Text(f"{step['preserves']}{failed}"))
     out.print(table)
     out.print(
-        "left: conditions that stay; deleted: share of them that went; changed: rules that lost one; conflict: rows on "
-        "which rules disagree; accuracy, and its change in points against the tree.",
+        "left: conditions that stay; deleted: share of conditions that went; changed: rules that lost one; conflict: "
+        "rows on which rules disagree; accuracy, and its change in points against the tree.",
         style="dim",
     )

@@ -1,6 +1,6 @@
-"""Where the command line writes: results to standard output, everything else to standard error.
+"""Print results to standard output and everything else to standard error.
 
-The consoles are made when they are first used, because most of the time of ``secateur --help`` would go into rich.
+The consoles are made on first use, because loading rich would take most of the time of ``secateur --help``.
 """
 
 from __future__ import annotations
@@ -20,22 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = ["counting", "errors", "out", "print_json", "print_text", "tell", "working"]
 
+# Names and labels must not control the terminal: control characters become their Unicode pictures or, like marks that
+# change the direction of text, a replacement character. New lines and tabs stay.
+MARKED = (*range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+PICTURES |= dict.fromkeys(MARKED, "\N{REPLACEMENT CHARACTER}")
+
 
 def __getattr__(name: str) -> Any:
     if name not in ("errors", "out"):
         raise AttributeError(f"module 'secateur.cli.console' has no attribute {name!r}")
     from rich.console import Console
 
-    from secateur.cli.harmless import HideControls
-
     made = Console(stderr=name == "errors", soft_wrap=name == "errors")
-    made.push_render_hook(HideControls())
+    made.push_render_hook(_HideControls())  # type: ignore[arg-type]
     globals()[name] = made
     return made
 
 
 def tell(sentence: str, *, quiet: bool = False) -> None:
-    """Say something beside the results, word for word."""
+    """Print a sentence beside the results, word for word."""
     if not quiet:
         from rich.text import Text
 
@@ -45,35 +49,28 @@ def tell(sentence: str, *, quiet: bool = False) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write a text to standard output as it is, without colours or wrapping; a terminal gets no control characters."""
+    """Print a text without colours or wrapping; on a terminal, show control characters instead of sending them."""
     if sys.stdout.isatty():
-        from secateur.cli.harmless import show_controls
-
-        text = show_controls(text)
+        text = text.translate(PICTURES)
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     sys.stdout.flush()
 
 
 def print_json(content: Any) -> None:
-    """Write one JSON document to standard output."""
-    print_text(json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False, default=_plain))
+    """Print one JSON document."""
+    print_text(json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False, default=lambda value: value.item()))
 
 
 @contextmanager
 def working(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on a terminal that work is going on; nothing stays of it."""
-    from secateur.cli.console import errors
-
-    if quiet or not errors.is_terminal:
-        yield
-        return
-    with errors.status(f"{what} …"):
+    """Show on a terminal that work is going on, until it is done."""
+    with counting(what, quiet=quiet):
         yield
 
 
 @contextmanager
 def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int | None], None] | None]:
-    """The same for work on rows, which tells how many of them are done."""
+    """Show the same for work on rows; the function that is given updates how many are done."""
     from secateur.cli.console import errors
 
     if quiet or not errors.is_terminal:
@@ -83,6 +80,19 @@ def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int |
         yield lambda done, total: status.update(f"{what}: {done:,}{'' if total is None else f' of {total:,}'} rows …")
 
 
-def _plain(value: Any) -> Any:
-    """A number or label of numpy as Python's own."""
-    return value.item()
+class _HideControls:
+    """A hook of rich that shows control characters, so that a label cannot move the cursor or set a title."""
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        return [_Harmless(renderable) for renderable in renderables]
+
+
+class _Harmless:
+    def __init__(self, renderable: Any) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for text, style, control in console.render(self._renderable, options):
+            yield Segment(text if control else text.translate(PICTURES), style, control)

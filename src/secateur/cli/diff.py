@@ -1,4 +1,4 @@
-"""``secateur diff``: what changed between the rules of two trainings."""
+"""``secateur diff``: say what changed between the rules of two trainings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Say which rules were added, removed, widened, narrowed or shifted, or changed their class.
 
-    Rules are compared by what they mean: the rows that they are about. How the trees are built does not matter.
+    Rules are compared by the rows that they are about, whatever their trees look like.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""``secateur explain``: which rule decides a row, which conditions it has, and why."""
+"""``secateur explain``: say which rule decides a row, and why."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secateur.cli.console import print_json
-from secateur.cli.option_groups import Reading, Trusting, spread
-from secateur.cli.options import Json
+from secateur.cli.options import Json, Reading, Trusting, spread
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
@@ -22,7 +23,7 @@ __all__ = ["command"]
 @spread
 def command(
     rules_file: Annotated[
-        Path, typer.Argument(metavar="RULES", help="Rules as JSON, or a model, whose rules by `exact` are used.")
+        Path, typer.Argument(metavar="RULES", help="Rules as JSON, or a model, for its rules by `exact`.")
     ],
     data: Annotated[str | None, typer.Argument(metavar="ROWS", help="A table of rows; - is standard input.")] = None,
     *,
@@ -45,40 +46,48 @@ def command(
     """
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
+    from secateur.cli.tables.model_rows import parse_row, pick_columns
+
     rules = _open_rules(rules_file, method, trusting)
     if row is not None:
-        _explain_one(rules, row, as_json=as_json)
+        one = rules.explain(parse_row(rules.tree, _parse(row)))
+        print_json(one.to_dict()) if as_json else _print("", one.text)
         return
-    from secateur.cli.tables.model_rows import pick_columns
-
     table = reading.open(str(data), tree=rules.tree)
     named = rules.tree.feature_names
     beside = [] if named is not None else list(table.frame.columns)[rules.tree.n_features :]
-    rows = pick_columns(table, rules.tree, beside=beside)
-    if why:
-        explained = ((place + 1, rules.explain(rows.iloc[[place]])) for place in range(len(rows)))
-        if as_json:
-            print_json([{"row": number, **one.to_dict()} for number, one in explained])
-        else:
-            for number, one in explained:
-                _print_row(number, "", f" {one.text}")
-        return
-    told = [(rules[index], rules[index].text) for index in range(len(rules))]
-    found = enumerate(rules.apply(rows).tolist(), 1)
+    found = _explain_rows(rules, pick_columns(table, rules.tree, beside=beside), why=why)
     if as_json:
-        print_json(
-            [
-                {"row": number, "prediction": told[index][0].prediction, "rule": index + 1, "text": told[index][1]}
-                for number, index in found
-            ]
-        )
+        print_json([record for record, _, _ in found])
     else:
-        for number, index in found:
-            _print_row(number, f" {told[index][0].class_name}", f" by rule {index + 1}: {told[index][1]}")
+        for record, prediction, words in found:
+            _print(f"Row {record['row']}:{prediction}", f" {words}")
+
+
+def _explain_rows(rules: RuleSet, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Give a record for machines of each row, and a prediction and words for people."""
+    if why:
+        for place in range(len(rows)):
+            one = rules.explain(rows.iloc[[place]])
+            yield {"row": place + 1, **one.to_dict()}, "", one.text
+        return
+    listed = [(rule.prediction, rule.class_name, rule.text) for rule in rules]
+    for place, index in enumerate(rules.apply(rows).tolist()):
+        prediction, label, text = listed[index]
+        record = {"row": place + 1, "prediction": prediction, "rule": index + 1, "text": text}
+        yield record, f" {label}", f"by rule {index + 1}: {text}"
+
+
+def _print(start: str, words: str) -> None:
+    from rich.text import Text
+
+    from secateur.cli.console import out
+
+    out.print(Text.assemble((start, "bold"), words))
 
 
 def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet:
-    """A rule set from its JSON, or the rules of a model by a method that needs no rows."""
+    """Read a rule set from its JSON, or make rules of a model by a method that needs no rows."""
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
@@ -88,29 +97,8 @@ def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet:
     return simplify(read_one_tree(trusting.load(path)), method="exact" if method is None else method)
 
 
-def _explain_one(rules: RuleSet, row: str, *, as_json: bool) -> None:
-    from rich.text import Text
-
-    from secateur.cli.console import out
-    from secateur.cli.tables.model_rows import parse_row
-
-    explanation = rules.explain(parse_row(rules.tree, _parse(row)))
-    if as_json:
-        print_json(explanation.to_dict())
-    else:
-        out.print(Text(explanation.text))
-
-
-def _print_row(place: int, prediction: str, words: str) -> None:
-    from rich.text import Text
-
-    from secateur.cli.console import out
-
-    out.print(Text.assemble((f"Row {place}:{prediction}", "bold"), words))
-
-
 def _parse(row: str) -> dict[str, Any]:
-    """A row as a person writes it: a JSON object, or names and values with commas between them."""
+    """Read a row as a person writes it: a JSON object, or names and values separated by commas."""
     if row.lstrip().startswith("{"):
         try:
             content: dict[str, Any] = json.loads(row)
@@ -122,7 +110,7 @@ def _parse(row: str) -> dict[str, Any]:
         name, sign, value = part.partition("=")
         if not sign:
             raise InputError(
-                f"Expected NAME=VALUE, found {part!r}: write --row 'age=34,ward=B', or a JSON object where a value "
+                f"Expected NAME=VALUE, found {part!r}: write --row 'age=34,ward=B', or a JSON object if a value "
                 "holds a comma."
             )
         values[name.strip()] = value.strip()

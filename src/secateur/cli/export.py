@@ -1,4 +1,4 @@
-"""``secateur export``: rules for other programs and for documents."""
+"""``secateur export``: write rules for other programs and for documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from secateur.cli.options import Dialect, Export, Force, Output, Quiet, SqlTable
-from secateur.cli.outputs import check_paths, choose_export, deliver, make_export
+from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export
 from secateur.errors import ParameterError
 
 __all__ = ["command"]
@@ -17,7 +17,7 @@ __all__ = ["command"]
 def command(
     rules_file: Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")],
     format: Annotated[
-        Export | None, typer.Option("--format", "-f", help="What to write; by default what --output's ending tells.")
+        Export | None, typer.Option("--format", "-f", help="Format to write; by default what --output's ending says.")
     ] = None,
     output: Output = None,
     dialect: Dialect = "duckdb",
@@ -37,5 +37,5 @@ def command(
     kind = choose_export(format, output, "--format")
     if kind is None:
         raise ParameterError("Say what to write with --format, such as --format sql.")
-    check_paths(output, force=force)
+    check_outputs(output, force=force)
     deliver(make_export(load_rules(rules_file), kind, dialect, sql_table), output, quiet=quiet)

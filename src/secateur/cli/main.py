@@ -1,6 +1,6 @@
-"""The ``secateur`` command and how it speaks to people.
+"""The ``secateur`` command.
 
-Exit status: 0 when all is well, 1 when a check failed, 2 when the input was wrong, 130 when it was stopped.
+Exit status: 0: success, 1: a check failed, 2: bad input, 130: stopped, 141: the output pipe was closed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "app", "make_app", "run"]
 
-STOPPED = 130
-PIPE_CLOSED = 141
+STOPPED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as in shells
 SHOWN_PATH = 80
-_stops: list[bool] = []  # whether Ctrl-C was pressed  # as shells have it for Ctrl-C
+_stops: list[bool] = []  # one for each time that Ctrl-C was pressed
 EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
 EPILOGS = {"diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong."}
@@ -39,7 +38,7 @@ secateur simplify loans.csv --target outcome
 secateur simplify loans.csv --target outcome --report page.html
 secateur simplify loans.csv --target outcome --export sql > rules.sql
 """
-# Each is a module of this package, loaded when it is called; a list of them needs only these words.
+# Each is a module of this package that is loaded when it is called; to list them takes only these words.
 COMMANDS = {
     "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
     "explain": "Say which rule decides a row, and why.",
@@ -61,17 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 def make_app(only: str | None = None) -> typer.Typer:
-    """The command line; with ``only``, the other commands are there by name alone, which saves half the start.
-
-    Parameters
-    ----------
-    only : str, default=None
-        The command that will be called; the empty text for none.
-
-    Returns
-    -------
-    typer.Typer
-    """
+    """Make the command line; with ``only`` one command is loaded, or none if it is empty, which halves the start."""
     made = typer.Typer(
         name="secateur",
         no_args_is_help=True,
@@ -86,7 +75,7 @@ def make_app(only: str | None = None) -> typer.Typer:
     for name, words in COMMANDS.items():
         if only is None or name == only:
             command = import_module(f"secateur.cli.{name}").command
-            text = _keep_lines(command.__doc__)
+            text = _keep_lines(command.__doc__ or words)  # python -OO drops docstrings
             made.command(name, help=text, short_help=words, epilog=EPILOGS.get(name, STATUS))(command)
         else:
             made.command(name, short_help=words)(_call_whole)
@@ -94,7 +83,7 @@ def make_app(only: str | None = None) -> typer.Typer:
 
 
 def _keep_lines(text: str) -> str:
-    """A docstring as help: each example on a line of its own."""
+    """Turn a docstring into help with a line for each example."""
     return cleandoc(text).replace(f"{EXAMPLES}\n\n", f"{EXAMPLES}\n\n\b\n")
 
 
@@ -109,7 +98,7 @@ def _answer(
 
 
 def _call_whole() -> None:
-    """Take the long way where the short one guessed wrong which command is called."""
+    """Load all commands if the guess which one is called was wrong."""
     make_app()()
 
 
@@ -118,10 +107,10 @@ class _Stopped(BaseException):
 
 
 def run() -> None:
-    """Run the command line; a person's mistake is one sentence, never a traceback."""
+    """Run the command line; answer a person's mistake with one sentence, never with a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a sign must not stop the program
+            stream.reconfigure(errors="replace")  # a character that the terminal cannot show must not stop the program
     before = signal.signal(signal.SIGINT, _stop)
     try:
         with warnings.catch_warnings():
@@ -130,22 +119,22 @@ def run() -> None:
     except (_Stopped, KeyboardInterrupt):
         _end_stopped()
     except BrokenPipeError:
-        # Whoever read our output went away, as `head` does. Python would complain once more when it ends.
+        # The reader of our output has closed it, as `head` does. Python would complain again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
     except (SecateurError, OSError, RuntimeError) as error:
-        if _stops:  # a library made another error of it
+        if _stops:  # a library turned Ctrl-C into an error of its own
             _end_stopped()
         if not isinstance(error, (SecateurError, OSError)):
             raise
-        _complain(str(error) if isinstance(error, SecateurError) else _tell_system(error))
+        _complain(error)
         sys.exit(2)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def _guess_command(arguments: list[str]) -> str | None:
-    """The command that is called; the empty text for none, and None where the shell asks for completions."""
+    """Guess which command is called: empty for none, None if the shell asks for completions."""
     if any(name.endswith("_COMPLETE") for name in os.environ):
         return None
     named = next((word for word in arguments if not word.startswith("-")), "")
@@ -162,22 +151,20 @@ def _end_stopped() -> NoReturn:
     sys.exit(STOPPED)
 
 
-def _tell_system(error: OSError) -> str:
-    """What the system says of a file, in a sentence."""
-    name = f"{str(error.filename)[:SHOWN_PATH]}: " if error.filename else ""
-    return f"{name}{error.strerror or error}. Name another file."
-
-
-def _complain(sentence: str) -> None:
+def _complain(error: SecateurError | OSError) -> None:
     from rich.text import Text
 
     from secateur.cli.console import errors
 
+    sentence = str(error)
+    if isinstance(error, OSError):
+        name = f"{str(error.filename)[:SHOWN_PATH]}: " if error.filename else ""
+        sentence = f"{name}{error.strerror or error}. Name another file."
     errors.print(Text.assemble(("Error:", "bold red"), f" {sentence}"))
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """What libraries warn of, in a line beside the results."""
+    """Print a library's warning in one line beside the results."""
     from secateur.cli.console import tell
 
     tell(f"Note: {' '.join(str(message).split())}")

@@ -1,4 +1,4 @@
-"""``secateur methods``: the ladder of methods and what each guarantees."""
+"""``secateur methods``: list the methods and what each guarantees."""
 
 from __future__ import annotations
 

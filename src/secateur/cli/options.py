@@ -1,87 +1,47 @@
-"""The options that several commands share, and what they mean together."""
+"""Declare the options that several commands share; those that belong together are groups.
+
+A command takes a group as the type of a parameter. :func:`spread` shows typer the group's options in its place, and
+puts what typer parsed together again::
+
+    @spread
+    def command(data: str, reading: Reading) -> None: ...
+"""
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from secateur.cli.completion import complete_column, complete_dialect, complete_method
+from secateur.errors import InputError, shorten
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-class Format(StrEnum):
-    """What a table may be written as."""
+    from secateur.cli.tables.table_file import TableFile
+    from secateur.tree.tree import Tree
 
-    csv = "csv"
-    tsv = "tsv"
-    json = "json"
-    parquet = "parquet"
-    arrow = "arrow"
+# What a table and rules may be written as.
+Format = StrEnum("Format", ["csv", "tsv", "json", "parquet", "arrow"])
+Export = StrEnum(
+    "Export", ["sql", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx"]
+)
 
-
-class Export(StrEnum):
-    """What rules may be written as."""
-
-    sql = "sql"
-    python = "python"
-    numpy = "numpy"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    text = "text"
-    html = "html"
-    pmml = "pmml"
-    onnx = "onnx"
-
-
-Target = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column of the classes.", autocompletion=complete_column)
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMNS",
-        help="Columns to leave out, with commas or one option each.",
-        autocompletion=complete_column,
-    ),
-]
-DropClass = Annotated[
-    list[str] | None, typer.Option("--drop-class", metavar="CLASS", help="A class whose rows are left out.")
-]
 Fact = Annotated[
     list[str] | None,
     typer.Option(metavar="FACT", help="What is known of a column, such as 'age is not missing' or '0 <= bmi <= 100'."),
 ]
-NoFacts = Annotated[
-    bool,
-    typer.Option(
-        "--no-facts", help="Do not take for granted what the table shows: whole numbers, decimals, no blanks."
-    ),
-]
-TableFormat = Annotated[
-    Format | None, typer.Option("--format", help="What DATA is written as; by default what its first bytes show.")
-]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV or JSON file.  [default: utf-8]")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT", help="A text in a CSV file that means a blank, beside NA and ?."),
-]
-Sample = Annotated[int | None, typer.Option(help="Take only so many rows, drawn at random.", min=2)]
 Model = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="A fitted model (.skops, a tree or rules as JSON, ONNX or PMML) rather than a tree fitted here.",
+        help="A fitted model (.skops, a tree or rules as JSON, ONNX or PMML) instead of a tree fitted here.",
     ),
-]
-TrustPickle = Annotated[
-    bool, typer.Option("--trust-pickle", help="Open a pickle, which can run any code that somebody put into it.")
-]
-Trust = Annotated[
-    list[str] | None, typer.Option(metavar="TYPE", help="A type that a .skops file may hold, such as my.module.Step.")
 ]
 Method = Annotated[
     str | None,
@@ -90,21 +50,9 @@ Method = Annotated[
         autocompletion=complete_method,
     ),
 ]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(help="How far a rule's reliability may move, 0 to 1.  [default: 0.05]", show_default=False),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(help="Share of rows in conflict (budgeted), 0 to 1.  [default: 0.015]", show_default=False),
-]
-MaxDepth = Annotated[
-    int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for DATA, none for --table]", min=1)
-]
-MinRows = Annotated[int, typer.Option(help="Fewest rows of a leaf.", min=1)]
 Seed = Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=2**32 - 1)]
-Holdout = Annotated[float, typer.Option(metavar="SHARE", help="Share of the rows to measure on rather than fit to.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - is the screen.")]
+Holdout = Annotated[float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of fitting to.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; - is the screen.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines, and nothing else.")]
@@ -119,5 +67,145 @@ SqlTable = Annotated[str, typer.Option(metavar="NAME", help="The table that the 
 
 
 def is_screen(output: Path | None) -> bool:
-    """Whether what is asked for goes to standard output."""
+    """Whether an output goes to standard output."""
     return output is None or str(output) == "-"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a table."""
+
+    format: Annotated[
+        Format | None, typer.Option("--format", help="Format of DATA; by default what its first bytes show.")
+    ] = None
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV or JSON file.  [default: utf-8]")] = None
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A text in a CSV file that means a blank, like NA and ?.")
+    ] = None
+    sample: Annotated[int | None, typer.Option(help="Number of rows to draw at random.", min=2)] = None
+
+    def open(self, data: str, *, tree: Tree | None = None, seed: int = 0, quiet: bool = False) -> TableFile:
+        """Read a table; the text columns of a tree stay text."""
+        from secateur.cli.console import working
+        from secateur.cli.tables.table_file import read_table
+        from secateur.rows.table_columns import find_texts
+
+        text = () if tree is None else find_texts(tree)
+        options: dict[str, Any] = {"format": self.format, "encoding": self.encoding, "missing": self.missing or ()}
+        with working("Reading the table", quiet=quiet):
+            return read_table(data, **options, text=text, sample=self.sample, seed=seed)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which rows and columns of a table to use, and what they are about."""
+
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the classes.", autocompletion=complete_column)
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns to leave out, separated by commas or one option each.",
+            autocompletion=complete_column,
+        ),
+    ] = None
+    drop_class: Annotated[
+        list[str] | None, typer.Option("--drop-class", metavar="CLASS", help="A class to leave out with its rows.")
+    ] = None
+
+    def require_target(self, data: str, columns: list[str] | None = None) -> str:
+        """Return the target; if it was not named, list the columns, if they are known."""
+        if self.target is None:
+            listed = "" if columns is None else f"; its columns are {shorten(columns)}"
+            raise InputError(f"Name the column of the classes of {data} with --target{listed}.")
+        return self.target
+
+    def take(self, table: TableFile) -> dict[str, Any]:
+        """Make the arguments of functions that take rows of a table."""
+        target = self.require_target(table.name, list(table.frame.columns))
+        return {"target": target, "drop": self.drop or (), "drop_classes": self.drop_class or ()}
+
+
+@dataclass(frozen=True)
+class Growing:
+    """How to fit a tree."""
+
+    max_depth: Annotated[
+        int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for DATA, none for --table]", min=1)
+    ] = None
+    min_rows: Annotated[int, typer.Option(help="Fewest rows in a leaf.", min=1)] = 1
+    seed: Seed = 0
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of functions that fit a tree."""
+        depth = {} if self.max_depth is None else {"max_depth": self.max_depth}
+        return {**depth, "min_rows": self.min_rows, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """How much methods may delete, and what they may take for granted."""
+
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="How far a rule's reliability may move, 0 to 1.  [default: 0.05]", show_default=False),
+    ] = None
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Share of rows that may conflict (budgeted), 0 to 1.  [default: 0.015]", show_default=False),
+    ] = None
+    no_facts: Annotated[
+        bool,
+        typer.Option(
+            "--no-facts", help="Do not take for granted what the table shows: whole numbers, decimals, no blanks."
+        ),
+    ] = False
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Arguments of ``simplify``."""
+        named = {"tolerance": self.tolerance, "budget": self.budget}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Trusting:
+    """What a model's file may hold."""
+
+    trust_pickle: Annotated[bool, typer.Option("--trust-pickle", help="Open a pickle, which can run any code.")] = False
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TYPE", help="A type that a .skops file may hold, such as my.module.Step."),
+    ] = None
+
+    def load(self, path: Path, *, quiet: bool = False) -> Any:
+        """Load a model."""
+        from secateur.cli.console import working
+        from secateur.cli.model_files import load_model
+
+        with working("Loading the model", quiet=quiet):
+            return load_model(path, trust_pickle=self.trust_pickle, trust=self.trust or ())
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Show typer the options of each group that a command takes."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    shown: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        own = inspect.signature(groups[name]).parameters.values() if name in groups else (parameter,)
+        types = get_type_hints(groups[name], include_extras=True) if name in groups else hints
+        shown += [one.replace(annotation=types[one.name], kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+
+    def call(**parsed: Any) -> None:
+        for name, group in groups.items():
+            parsed[name] = group(**{one.name: parsed.pop(one.name) for one in fields(group)})
+        command(**parsed)
+
+    call.__doc__ = command.__doc__
+    call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return call

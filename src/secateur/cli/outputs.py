@@ -1,39 +1,54 @@
-"""What commands write: checked before the work, made in memory, and put on disk whole at the end."""
+"""Put results where they were asked for: into files, all of a command's or none, or on standard output."""
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secateur.cli.console import print_text, tell
 from secateur.cli.options import Export, is_screen
 from secateur.errors import InputError, ParameterError
+from secateur.rows.whole_files import encode_text, is_device, stage_file, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["check_paths", "choose_export", "deliver", "make_export", "write_files"]
+__all__ = ["check_outputs", "choose_export", "deliver", "make_export", "write_files"]
 
 
-def check_paths(*paths: Path | None, force: bool) -> None:
-    """Refuse outputs that cannot be written, before anything is done for them."""
-    from secateur.rows.whole_files import check_outputs
-
-    check_outputs([path for path in paths if path is not None and not is_screen(path)], force=force)
+def check_outputs(*outputs: Path | None, force: bool = False) -> None:
+    """Refuse outputs that cannot be written, before any work is done; with ``force`` a file may be replaced."""
+    seen: set[str] = set()
+    for path in outputs:
+        if path is None or is_screen(path):
+            continue
+        if path.is_dir():
+            raise InputError(f"{path} is a directory: name a file in it.")
+        if not path.parent.is_dir():
+            raise InputError(f"Cannot write {path}: there is no directory {path.parent}. Make it first.")
+        if path.exists() and not is_device(path) and not force:
+            raise InputError(f"{path} exists already: pass --force to replace it, or name another file.")
+        if not os.access(path if is_device(path) else path.parent, os.W_OK):
+            raise InputError(f"Cannot write {path}: you may not write to {path.parent}. Name another place.")
+        if (place := os.path.realpath(path)) in seen and not is_device(path):
+            raise InputError(f"Two outputs would go to {path}: name a file for each.")
+        seen.add(place)
 
 
 def make_export(rules: RuleSet, kind: Export, dialect: str, table: str) -> str | bytes:
-    """Rules in one of the formats."""
+    """Write rules in one of the formats."""
     from secateur.export.formats import write_format
 
     return write_format(rules, kind.value, {"dialect": dialect, "table": table})
 
 
 def deliver(content: str | bytes, output: Path | None, *, quiet: bool = False) -> None:
-    """Put one result where it was asked for: a file, or standard output."""
+    """Put one result into a file or on standard output."""
     if output is not None and not is_screen(output):
         write_files({output: content}, quiet=quiet)
     elif isinstance(content, str):
@@ -46,21 +61,42 @@ def deliver(content: str | bytes, output: Path | None, *, quiet: bool = False) -
 
 
 def write_files(contents: Mapping[Path, str | bytes], *, quiet: bool = False) -> None:
-    """Write files whole, all or none, and say so."""
-    from secateur.rows import whole_files as writing
+    """Write all files, or none if an error stops it, and say so.
 
-    writing.write_files(
-        {
-            path: content if isinstance(content, bytes) or content.endswith("\n") else f"{content}\n"
-            for path, content in contents.items()
-        }
-    )
+    Everything is written before anything is moved to its place; devices and pipes get theirs in between.
+    """
+    data = {path: encode_text(path, _end_line(content)) for path, content in contents.items()}
+    files = [path for path in data if not is_device(path)]
+    with ExitStack() as stack:
+        for path in files if len(data) > 1 else ():
+            stack.enter_context(_restoring(Path(os.path.realpath(path))))
+        for path in reversed(files):  # the stack moves the last one first
+            stack.enter_context(stage_file(path, replace=True)).write_bytes(data[path])
+        for path in data:
+            if path not in files:
+                write_whole(path, data[path])
     for path in contents:
         tell(f"Wrote {path}.", quiet=quiet)
 
 
+def _end_line(content: str | bytes) -> str | bytes:
+    return content if isinstance(content, bytes) or content.endswith("\n") else f"{content}\n"
+
+
+@contextmanager
+def _restoring(path: Path) -> Iterator[None]:
+    """Put back what a file held if another one cannot be moved to its place."""
+    before = path.read_bytes() if path.is_file() else None
+    try:
+        yield
+    except BaseException:
+        if path.is_file() and path.read_bytes() != before:
+            path.unlink() if before is None else write_whole(path, before)
+        raise
+
+
 def choose_export(export: Export | None, output: Path | None, option: str = "--export") -> Export | None:
-    """What is written: as it was asked for, or as the output's ending tells."""
+    """Settle what to write: what was asked for, or what the output's ending says."""
     if export is not None or is_screen(output):
         return export
     from secateur.export.formats import FORMATS
@@ -68,5 +104,5 @@ def choose_export(export: Export | None, output: Path | None, option: str = "--e
     ending = Path(str(output)).suffix.lower()
     found = next((name for name, known in FORMATS.items() if known.suffix == ending), None)
     if found is None:
-        raise ParameterError(f"What shall {output} hold? Say it with {option}, such as {option} sql.")
+        raise ParameterError(f"What should {output} hold? Say it with {option}, such as {option} sql.")
     return Export(found)

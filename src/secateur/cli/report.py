@@ -1,4 +1,4 @@
-"""``secateur report``: a page about rules, one file that works offline."""
+"""``secateur report``: write a page about rules, one file that works offline."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from secateur.cli.console import working
-from secateur.cli.option_groups import Growing, Knobs, Reading, Rows, spread
-from secateur.cli.options import Force, Method, Quiet
-from secateur.cli.outputs import check_paths, deliver
+from secateur.cli.options import Force, Growing, Knobs, Method, Quiet, Reading, Rows, spread
+from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 
 __all__ = ["command"]
@@ -19,11 +18,12 @@ __all__ = ["command"]
 @spread
 def command(
     source: Annotated[str, typer.Argument(metavar="RULES|DATA", help="Rules as JSON, or a table as for simplify.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write the page to.")],
     *,
     used: Rows,
     data: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The table that the rules were made from, for its numbers.")
+        str | None,
+        typer.Option(metavar="FILE", help="The table that the rules were made from, for numbers about its rows."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     method: Method = None,
@@ -43,15 +43,13 @@ def command(
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import fit_table, label_rows, simplify_fitted
 
-    check_paths(output, force=force)
+    check_outputs(output, force=force)
     rows: tuple[Any, Any] = (None, None)
     if is_rules_file(Path(source)):
         if (data is None) != (used.target is None):
             raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
         if method is not None or knobs != Knobs() or growing != Growing():
-            raise ParameterError(
-                f"{source} holds rules that are made already: leave out what says how to make them, such as --method."
-            )
+            raise ParameterError(f"{source} holds rules already: leave out how to make them, such as --method.")
         rules = load_rules(Path(source))
         if data is not None:
             table = reading.open(data, tree=rules.tree, seed=growing.seed, quiet=quiet)
@@ -59,7 +57,7 @@ def command(
             rows = labelled.X, labelled.y
     else:
         if data is not None:
-            raise ParameterError(f"{source} is no file of rules: name one table only.")
+            raise ParameterError(f"{source} does not hold rules: name one table only.")
         table = reading.open(source, seed=growing.seed, quiet=quiet)
         with working("Fitting the tree", quiet=quiet):
             fitted = fit_table(table, **used.take(table), **growing.arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from secateur.cli.options import spread
 from secateur.errors import ParameterError
+from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,158 +23,167 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+Experiment = StrEnum("Experiment", ["deterministic", "cart", "optimal", "runtime", "exhibits", "beyond", "all"])
+ARMS = ("cart", "optimal")
+# The columns of the deterministic tables: the field of a row, its title, and how it is shown.
+COLUMNS = (
+    ("rules", "rules", "d"),
+    ("removed_pct", "removed", ".2f"),
+    ("rules_modified_pct", "modified", ".2f"),
+    ("delta_length", "Δlength", ".2f"),
+    ("reliability_one", "rel. 1", "s"),
+    ("coverage_pct", "coverage", ".1f"),
+    ("conflict_pct", "conflict", ".1f"),
+)
 
-class Experiment(StrEnum):
-    """The experiments that can be run."""
 
-    deterministic = "deterministic"
-    cart = "cart"
-    optimal = "optimal"
-    runtime = "runtime"
-    exhibits = "exhibits"
-    beyond = "beyond"
-    all = "all"
+@dataclass(frozen=True)
+class Study:
+    """What to run on which data sets, and where results go."""
 
-
-def command(
-    experiment: Annotated[Experiment, typer.Argument(help="Which of the paper's experiments to run.")],
-    datasets: Annotated[str | None, typer.Option(help="Data sets, comma-separated; by default all eight.")] = None,
-    splits: Annotated[int, typer.Option(help="Number of train/test splits.", min=1, max=30)] = 30,
-    jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = 2,
+    datasets: Annotated[str | None, typer.Option(help="Data sets, comma-separated; by default all eight.")] = None
+    splits: Annotated[int, typer.Option(help="Number of train/test splits.", min=1, max=30)] = 30
+    jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 2
     output: Annotated[
         Path | None,
-        typer.Option(help="Where results go, and finished splits are reused from.  [default: reproduction]"),
-    ] = None,
-    data_dir: Annotated[str | None, typer.Option(help="Directory of the published data files.")] = None,
+        typer.Option(help="Directory for results; finished splits in it are reused.  [default: reproduction]"),
+    ] = None
+    data_dir: Annotated[str | None, typer.Option(help="Directory of the published data files.")] = None
     iai_dir: Annotated[
         str | None, typer.Option(help="Directory of saved trees (IAI or secateur JSON) for the optimal arm.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no tables.")] = False,
+    ] = None
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress and no tables.")] = False
+
+    @property
+    def place(self) -> Path:
+        """The directory for results."""
+        return Path("reproduction") if self.output is None else self.output
+
+    def choose_datasets(self) -> tuple[str, ...]:
+        """Find the data sets that are named, or take all."""
+        from secateur.paper.protocol import DATASETS
+
+        if self.datasets is None:
+            return DATASETS
+        names = {name.lower(): name for name in DATASETS}
+        chosen = [word.strip().lower() for word in self.datasets.split(",") if word.strip()]
+        strange = next((word for word in chosen if word not in names), None)
+        if strange is not None or not chosen:
+            raise ParameterError(
+                f"There is no data set {strange or self.datasets!r}; the data sets are {', '.join(DATASETS)}."
+            )
+        return tuple(names[word] for word in dict.fromkeys(chosen))
+
+    def run_arm(self, name: str, title: str, **options: Any) -> tuple[Any, list[dict[str, Any]]]:
+        """Run one arm of the experiments; give it and the results of its splits."""
+        from secateur.paper.experiment import run_arm
+        from secateur.paper.protocol import find_arm
+
+        arm, chosen = find_arm(name, self.iai_dir if name == "optimal" else None), self.choose_datasets()
+        with self.show_progress(title, len(chosen) * self.splits) as advance:
+            options |= {"n_jobs": self.jobs, "data_dir": self.data_dir, "progress": advance}
+            return arm, run_arm(arm, chosen, self.splits, self.place, **options)
+
+    def write_json(self, name: str, content: Any) -> None:
+        """Write a JSON file of results."""
+        write_whole(self.place / f"{name}.json", json.dumps(content, indent=1))
+
+    def write_table(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Write results as CSV and as JSON."""
+        from secateur.paper.summary import to_csv
+
+        write_whole(self.place / f"{name}.csv", to_csv(rows))
+        self.write_json(name, rows)
+
+    @contextmanager
+    def show_progress(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
+        """Show how much of the work is done; the function that is given says what was done last."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from secateur.cli.console import errors
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=errors, disable=self.quiet, transient=True) as bar:
+            task = bar.add_task(title, total=total)
+            yield lambda what: bar.update(task, advance=1, description=f"{title}: {what}")
+
+
+@spread
+def command(
+    experiment: Annotated[Experiment, typer.Argument(help="Which of the paper's experiments to run.")], *, study: Study
 ) -> None:
     """Run experiments of the paper again and print their numbers beside ours.
 
-    `all` are those of the paper; `beyond` measures every method and knob of secateur on its data sets.
+    `all` runs those of the paper; `beyond` measures every method and setting of secateur on its data sets.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory.
     """
-    chosen = _check_datasets(datasets)
-    # The deterministic tables take a second and are read on the screen: files only where they were asked for.
-    only_tables = experiment is Experiment.deterministic and output is None
-    place = Path("reproduction") if output is None else output
+    study.choose_datasets()  # find a slip before the work
     wanted = set(Experiment) - {Experiment.beyond} if experiment is Experiment.all else {experiment}
     code = 0
     pages: list[Page] = []
     if Experiment.deterministic in wanted:
-        code = _deterministic(None if only_tables else place, quiet)
-    finished: dict[str, list[dict[str, Any]]] = {}
-    for name in ("cart", "optimal"):
-        if name in wanted:
-            finished[name] = _run(name, chosen, splits, jobs, place, data_dir, iai_dir, quiet, pages)
-    if finished:
-        _finish_arms(finished, place, pages)
+        # These tables take a second and are read on the screen: write files only if asked to.
+        code = _deterministic(study, write=experiment is not Experiment.deterministic or study.output is not None)
+    pages += _arms(study, [name for name in ARMS if name in wanted])
     if Experiment.runtime in wanted:
-        pages.append(_runtime(place, quiet))
+        pages.append(_runtime(study))
     if Experiment.exhibits in wanted:
-        pages.append(_exhibits(place))
+        pages.append(_exhibits(study))
     if Experiment.beyond in wanted:
-        pages += _beyond(chosen, splits, jobs, place, data_dir, iai_dir, quiet)
+        pages += _beyond(study)
     if pages:
-        _write_report(pages, place / f"report_{experiment.value}.md", quiet)
+        _write_report(study, pages, f"report_{experiment.value}.md")
     raise typer.Exit(code)
 
 
-def _check_datasets(listed: str | None) -> tuple[str, ...]:
-    from secateur.paper.protocol import DATASETS
+def _arms(study: Study, names: list[str]) -> list[Page]:
+    from secateur.paper.protocol import TOLERANCES
+    from secateur.paper.report import make_pages, tolerance_page
+    from secateur.paper.summary import summarize
+    from secateur.paper.tolerances import choose_tolerances
 
-    if listed is None:
-        return DATASETS
-    names = {name.lower(): name for name in DATASETS}
-    chosen = [word.strip().lower() for word in listed.split(",") if word.strip()]
-    strange = next((word for word in chosen if word not in names), None)
-    if strange is not None or not chosen:
-        raise ParameterError(f"There is no data set {strange or listed!r}; the data sets are {', '.join(DATASETS)}.")
-    return tuple(names[word] for word in dict.fromkeys(chosen))
-
-
-def _run(
-    name: str,
-    chosen: tuple[str, ...],
-    splits: int,
-    jobs: int,
-    output: Path,
-    data_dir: str | None,
-    iai_dir: str | None,
-    quiet: bool,
-    pages: list[Page],
-) -> list[dict[str, Any]]:
-    from secateur.paper.experiment import run_arm
-    from secateur.paper.protocol import TOLERANCES, find_arm
-    from secateur.paper.report import make_pages
-    from secateur.paper.summary import summarize, to_csv
-    from secateur.rows.whole_files import write_whole
-
-    arm = find_arm(name, iai_dir if name == "optimal" else None)
-    with _progress(f"{name} arm", len(chosen) * splits, quiet) as advance:
-        results = run_arm(arm, chosen, splits, output, n_jobs=jobs, data_dir=data_dir, progress=advance)
-    table = summarize(results, arm.learner, TOLERANCES)
-    write_whole(output / f"{name}_by_dataset.csv", to_csv(table))
-    write_whole(output / f"{name}_by_dataset.json", json.dumps(table, indent=1))
-    pages += make_pages(arm, table)
-    return results
+    pages: list[Page] = []
+    finished = []
+    for name in names:
+        arm, results = study.run_arm(name, f"{name} arm")
+        table = summarize(results, arm.learner, TOLERANCES)
+        study.write_table(f"{name}_by_dataset", table)
+        pages += make_pages(arm, table)
+        finished.append(results)
+    if finished:
+        choices = choose_tolerances(finished)
+        study.write_json("tolerances", {choice.dataset: choice.picked for choice in choices})
+        pages.append(tolerance_page(choices, " and ".join(names)))
+    return pages
 
 
-def _beyond(
-    chosen: tuple[str, ...],
-    splits: int,
-    jobs: int,
-    output: Path,
-    data_dir: str | None,
-    iai_dir: str | None,
-    quiet: bool,
-) -> list[Page]:
+def _beyond(study: Study) -> list[Page]:
     from secateur.paper.beyond import BEYOND, beyond_page, draw_fronts, find_fronts, summarize_beyond
-    from secateur.paper.experiment import run_arm
-    from secateur.paper.protocol import find_arm
     from secateur.paper.summary import to_csv
-    from secateur.rows.whole_files import write_whole
 
     _require_matplotlib("Beyond the paper")
     pages = []
-    for name in ("cart", "optimal"):
-        arm = find_arm(name, iai_dir if name == "optimal" else None)
-        with _progress(f"beyond, {name} arm", len(chosen) * splits, quiet) as advance:
-            results = run_arm(
-                *(arm, chosen, splits, output), n_jobs=jobs, data_dir=data_dir, progress=advance, study=BEYOND
-            )
+    for name in ARMS:
+        arm, results = study.run_arm(name, f"beyond, {name} arm", study=BEYOND)
         table = summarize_beyond(results)
         points = find_fronts(table)
-        write_whole(output / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
-        write_whole(output / f"beyond_{arm.name}.json", json.dumps([vars(point) for point in points], indent=1))
-        draw_fronts(arm, points, output)
+        write_whole(study.place / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
+        study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
+        draw_fronts(arm, points, study.place)
         pages.append(beyond_page(arm, points))
     return pages
 
 
-def _finish_arms(finished: dict[str, list[dict[str, Any]]], output: Path, pages: list[Page]) -> None:
-    from secateur.paper.report import tolerance_page
-    from secateur.paper.tolerances import choose_tolerances
-    from secateur.rows.whole_files import write_whole
-
-    choices = choose_tolerances(list(finished.values()))
-    write_whole(output / "tolerances.json", json.dumps({c.dataset: c.picked for c in choices}, indent=1))
-    pages.append(tolerance_page(choices, " and ".join(finished)))
-
-
-def _runtime(output: Path, quiet: bool) -> Page:
+def _runtime(study: Study) -> Page:
     from secateur.paper.report import Page
     from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, draw_runtime, ratios, run_runtime
-    from secateur.rows.whole_files import write_whole
 
     _require_matplotlib("The runtime study")
-    with _progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS), quiet) as advance:
+    with study.show_progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS)) as advance:
         timings = run_runtime(advance)
-    write_whole(output / "runtime.json", json.dumps([vars(timing) for timing in timings], indent=1))
-    draw_runtime(timings, output)
+    study.write_json("runtime", [vars(timing) for timing in timings])
+    draw_runtime(timings, study.place)
     rows = tuple((what, f"{ours:.1f} ×", f"{theirs:g} ×") for what, ours, theirs in ratios(timings))
     return Page(
         "Runtime: how many times faster",
@@ -187,13 +199,12 @@ def _require_matplotlib(what: str) -> None:
         raise ParameterError(f"{what} draws a figure with matplotlib: pip install secateur[reproduce].")
 
 
-def _exhibits(output: Path) -> Page:
+def _exhibits(study: Study) -> Page:
     from secateur.paper.exhibits import assimilated_rule, assimilation_tree, draw_tree, entropy_rows, orientation_tree
     from secateur.paper.report import Page
-    from secateur.rows.whole_files import write_whole
 
-    write_whole(output / "c1c0.svg", draw_tree(orientation_tree()))
-    write_whole(output / "assimilation.svg", draw_tree(assimilation_tree(), assimilated_rule()))
+    write_whole(study.place / "c1c0.svg", draw_tree(orientation_tree()))
+    write_whole(study.place / "assimilation.svg", draw_tree(assimilation_tree(), assimilated_rule()))
     rows = tuple(entropy_rows())
     return Page(
         "Entropy asymmetry for parent counts (70, 30)",
@@ -204,76 +215,47 @@ def _exhibits(output: Path) -> Page:
     )
 
 
-def _write_report(pages: list[Page], path: Path, quiet: bool) -> None:
+def _write_report(study: Study, pages: list[Page], name: str) -> None:
     from secateur.cli.console import out
     from secateur.paper.report import to_markdown, to_terminal
-    from secateur.rows.whole_files import write_whole
 
-    write_whole(path, "\n".join(to_markdown(page) for page in pages))
-    if not quiet:
+    write_whole(study.place / name, "\n".join(to_markdown(page) for page in pages))
+    if not study.quiet:
         for page in pages:
             out.print(to_terminal(page))
-        out.print(f"Results are in {path.parent}; {path.name} holds these tables.")
+        out.print(f"Results are in {study.place}; {name} holds these tables.")
 
 
-@contextmanager
-def _progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from secateur.cli.console import errors
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, disable=quiet, transient=True) as bar:
-        task = bar.add_task(title, total=total)
-
-        def advance(what: str) -> None:
-            bar.update(task, advance=1, description=f"{title}: {what}")
-
-        yield advance
-
-
-def _deterministic(output: Path | None, quiet: bool) -> int:
-    from rich.table import Table
+def _deterministic(study: Study, *, write: bool) -> int:
+    """Run the deterministic tables; give the exit status."""
+    from rich.table import Column, Table
 
     from secateur.cli.console import out
     from secateur.paper.deterministic import expected_rows, reproduce_deterministic
-    from secateur.paper.summary import to_csv
-    from secateur.rows.whole_files import write_whole
 
+    reproduced, expected = reproduce_deterministic(), expected_rows()
+    if write:
+        listed = [{**vars(row), "random_state": state} for row, state in reproduced]
+        study.write_table("deterministic", listed)
+    differing = sum(ours != theirs for (ours, _), theirs in zip(reproduced, expected, strict=True))
+    if study.quiet:
+        return 1 if differing else 0
+    titles = ("data set", "method", *(title for _, title, _ in COLUMNS), "state")
     table = Table(
+        *(Column(title, no_wrap=True) for title in titles),
         title="The paper's deterministic tables: ours, and below it (the paper's)",
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for name in ("data set", "method", "rules", "removed", "modified", "Δlength", "rel. 1", "coverage", "conflict"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    differing = 0
-    reproduced = reproduce_deterministic()
-    if output is not None:
-        listed = [{**vars(row), "random_state": state} for row, state in reproduced]
-        write_whole(output / "deterministic.csv", to_csv(listed))
-        write_whole(output / "deterministic.json", json.dumps(listed, indent=1))
-    for (ours, state), theirs in zip(reproduced, expected_rows(), strict=True):
-        differing += ours != theirs
-        pairs = [
-            (f"{ours.rules}", f"{theirs.rules}"),
-            (f"{ours.removed_pct:.2f}", f"{theirs.removed_pct:.2f}"),
-            (f"{ours.rules_modified_pct:.2f}", f"{theirs.rules_modified_pct:.2f}"),
-            (f"{ours.delta_length:.2f}", f"{theirs.delta_length:.2f}"),
-            (ours.reliability_one, theirs.reliability_one),
-            (f"{ours.coverage_pct:.1f}", f"{theirs.coverage_pct:.1f}"),
-            (f"{ours.conflict_pct:.1f}", f"{theirs.conflict_pct:.1f}"),
-        ]
-        cells = [f"{one}\n({other})" for one, other in pairs]
+    for (ours, state), theirs in zip(reproduced, expected, strict=True):
+        cells = [f"{getattr(ours, name):{form}}\n({getattr(theirs, name):{form}})" for name, _, form in COLUMNS]
         table.add_row(ours.dataset, ours.method, *cells, str(state))
-    if not quiet:
-        out.print(table)
-        out.print(
-            "removed, modified, coverage and conflict are in percent. state is the smallest random_state whose tree "
-            "gives the paper's row for all three methods: scikit-learn breaks ties between equally good splits by it."
-        )
-        out.print("Every cell agrees." if not differing else f"{differing} rows differ from the paper.")
+    out.print(table)
+    out.print(
+        "removed, modified, coverage and conflict are in percent. state is the smallest random_state whose tree gives "
+        "the paper's row for all three methods: scikit-learn breaks ties between equally good splits by it."
+    )
+    out.print("Every cell agrees." if not differing else f"{differing} rows differ from the paper.")
     return 1 if differing else 0

@@ -9,8 +9,7 @@ import typer
 
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.option_groups import Reading, Rows, Trusting, spread
-from secateur.cli.options import Holdout, Json, Quiet, Seed
+from secateur.cli.options import Holdout, Json, Quiet, Reading, Rows, Seed, Trusting, spread
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def command(
     *,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The model that the rules should be of (.skops, JSON, ONNX or PMML)."),
+        typer.Option(metavar="FILE", help="The model that the rules should belong to (.skops, JSON, ONNX or PMML)."),
     ] = None,
     data: Annotated[
         str | None, typer.Option(metavar="FILE", help="The table that the rules were made from; - is standard input.")
@@ -41,8 +40,8 @@ def command(
 ) -> None:
     """Prove again what rules promise, by code that shares nothing with the code that made them.
 
-    With the model: that the rules are of its tree. With the data: that supports and class counts are right, and what
-    methods promise by rows.
+    With the model: that the rules belong to its tree. With the data: that supports and class counts are right, and
+    what methods promise about rows.
 
     For example:
 
@@ -50,34 +49,34 @@ def command(
     secateur verify rules.json --model tree.skops --data loans.csv --target outcome
     """
     from secateur.cli.model_files import load_rules
-    from secateur.cli.tables.fitted_table import label_rows
-    from secateur.cli.tables.fitting import split_table
+    from secateur.cli.tables.fitted_table import label_rows, split_table
 
     if (data is None) != (used.target is None):
         raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
     rules = load_rules(rules_file)
-    rows: tuple[Any, Any] = (None, None)
+    brought = None if model is None else trusting.load(model, quiet=quiet)
     if data is not None and in_batches(data, rules.tree):
         check_batch_options(data, used, reading, holdout)
-        differing = None if model is None else _compare_model(rules, trusting.load(model, quiet=quiet), None)
-        target = used.require_name(data)
+        differing = _compare_model(rules, brought, None)
+        target = used.require_target(data)
         with open_batches(data, rules.tree, target, reading) as (source, _), working("Checking the rules", quiet=quiet):
             proof = rules.verify(source, target)
-        _conclude(rules, proof, differing, as_json=as_json, quiet=quiet)
-    elif data is not None:
-        table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
-        kept, _ = split_table(label_rows(table, rules.tree, **used.take(table)), holdout, seed)
-        rows = kept.X, kept.y
-    differing = None if model is None else _compare_model(rules, trusting.load(model, quiet=quiet), rows[0])
-    with working("Checking the rules", quiet=quiet):
-        proof = rules.verify(*rows)
+    else:
+        rows: tuple[Any, Any] = (None, None)
+        if data is not None:
+            table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
+            kept, _ = split_table(label_rows(table, rules.tree, **used.take(table)), holdout, seed)
+            rows = kept.X, kept.y
+        differing = _compare_model(rules, brought, rows[0])
+        with working("Checking the rules", quiet=quiet):
+            proof = rules.verify(*rows)
     _conclude(rules, proof, differing, as_json=as_json, quiet=quiet)
 
 
 def _conclude(
     rules: RuleSet, proof: Verification, differing: list[str] | None, *, as_json: bool, quiet: bool
 ) -> NoReturn:
-    """Show what was found, and end with 0 where everything holds."""
+    """Show what was found, and exit with 0 if everything holds."""
     holds = proof.ok and not differing
     if as_json:
         print_json({"ok": holds, "model_differences": differing, **vars(proof), "guarantee": rules.guarantee})
@@ -88,17 +87,20 @@ def _conclude(
             tell(failure)
     if proof.lacks_rows and not differing:
         raise ParameterError(
-            f"What holds without rows was proved, but {rules.method!r} promises something about them: name the table "
-            "that the rules were made from with --data FILE --target COLUMN."
+            f"Everything was proved but what {rules.method!r} promises about rows: name the table that the rules were "
+            "made from with --data FILE --target COLUMN."
         )
     raise typer.Exit(code=0 if holds else 1)
 
 
-def _compare_model(rules: RuleSet, model: Any, rows: Any) -> list[str]:
+def _compare_model(rules: RuleSet, model: Any, rows: Any) -> list[str] | None:
+    """List how the tree of the rules differs from the model's; None without a model."""
     from secateur.adapters import from_model
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.tree.difference import find_tree_differences
 
+    if model is None:
+        return None
     tree = read_one_tree(model)
     return find_tree_differences(rules.tree, tree if rows is None else from_model(model, rows))
 
@@ -110,6 +112,6 @@ def _show(rules: RuleSet, proof: Any, differing: list[str] | None) -> None:
 
     out.print(Text(f"{len(rules):,} rules by {rules.method}. {rules.guarantee}"))
     if differing is not None:
-        out.print(Text("\n".join(f"✗ {item}" for item in differing) or "✓ the rules are of the model's tree"))
+        out.print(Text("\n".join(f"✗ {item}" for item in differing) or "✓ the rules belong to the model's tree"))
     words = str(proof).replace("pass the training rows, verify(X, y), to prove them.", "no rows were named.")
     out.print(Text(words if not differing else words.replace("\nVerified.", "\nNOT verified.")))

@@ -1,4 +1,4 @@
-"""Arrow datasets, readers and lazy frames as sources."""
+"""Read Arrow datasets, readers and lazy frames as sources."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["open_dataset", "open_lazy_frame", "open_reader"]
 
-# How many batches, and files, a dataset may read ahead: its own choice takes a gigabyte.
+# Batches that a dataset may read ahead: its own choice takes a gigabyte.
 AHEAD = 2
 
 
 @contextmanager
 def open_dataset(dataset: Any) -> Iterator[Source]:
-    """A pyarrow Dataset."""
+    """Open a pyarrow Dataset."""
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
         with refusing("The dataset"):
@@ -33,12 +33,11 @@ def open_dataset(dataset: Any) -> Iterator[Source]:
 
 @contextmanager
 def open_reader(stream: Any) -> Iterator[Source]:
-    """A pyarrow RecordBatchReader, or whatever else speaks Arrow's stream interface."""
+    """Open a pyarrow RecordBatchReader, or anything with Arrow's stream interface."""
     import pyarrow as pa
 
     with refusing("The reader"):
         reader = stream if isinstance(stream, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(stream)
-
     waiting: list[Any] = []
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
@@ -48,8 +47,7 @@ def open_reader(stream: Any) -> Iterator[Source]:
 
     def look(columns: Sequence[str]) -> Any:
         with refusing("The reader"):
-            if not waiting:
-                waiting.extend(islice(reader, 1))
+            waiting.extend(islice(reader, 0 if waiting else 1))
         return waiting[0].select(columns) if waiting else None
 
     yield Source("The reader", reader.schema, None, True, read, look)
@@ -57,14 +55,14 @@ def open_reader(stream: Any) -> Iterator[Source]:
 
 @contextmanager
 def open_lazy_frame(frame: Any) -> Iterator[Source]:
-    """A polars LazyFrame."""
+    """Open a polars LazyFrame."""
     import polars as pl
     import polars.selectors
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
-        chosen = frame.select(pl.selectors.by_name(*columns))  # names alone may be patterns to polars
+        chosen = frame.select(pl.selectors.by_name(*columns))  # polars may take a name alone for a pattern
         with refusing("The LazyFrame", pl.exceptions.PolarsError):
-            # Older releases of polars have no batches: they hold the chosen columns at once.
+            # Older releases of polars have no batches: they read the chosen columns at once.
             parts = chosen.collect_batches() if hasattr(chosen, "collect_batches") else [chosen.collect()]
             for part in parts:
                 yield from part.to_arrow().select(list(columns)).to_batches(BATCH_ROWS)
@@ -76,7 +74,7 @@ def open_lazy_frame(frame: Any) -> Iterator[Source]:
 
 @contextmanager
 def refusing(name: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Say in a sentence what kept a table from being read."""
+    """Turn an error of Arrow or another library into a sentence."""
     import pyarrow as pa
 
     try:

@@ -1,7 +1,4 @@
-"""A file that a person names: where it is, what it holds, and its text in UTF-8.
-
-What a file is, is told by its first bytes rather than by its name.
-"""
+"""Find the file that a person names, tell its format by its first bytes, and bring its text to UTF-8."""
 
 from __future__ import annotations
 
@@ -9,15 +6,20 @@ import codecs
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from secateur.errors import InputError, did_you_mean
 from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, refuse_packed
 
-__all__ = ["BLANKS", "CHUNK", "FORMATS", "as_utf8", "escape_wildcards", "find_file", "read_head", "tell_format"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["FORMATS", "as_utf8", "escape_wildcards", "find_file", "open_file", "read_head", "tell_format"]
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
-BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may stand before JSON: a mark of UTF-8, and blanks
+BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
 CHUNK = 1 << 20
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
@@ -33,31 +35,36 @@ OTHER_FORMATS = {
 
 
 def find_file(source: str | Path, room: Path) -> tuple[str, Path]:
-    """What the table is called and where it is; standard input is put into a file first."""
+    """Find a table's name and path; copy standard input or a pipe, which can be read once only, into ``room``."""
     if str(source) == "-":
         if sys.stdin.isatty():
             raise InputError("Expected a table on standard input, but it is a terminal: pipe a file into it.")
-        path = room / "stdin"
-        with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, CHUNK)
-        return "standard input", path
+        return "standard input", _copy(sys.stdin.buffer, room / "stdin")
     path = Path(source)
-    name = os.fsencode(path).decode(errors="replace")  # a name of a file need not be text
+    name = os.fsencode(path).decode(errors="replace")  # a file's name need not be text
+    with open_file(source) as stream:
+        return name, path if path.is_file() else _copy(stream, room / "pipe")
+
+
+@contextmanager
+def open_file(source: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file that a person names; say in a sentence why it cannot be read."""
+    path = Path(source)
     try:
         if path.is_dir():
             raise InputError(f"{path} is a directory: name a file in it.")
         if not path.exists():
             raise InputError(f"There is no file {source}.{_suggest_file(source)}")
-        if not path.is_file():  # a pipe can be read once only
-            copy = room / "pipe"
-            with path.open("rb") as stream, copy.open("wb") as file:
-                shutil.copyfileobj(stream, file, CHUNK)
-            return name, copy
-        with path.open("rb"):
-            pass
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    return name, path
+
+
+def _copy(stream: IO[bytes], path: Path) -> Path:
+    with path.open("wb") as file:
+        shutil.copyfileobj(stream, file, CHUNK)
+    return path
 
 
 def _suggest_file(source: str | Path) -> str:
@@ -69,7 +76,7 @@ def _suggest_file(source: str | Path) -> str:
 
 
 def read_head(path: Path, name: str) -> tuple[bytes, bool]:
-    """The first bytes of a file, unpacked, and whether they were packed."""
+    """Read the first bytes of a file, unpacked, and tell whether they were packed."""
     with path.open("rb") as file:
         head = file.read(CHUNK)
     if head[:2] != b"\x1f\x8b":
@@ -82,7 +89,7 @@ def read_head(path: Path, name: str) -> tuple[bytes, bool]:
 
 
 def tell_format(head: bytes, name: str) -> str:
-    """The format of a file, by its first bytes."""
+    """Tell a file's format by its first bytes."""
     if head[:4] == b"PAR1":
         return "parquet"
     if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":
@@ -94,17 +101,17 @@ def tell_format(head: bytes, name: str) -> str:
         )
     is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     if not is_wide and b"\0" in head:
-        raise InputError(f"{name} holds bytes that are no text: expected CSV, TSV, JSON lines, Parquet or Arrow.")
+        raise InputError(f"{name} holds bytes that are not text: expected CSV, TSV, JSON lines, Parquet or Arrow.")
     return "json" if head.lstrip(BLANKS)[:1] in (b"{", b"[") else "csv"
 
 
 def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
-    """The file itself, or a copy in UTF-8 of one that has another encoding."""
+    """Copy a file of another encoding to UTF-8: DuckDB knows only UTF-16 and Latin-1 without an extension."""
     if encoding is None:
         return path
     try:
         codec = codecs.lookup(encoding)
-        "a".encode(encoding)  # refuses what is no encoding of text, such as rot13 and base64
+        "a".encode(encoding)  # refuses what does not encode text, such as rot13 and base64
     except (LookupError, ValueError):
         raise InputError(f"There is no encoding {encoding!r}: try utf-8, cp1252, latin-1 or utf-16.") from None
     if codec.name == "utf-8":
@@ -126,11 +133,11 @@ def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
 
 
 def escape_wildcards(path: Path, room: Path) -> Path:
-    """A path that DuckDB takes for one file: ``*``, ``?`` and ``[`` are wildcards, and half a character is an error."""
+    """Link to a file whose name DuckDB would misread: ``*``, ``?`` and ``[`` are wildcards, surrogates are errors."""
     if not any(mark in "*?[" or "\ud800" <= mark <= "\udfff" for mark in str(path)):
         return path
     link = room / "table"
-    link.unlink(missing_ok=True)  # of another look at the same file
+    link.unlink(missing_ok=True)  # from an earlier look at the same file
     try:
         os.symlink(path.resolve(), link)
     except OSError:  # where links are not allowed

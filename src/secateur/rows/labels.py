@@ -1,4 +1,4 @@
-"""Labels as they stand in files: a number, a truth value and a text may all mean the same label."""
+"""Read labels as files hold them: a number, a truth value and a text may all mean the same label."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["as_label", "as_truth", "to_label_types"]
+__all__ = ["TRUTH_WORDS", "as_label", "as_truth", "to_label_types"]
 
-BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
+# A column of a CSV file that holds nothing else holds truth values.
+TRUTH_WORDS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 
 
 def as_label(value: Any) -> str:
-    """A value as it stands in a file."""
+    """Write a value as a file holds it."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
 
 
 def as_truth(value: Any, default: Any = None) -> Any:
-    """The truth value that a word stands for, if it does."""
-    return BOOLEANS.get(str(value).strip().lower(), default)
+    """Read true, false, 1 or 0 as a truth value; anything else gives the default."""
+    word = str(value).strip().lower()
+    return word == "1" if word in ("0", "1") else TRUTH_WORDS.get(word, default)
 
 
 def to_label_types(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]:
-    """Labels of a file as a model knows them: texts for numbers or truth values, and numbers for texts, where meant."""
+    """Turn a file's labels into the model's classes where they read alike: texts into numbers, and the like."""
     named = {as_label(label): label for label in classes}
     written = [as_label(label) for label in labels.tolist()]
     if all(isinstance(label, bool) for label in classes) or labels.dtype == bool:

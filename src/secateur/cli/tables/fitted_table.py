@@ -1,4 +1,4 @@
-"""From a table in a file to rules: rows, labels, a tree that is fitted or brought, and what is left of its rules."""
+"""Make rules of a table in a file: pick its rows and labels, fit a tree or take one, and simplify it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from secateur.adapters import from_model
 from secateur.adapters.forests import is_forest
-from secateur.cli.tables.fitting import DEFAULT_DEPTH, fit_tree, split_table
 from secateur.cli.tables.model_rows import pick_columns
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
-from secateur.errors import UnsupportedModelError
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.labels import to_label_types
 from secateur.simplification import simplify
 
@@ -23,39 +24,35 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Tree
 
-__all__ = ["FittedTable", "find_facts", "fit_table", "label_rows", "read_one_tree", "simplify_fitted"]
+__all__ = [
+    "DEFAULT_DEPTH",
+    "MAX_CATEGORIES",
+    "FittedTable",
+    "find_facts",
+    "fit_table",
+    "fit_tree",
+    "label_rows",
+    "read_one_tree",
+    "simplify_fitted",
+    "split_table",
+]
 
+DEFAULT_DEPTH = 5
+# The most frequent categories of a column that are told apart; the others count as one.
+MAX_CATEGORIES = 20
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
 class FittedTable:
-    """A table, the rows that are used of it, and a model for them.
+    """A table, the rows that are used of it, and a model for them."""
 
-    Attributes
-    ----------
-    name : str
-        How the table is called.
-    target : str
-        The column of the classes.
-    model : fitted tree, Pipeline or Tree
-    train : TrainingTable
-        The rows that the rules are made from.
-    held_out : TrainingTable or None
-        Rows to measure on.
-    is_brought : bool
-        Whether the model was there before.
-    notes : tuple of str
-        What was left out and why, a sentence each.
-    """
-
-    name: str
-    target: str
-    model: Any = field(repr=False)
-    train: TrainingTable = field(repr=False)
-    held_out: TrainingTable | None = field(repr=False)
-    is_brought: bool
-    notes: tuple[str, ...]
+    name: str  # of the table
+    target: str  # the column of the classes
+    model: Any = field(repr=False)  # a fitted tree or Pipeline, or a Tree
+    train: TrainingTable = field(repr=False)  # the rows that the rules are made from
+    held_out: TrainingTable | None = field(repr=False)  # rows to measure on
+    notes: tuple[str, ...]  # what was left out and why, a sentence each
 
     @property
     def class_sizes(self) -> dict[Any, int]:
@@ -75,45 +72,81 @@ def fit_table(
     seed: int = 0,
     holdout: float = 0.0,
 ) -> FittedTable:
-    """Settle which rows of a table are used, and fit a tree to them unless one is brought.
+    """Settle which rows of a table are used, and fit a tree to them unless a model is given.
 
-    Parameters
-    ----------
-    table : TableFile
-    target : str
-        The column of the classes.
-    model : fitted tree, Pipeline or Tree, default=None
-        By default a tree is fitted.
-    drop : sequence of str, default=()
-        Columns to leave out, each element one name or several with commas between them.
-    drop_classes : sequence of str, default=()
-        Classes whose rows are left out.
-    max_depth : int, default=5
-    min_rows : int, default=1
-        Fewest rows of a leaf.
-    seed : int, default=0
-    holdout : float, default=0.0
-        Share of the rows that is held out.
-
-    Returns
-    -------
-    FittedTable
+    An element of ``drop`` is one column or several separated by commas; ``holdout`` is the share of the rows that is
+    held out.
     """
     if model is None:
-        dropped = split_names(list(table.frame.columns), drop, table.name)
-        used = make_training_table(table, target, drop=dropped, drop_classes=drop_classes)
-        train, held_out = split_table(used, holdout, seed)
-        fitted = fit_tree(train, max_depth=max_depth, min_rows=min_rows, seed=seed)
-        return FittedTable(table.name, used.target, fitted, train, held_out, False, (*table.notes, *used.notes))
-    used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
+        used = make_training_table(table, target, drop=drop, drop_classes=drop_classes)
+    else:
+        used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     train, held_out = split_table(used, holdout, seed)
-    return FittedTable(table.name, used.target, model, train, held_out, True, (*table.notes, *used.notes))
+    fitted = fit_tree(train, max_depth=max_depth, min_rows=min_rows, seed=seed) if model is None else model
+    notes = (*table.notes, *used.notes)
+    return FittedTable(table.name, used.target, fitted, train, held_out, notes)
+
+
+def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min_rows: int = 1, seed: int = 0) -> Any:
+    """Fit a decision tree to a table, or a pipeline that ends in one where columns are encoded.
+
+    Blanks are a value of their own in both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from secateur.cli.tables.training_table import TrainingTable
+    >>> rows = pd.DataFrame({"age": [30, 41, 52, 63], "ward": ["A", "B", None, "B"]})
+    >>> table = TrainingTable(rows, np.array(["no", "no", "yes", "yes"], dtype=object), "ill", ("ward",), ("age",))
+    >>> fit_tree(table).predict(rows).tolist()
+    ['no', 'no', 'yes', 'yes']
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_depth=max_depth, min_samples_leaf=min_rows, random_state=seed)
+    if not table.categories:
+        return tree.fit(table.X, table.y)
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        max_categories=MAX_CATEGORIES + 1,  # one more for the others
+        sparse_output=False,
+        dtype=np.float32,
+    )
+    columns = ColumnTransformer(
+        [("categories", encoder, list(table.categories))], remainder="passthrough", verbose_feature_names_out=False
+    )
+    return Pipeline([("columns", columns), ("tree", tree)]).fit(table.X, table.y)
+
+
+def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[TrainingTable, TrainingTable | None]:
+    """Split off a share of the rows of each class: give the rows to fit on, and those held out."""
+    if not 0 <= share < 1:
+        raise ParameterError(f"Expected the share to hold out as a number from 0 to less than 1, found {share}.")
+    if share == 0:
+        return table, None
+    from sklearn.model_selection import train_test_split
+
+    try:
+        kept, held_out = train_test_split(
+            np.arange(len(table.y)), test_size=share, stratify=table.y.astype(str), random_state=seed
+        )
+    except ValueError as error:
+        raise InputError(
+            f"Cannot hold out a share of {share:g} of {len(table.y):,} rows with every class on both sides: pass "
+            "--holdout 0, or more rows."
+        ) from error
+    return table.take(np.sort(kept)), table.take(np.sort(held_out))
 
 
 def label_rows(
     table: TableFile, tree: Tree, target: str, drop: Sequence[str] = (), drop_classes: Sequence[str] = ()
 ) -> TrainingTable:
-    """The rows of a table that have a label, as a tree takes them, and their labels as the tree knows them."""
+    """Pick the labelled rows of a table as a tree takes them, and turn their labels into the tree's classes."""
     columns = list(table.frame.columns)
     target = find_column(columns, target, table.name)
     kept, labels, notes = read_labels(table, target, drop_classes)
@@ -123,53 +156,41 @@ def label_rows(
 
 
 def read_one_tree(model: Any) -> Tree:
-    """The tree of a model; a forest has many."""
+    """Read the tree of a model; refuse a forest."""
     if is_forest(model):
         raise UnsupportedModelError(
-            "The model is a forest of trees, but the command line works on one tree: use secateur.simplify in Python."
+            "The model is a forest of trees, but the command line takes one tree: use secateur.simplify in Python."
         )
     return from_model(model)
 
 
 def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True, **options: Any) -> RuleSet:
-    """Make rules of a fitted table.
+    """Make rules of a fitted table; the options are those of :func:`secateur.simplify`.
 
-    Parameters
-    ----------
-    fitted : FittedTable
-    method : str
-        A name in :data:`secateur.METHODS`.
-    take_facts : bool, default=True
-        Take for granted what the table shows: whole numbers, few decimals, columns without a blank.
-    **options : object
-        Further arguments of :func:`secateur.simplify`.
-
-    Returns
-    -------
-    RuleSet
+    With ``take_facts``, take for granted what the table shows: whole numbers, few decimals, columns without a blank.
     """
     train = fitted.train
     tree = from_model(fitted.model, train.X)
     if take_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}
-    X = train.X if take_facts else _as_floats(train.X)
-    return simplify(tree, X, train.y, method=method, **options)
-
-
-def _as_floats(frame: Any) -> Any:
-    """The same rows in columns whose types do not tell that they hold whole numbers."""
-    whole = [column for column in frame.columns if frame[column].dtype.kind in "iub"]
-    return frame.astype(dict.fromkeys(whole, "float64"))
+        return simplify(tree, train.X, train.y, method=method, **options)
+    # The types of columns must not tell that they hold whole numbers.
+    whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
+    return simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, method=method, **options)
 
 
 def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:
-    """What a table shows of the columns that a tree asks for: those of whole numbers, and sentences about others.
+    """Find what a table shows of the columns that a tree asks for: those of whole numbers, and facts about others.
 
-    A sentence cannot be written about a name with a backtick or a line break.
+    A fact cannot be written about a name with a backtick or a line break.
     """
     asked = {tree.feature_name(feature): feature for feature in tree.feature[~tree.is_leaf].tolist()}
-    named = {name: _quote(name) for name in asked if "`" not in name and name.isprintable()}
+    named = {
+        name: name if PLAIN_NAME.fullmatch(name) else f"`{name}`"
+        for name in asked
+        if "`" not in name and name.isprintable()
+    }
     facts = [
         f"{named[name]} has {n} decimal{'s' * (n > 1)}" if n else f"{named[name]} is a whole number"
         for name, n in train.decimals.items()
@@ -179,7 +200,3 @@ def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:
         f"{named[name]} is not missing" for name in train.filled if name in named and tree.accepts_missing[asked[name]]
     ]
     return [name for name in train.whole if name in asked], facts
-
-
-def _quote(name: str) -> str:
-    return name if PLAIN_NAME.fullmatch(name) else f"`{name}`"

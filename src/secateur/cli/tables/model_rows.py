@@ -1,4 +1,4 @@
-"""The rows of a table as a model takes them: its columns, in its order, of its types."""
+"""Bring the rows of a table to the columns, order and types that a model takes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,7 @@ BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
 
 def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) -> Any:
-    """The columns of a table that a tree was fitted on, in their order and of their types.
-
-    Parameters
-    ----------
-    table : TableFile
-    tree : Tree
-    beside : sequence of str, default=()
-        Columns that are not for the tree, such as the target.
-
-    Returns
-    -------
-    pandas.DataFrame
-    """
+    """Pick the columns that a tree was fitted on, in its order and of its types; ``beside`` are not for the tree."""
     names, present = own_names(tree), list(table.frame.columns)
     if names is None:
         rest = [column for column in present if column not in beside]
@@ -47,14 +35,14 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
     absent = [name for name in names if name not in present]
     if absent:
         raise InputError(
-            f"{table.name} does not fit the model: it has no column {shorten(absent)}, which the model was fitted on."
+            f"{table.name} does not fit the model: it has no column {shorten(absent)}, which the model needs."
             f"{did_you_mean(absent[0], present)}"
         )
     return to_types(table.frame[names], tree)
 
 
 def to_types(frame: Any, tree: Tree) -> Any:
-    """A frame whose columns have the types that the tree expects, where that is safe: truth values and digits."""
+    """Give columns the types that the tree expects where that is safe: truth values and digits."""
     typed = frame.copy(deep=False)
     # Behind a pipeline, a column that no split asks for stays what the pipeline was fitted on.
     numbers = set(tree.feature[~tree.is_leaf].tolist()) if tree.columns is not None else set(range(tree.n_features))
@@ -74,18 +62,7 @@ def to_types(frame: Any, tree: Tree) -> Any:
 
 
 def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:
-    """One row from names and values as a person writes them; columns that the tree never asks for may be absent.
-
-    Parameters
-    ----------
-    tree : Tree
-    given : mapping of str to object
-
-    Returns
-    -------
-    dict of str to object
-        A value for each column of the tree's rows.
-    """
+    """Read one row from names and values as people write them; columns that the tree never asks for may be absent."""
     names = own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
     strange = [name for name in given if name not in names]
     if strange:
@@ -118,15 +95,13 @@ def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
 
 
 def _parse_label(levels: Sequence[Any], value: Any) -> Any:
-    """The label that is meant, text or not; what is no label stays as it is."""
+    """Find the label that is meant, text or not; leave what is no label as it is."""
     if value in levels or not isinstance(value, (str, bool, int, float)):
         return value
+    otherwise = None if _is_blank(value) else value
     if all(isinstance(level, bool) for level in levels):
-        return as_truth(value, None if _is_blank(value) else value)
-    found = {as_label(level): level for level in levels}.get(as_label(value))
-    if found is not None:
-        return found
-    return None if _is_blank(value) else value
+        return as_truth(value, otherwise)
+    return {as_label(level): level for level in levels}.get(as_label(value), otherwise)
 
 
 def _is_blank(value: Any) -> bool:

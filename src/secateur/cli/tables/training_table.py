@@ -1,6 +1,6 @@
-"""From a table as it came to rows and labels that a tree can be fitted on: which rows, which columns, and why.
+"""Choose the rows, labels and columns of a table that a tree is fitted to.
 
-Nothing is left out in silence: every row and column that is not used gives a note, a sentence each.
+Nothing is left out in silence: a sentence tells of every column and of all rows that are not used.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainingTable", "find_column", "make_training_table", "read_labels", "split_names"]
 
-# Whole numbers are taken for classes up to this many different ones.
+# The most different whole numbers that are taken for classes.
 MAX_NUMBER_CLASSES = 30
 MAX_CLASSES = 200
-# A text column in which more than this share of values are different names rows rather than categories.
+# Texts of which more than this share are different are names of rows, not categories.
 DISTINCT_SHARE = 0.5
 FEW_CATEGORIES = 20
-# A text column in which this share of values are numbers is meant to be numbers.
+# A text column with this share of numbers is meant to hold numbers.
 NUMBERS_SHARE = 0.9
 MAX_DECIMALS = 3
-# From here on a float no longer tells a whole number from the next.
+# Beyond this a float cannot tell a whole number from the next.
 LARGEST_WHOLE = 2.0**53
 DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
 LEFT_OUT = {
@@ -38,64 +38,36 @@ LEFT_OUT = {
     "nested": "it holds lists or records",
     "empty": "it holds nothing but blanks",
 }
+UNFIT_TARGETS = {
+    "date": "dates",
+    "empty": "nothing but blanks",
+    "mixed": "values of several types",
+    "nested": "lists or records",
+}
 
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """Rows and labels that a tree can be fitted on.
+    """Rows and labels to fit a tree to."""
 
-    Attributes
-    ----------
-    X : pandas.DataFrame
-        The columns that are used.
-    y : ndarray
-        The labels, one for each row.
-    target : str
-        The column that they come from.
-    categories : tuple of str
-        Columns of texts and booleans.
-    whole : tuple of str
-        Columns of whole numbers.
-    notes : tuple of str
-        What was left out and why, a sentence each.
-    decimals : mapping of str to int
-        Columns of fractions of which all have at most so many decimals.
-    filled : tuple of str
-        Columns without a blank.
-    """
-
-    X: Any = field(repr=False)
+    X: Any = field(repr=False)  # a pandas.DataFrame of the columns that are used
     y: NDArray[Any] = field(repr=False)
-    target: str
-    categories: tuple[str, ...]
-    whole: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    decimals: Mapping[str, int] = field(default_factory=dict)
-    filled: tuple[str, ...] = ()
+    target: str  # the column of the labels
+    categories: tuple[str, ...]  # columns of texts and booleans
+    whole: tuple[str, ...]  # columns of whole numbers
+    notes: tuple[str, ...] = ()  # what was left out and why, a sentence each
+    decimals: Mapping[str, int] = field(default_factory=dict)  # the most decimals of columns of fractions, if few
+    filled: tuple[str, ...] = ()  # columns without a blank
 
     def take(self, rows: NDArray[np.int64]) -> TrainingTable:
-        """The same table with some of its rows."""
+        """Take some of the rows."""
         return replace(self, X=self.X.iloc[rows].reset_index(drop=True), y=self.y[rows])
 
 
 def make_training_table(
     table: TableFile, target: str, *, drop: Sequence[str] = (), drop_classes: Sequence[str] = ()
 ) -> TrainingTable:
-    """Settle which rows and columns of a table are used.
-
-    Parameters
-    ----------
-    table : TableFile
-    target : str
-        The column of the classes.
-    drop : sequence of str, default=()
-        Columns to leave out.
-    drop_classes : sequence of str, default=()
-        Classes whose rows are left out.
-
-    Returns
-    -------
-    TrainingTable
+    """Settle which rows and columns of a table are used; an element of ``drop`` may name several, with commas.
 
     Examples
     --------
@@ -108,11 +80,11 @@ def make_training_table(
     """
     frame = table.frame
     target = find_column(list(frame.columns), target, table.name)
-    dropped = [find_column(list(frame.columns), name, table.name) for name in drop]
+    dropped = split_names(list(frame.columns), drop, table.name)
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
     kept, labels, notes = read_labels(table, target, drop_classes)
-    frame = frame[kept]  # with the numbers of its rows, for messages
+    frame = frame[kept]  # its index still numbers the rows, for messages
     _check_classes(labels, target)
     categories, used = [], []
     for column in frame.columns:
@@ -128,25 +100,27 @@ def make_training_table(
         else:
             _check_numbers(column, frame[column])
     if not used:
-        raise InputError(
-            f"No column of {table.name} is left to predict {target!r} from. {' '.join(notes)}".rstrip()
-            if notes
-            else f"{table.name} has no column but {target!r}: there is nothing to predict it from."
-        )
+        raise InputError(f"{table.name} has no column to predict {target!r} from. {' '.join(notes)}".rstrip())
     whole = tuple(column for column in used if column in table.whole)
-    decimals = {
-        column: n_decimals
+    counted = {
+        column: _count_decimals(frame[column].to_numpy(dtype=np.float64))
         for column in used
         if column not in categories and column not in whole
-        if (n_decimals := _count_decimals(frame[column].to_numpy(dtype=np.float64))) is not None
     }
-    filled = tuple(column for column in used if not frame[column].isna().any())
-    rows = frame[used].reset_index(drop=True)
-    return TrainingTable(rows, labels, target, tuple(categories), whole, tuple(notes), decimals=decimals, filled=filled)
+    return TrainingTable(
+        X=frame[used].reset_index(drop=True),
+        y=labels,
+        target=target,
+        categories=tuple(categories),
+        whole=whole,
+        notes=tuple(notes),
+        decimals={column: number for column, number in counted.items() if number is not None},
+        filled=tuple(column for column in used if not frame[column].isna().any()),
+    )
 
 
 def find_column(columns: Sequence[str], name: str, where: str) -> str:
-    """A column by its name, blanks around it aside; if there is none, say which may be meant."""
+    """Find a column by its name, apart from blanks around it; if there is none, suggest one."""
     if name in columns:
         return name
     trimmed = [column for column in columns if column.strip() == name.strip()]
@@ -157,7 +131,7 @@ def find_column(columns: Sequence[str], name: str, where: str) -> str:
 
 
 def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> list[str]:
-    """Columns by their names, each element one of them or several with commas between them."""
+    """Find columns by their names; each word is one name, or several separated by commas."""
     found = []
     for word in given:
         names = [word] if word in columns or "," not in word else word.split(",")
@@ -168,11 +142,10 @@ def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> lis
 def read_labels(
     table: TableFile, target: str, drop_classes: Sequence[str] = ()
 ) -> tuple[NDArray[np.bool_], NDArray[Any], list[str]]:
-    """Which rows have a label, what the labels are, and notes of the rows that have none."""
+    """Find the rows with a label, their labels, and notes of the rows without one."""
     column, kind = table.frame[target], table.kinds[target]
-    if kind in ("empty", "nested", "mixed", "date"):
-        found = {"empty": "nothing but blanks", "nested": "lists or records", "mixed": "values of several types"}
-        raise InputError(f"The target {target!r} holds {found.get(kind, 'dates')}: expected a class in each row.")
+    if kind in UNFIT_TARGETS:
+        raise InputError(f"The target {target!r} holds {UNFIT_TARGETS[kind]}: expected a class in each row.")
     kept: NDArray[np.bool_] = column.notna().to_numpy()
     notes = []
     if not kept.all():
@@ -182,21 +155,20 @@ def read_labels(
         written = np.array([_write_label(label) for label in column.tolist()], dtype=object)
         strange = [label for label in drop_classes if label not in written[kept]]
         if strange:
-            raise InputError(f"The target {target!r} has no class {strange[0]!r} that could be left out.")
+            raise InputError(f"The target {target!r} has no class {strange[0]!r} to leave out.")
         unwanted = np.isin(written, list(drop_classes)) & kept
         notes.append(f"Left out {int(unwanted.sum()):,} rows of the classes {', '.join(drop_classes)}.")
         kept = kept & ~unwanted
-    labels = column[kept]
-    if kind == "number":
-        numbers = labels.to_numpy()
-        if numbers.dtype.kind == "f" and ((np.floor(numbers) != numbers) | (np.abs(numbers) >= LARGEST_WHOLE)).any():
-            return kept, numbers, notes
-        return kept, numbers.astype(np.int64), notes
-    return kept, labels.to_numpy(dtype=bool if kind == "boolean" else object), notes
+    if kind != "number":
+        return kept, column[kept].to_numpy(dtype=bool if kind == "boolean" else object), notes
+    labels = column[kept].to_numpy()
+    if labels.dtype.kind != "f" or not ((np.floor(labels) != labels) | (np.abs(labels) >= LARGEST_WHOLE)).any():
+        labels = labels.astype(np.int64)
+    return kept, labels, notes
 
 
 def _write_label(label: Any) -> str:
-    """A label as a person writes it; a whole number among blanks is stored as a fraction."""
+    """Write a label as a person does; pandas stores whole numbers among blanks as fractions."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
@@ -204,21 +176,20 @@ def _check_classes(labels: NDArray[Any], target: str) -> None:
     """Refuse labels that are no classes."""
     if len(labels) < 2:
         raise InputError(f"{'One row has' if len(labels) else 'No row has'} a value of {target!r}: expected many rows.")
+    values, counts = np.unique(labels, return_counts=True)
+    numbers = None
     if labels.dtype.kind == "f":
         fractions = labels[np.floor(labels) != labels]
-        found = f"fractions such as {fractions[0]:g}" if len(fractions) else f"numbers up to {np.abs(labels).max():g}"
+        numbers = f"fractions such as {fractions[0]:g}" if len(fractions) else f"numbers up to {np.abs(labels).max():g}"
+    elif labels.dtype.kind == "i" and len(values) > MAX_NUMBER_CLASSES:
+        numbers = f"{len(values):,} different numbers"
+    if numbers is not None:
         raise InputError(
-            f"The target {target!r} looks like regression: it holds {found}. "
-            "Rules predict classes: make a column of classes from it, such as low and high, and name that."
+            f"The target {target!r} looks like regression: it holds {numbers}. Rules predict classes: make a column of "
+            "classes from it, such as low and high, and name that."
         )
-    values, counts = np.unique(labels, return_counts=True)
     if len(values) == 1:
         raise InputError(f"The target {target!r} is {values[0]!s} in every row: at least two classes are needed.")
-    if labels.dtype.kind == "i" and len(values) > MAX_NUMBER_CLASSES:
-        raise InputError(
-            f"The target {target!r} looks like regression: it holds {len(values):,} different numbers. Rules predict "
-            "classes: make a column of classes from it, such as low and high, and name that."
-        )
     if len(values) > MAX_CLASSES or (len(values) > FEW_CATEGORIES and len(values) > DISTINCT_SHARE * len(labels)):
         raise InputError(
             f"The target {target!r} has {len(values):,} different values in {len(labels):,} rows: expected a few "
@@ -227,13 +198,13 @@ def _check_classes(labels: NDArray[Any], target: str) -> None:
     rare = values[counts == 1]
     if len(rare):
         raise InputError(
-            f"The class {rare[0]!s} of {target!r} has one row only, too few for a rule: merge it with another class, "
+            f"The class {rare[0]!s} of {target!r} has only one row, too few for a rule: merge it with another class, "
             f"or leave it out with --drop-class {str(rare[0])!r}."
         )
 
 
 def _leave_out(column: str, values: Any, everything: Any, kind: str) -> str | None:
-    """Why a column is not used, judged by the rows that are; None if it is."""
+    """Say why a column is not used, judged by the rows that are used; None if it is used."""
     present = values.dropna()
     if kind in LEFT_OUT:
         return LEFT_OUT[kind]
@@ -250,7 +221,7 @@ def _leave_out(column: str, values: Any, everything: Any, kind: str) -> str | No
     if kind == "text":
         _check_mixed(column, everything.dropna())
         if n_different == len(present) and len(present) > 1:
-            return "every row has a value of its own, like a name or an identifier"
+            return "every row has a different value, like a name or an identifier"
         if n_different > max(FEW_CATEGORIES, DISTINCT_SHARE * len(present)):
             return f"{n_different:,} different texts in {len(present):,} rows are names rather than categories"
         if present.astype(str).str.fullmatch(DATE).mean() >= NUMBERS_SHARE:
@@ -278,7 +249,7 @@ def _check_mixed(column: str, present: Any) -> None:
 
 
 def _count_decimals(numbers: NDArray[np.float64]) -> int | None:
-    """The most decimals of a column's numbers, if they are few; 0 for whole numbers that were written as fractions."""
+    """Count the most decimals of a column's numbers, if they are few; 0 for whole numbers written as fractions."""
     present = numbers[~np.isnan(numbers)]
     if len(np.unique(present[: 10 * FEW_CATEGORIES])) < FEW_CATEGORIES:
         return None  # a handful of values says little
