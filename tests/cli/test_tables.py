@@ -19,7 +19,7 @@ from loans import make_loans
 from typer.testing import CliRunner, Result
 
 import secateur
-from secateur.cli.completion import DIALECTS, METHOD_NAMES, complete_dialect, complete_method
+from secateur.cli.completion import DIALECTS, complete_dialect, complete_method
 from secateur.cli.console import errors, out
 from secateur.cli.main import COMMANDS, app, make_app
 from secateur.cli.options import Export, Format
@@ -430,8 +430,8 @@ def test_methods_as_json() -> None:
 
 
 def test_completion_knows_the_names(files: Path) -> None:
-    assert set(METHOD_NAMES) == set(secateur.METHODS)
-    assert complete_method("mis") == ["mismatch-certified", "mismatch"]
+    assert complete_method("") == sorted(secateur.METHODS)
+    assert complete_method("mis") == ["mismatch", "mismatch-certified"]
     assert complete_dialect("s") == ["spark", "sqlite", "snowflake"]
     rules = load(files / "exact.json")
     assert all("SELECT" in rules.to_sql(dialect) for dialect in DIALECTS)

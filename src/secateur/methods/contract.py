@@ -19,6 +19,8 @@ from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_deletion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from secateur.counting.training_evidence import TrainingEvidence
@@ -214,6 +216,8 @@ class Method(ABC):
         rules may meet such leaves anyway.
     knob : Knob or None
         The setting to turn, if there is one.
+    words : mapping of Why to str
+        Sentences for reasons that it gives in a sense of its own; the usual ones are in ``rules/reasons.py``.
     """
 
     name: ClassVar[str]
@@ -227,6 +231,7 @@ class Method(ABC):
     is_exact: ClassVar[bool] = False
     witness: ClassVar[str | None] = None
     knob: ClassVar[Knob | None] = None
+    words: ClassVar[Mapping[int, str]] = {}
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -5,15 +5,15 @@ Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are m
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Why
 from secateur.rules.wording import read_link, read_share, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from secateur.methods import Deletions
     from secateur.rules.witnesses import Point, Witnesses
@@ -26,6 +26,59 @@ KINDS = {int(why): why.kind for why in Why}
 RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)
 """Kinds of deletions that may rest on facts."""
 DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
+
+# The sentence of each reason, over the terms of a reason and the method's settings.
+WORDS: dict[int, str] = {
+    Why.SIBLING_LEAF: "the other branch is leaf {node}, which predicts {name} too",
+    Why.SAME_CLASS_SUBTREE: "every leaf of the other branch (node {node}) predicts {name} too",
+    Why.NO_FOREIGN_LEAF: "without it the rule still meets no leaf that predicts anything but {name}",
+    Why.FEATURE_REDUNDANT: (
+        "without any condition on {feature} the rule still meets no leaf that predicts anything but {name}"
+    ),
+    Why.FINITE_DOMAIN: "all {rows} listed rows that the rule covers without its mismatched conditions are {name}",
+    Why.MONOTONE: "it only cuts off values that favour {name} by the stated monotonicity",
+    Why.RELIABILITY_JOINT: (
+        "without all its mismatched conditions the rule's reliability goes {moved_from_leaf}, within ±{tolerance:g}"
+    ),
+    Why.RELIABILITY_STEP: (
+        "without it, and without what was deleted before it, the rule's reliability goes {moved_from_leaf}, within "
+        "±{tolerance:g}"
+    ),
+    Why.CERTAINTY_KEPT: "certainty does not fall: it goes {moved}",
+    Why.NOT_SIGNIFICANT: "certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {alpha:g})",
+    Why.WITHIN_BUDGET: (
+        "without it the rows in conflict go {moved} of training and shuffled rows together, and {share} of the "
+        "training rows are new there: within the budget of {budget_share}"
+    ),
+    Why.UNTOUCHED: "the method deletes nothing",
+    Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
+    Why.MATCHED: "matched: the share of {name} rises by {number:.3g}",
+    Why.NEUTRAL: "neutral: the share of {name} does not change",
+    Why.INSIDE_H: (
+        "inside H: all leaves below node {node} predict {name}, and it sets apart one of lower share ({number:+.3g})"
+    ),
+    Why.RELIABILITY_MOVES: (
+        "without it, and without what was deleted before it, the rule's reliability would go {moved_from_leaf}, D = "
+        "{effect:+.3g} beyond ±{tolerance:g}"
+    ),
+    Why.DOMAIN_REFUTES: (
+        "the mismatched conditions cannot go together: listed row {node} would be covered, and is not {name}"
+    ),
+    Why.DIRECTION_REFUTES: (
+        "the mismatched conditions cannot go together: the stated monotonicity does not cover {other}"
+    ),
+    Why.SIGNIFICANT: "certainty would go {moved}, significantly (Fisher p = {number:.3g})",
+    Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
+    Why.OVER_BUDGET: (
+        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
+        "in conflict: beyond the budget of {budget_share}"
+    ),
+    Why.FAR_OVER_BUDGET: (
+        "without it at least {share_after} of training and shuffled rows together, and at least {share} of the "
+        "training rows, would be in conflict: beyond the budget of {budget_share}"
+    ),
+}
+NO_WORDS: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True)
@@ -77,10 +130,11 @@ def make_reasons(
     parameters: Mapping[str, Any],
     witnesses: Witnesses,
     grounds: Sequence[str] = (),
+    own_words: Mapping[int, str] = NO_WORDS,
 ) -> list[Reason]:
     """Put the codes and numbers of a rule's entries into words, root to leaf.
 
-    The grounds are the facts that the rule's exact deletions rest on.
+    The grounds are the facts that the rule's exact deletions rest on; a method may bring words of its own.
     """
     span = paths.entries(rule)
     links = paths.links[span]
@@ -99,7 +153,9 @@ def make_reasons(
         strict=True,
     ):
         kind = KINDS[code]
-        words = _tell(tree, paths, kind, link, name, before, after, number, node, parameters)
+        words = own_words.get(code, WORDS[code]).format_map(
+            _Terms(tree, paths, parameters, name, link, before, after, number, node)
+        )
         if grounds and kind in RESTING:
             words = f"{words}, given that {'; '.join(grounds)}"
         if point is not None:
@@ -122,112 +178,43 @@ def make_reasons(
     return reasons
 
 
-def _tell(
-    tree: Tree,
-    paths: Paths,
-    kind: str,
-    link: int,
-    name: str,
-    before: float,
-    after: float,
-    number: float,
-    node: int,
-    parameters: Mapping[str, Any],
-) -> str:
-    """The sentence of a reason of a kind; see :class:`Why` for the numbers."""
-    match kind:
-        case "sibling-leaf":
-            return f"the other branch is leaf {node}, which predicts {name} too"
-        case "same-class-subtree":
-            return f"every leaf of the other branch (node {node}) predicts {name} too"
-        case "no-foreign-leaf":
-            return f"without it the rule still meets no leaf that predicts anything but {name}"
-        case "feature-redundant":
-            feature = tree.feature_name(int(tree.feature[paths.parent[link]]))
-            return f"without any condition on {feature} the rule still meets no leaf that predicts anything but {name}"
-        case "finite-domain":
-            return f"all {after:.0f} listed rows that the rule covers without its mismatched conditions are {name}"
-        case "monotone":
-            return f"it only cuts off values that favour {name} by the stated monotonicity"
-        case "reliability-joint":
-            return (
-                f"without all its mismatched conditions the rule's reliability goes {_leaf_to(before, after)}, within "
-                f"±{parameters['tolerance']:g}"
-            )
-        case "reliability-step":
-            return (
-                "without it, and without what was deleted before it, the rule's reliability goes "
-                f"{_leaf_to(before, after)}, within ±{parameters['tolerance']:g}"
-            )
-        case "certainty-kept":
-            return f"certainty does not fall: it goes {_moved(before, after)}"
-        case "not-significant":
-            return (
-                f"certainty goes {_moved(before, after)}, not significantly (Fisher p = {number:.3g} > "
-                f"{parameters['alpha']:g})"
-            )
-        case "within-budget":
-            return (
-                f"without it the rows in conflict go {_moved(before, after)} of training and shuffled rows together, "
-                f"and {read_share(number)} of the training rows are new there: within the budget of "
-                f"{_percentage(parameters['budget'])}"
-            )
-        case "untouched":
-            return "the method deletes nothing"
-        case "not-certified":
-            return "the method has no certificate for it, though no leaf of another class would be met"
-        case "matched":
-            return f"matched: the share of {name} rises by {number:.3g}"
-        case "neutral":
-            return f"neutral: the share of {name} does not change"
-        case "inside-h":
-            return (
-                f"inside H: all leaves below node {node} predict {name}, and it sets apart one of lower share "
-                f"({number:+.3g})"
-            )
-        case "reliability-moves":
-            return (
-                "without it, and without what was deleted before it, the rule's reliability would go "
-                f"{_leaf_to(before, after)}, D = {after - before:+.3g} beyond ±{parameters['tolerance']:g}"
-            )
-        case "domain-refutes":
-            return (
-                f"the mismatched conditions cannot go together: listed row {node} would be covered, and is not {name}"
-            )
-        case "direction-refutes":
-            return (
-                "the mismatched conditions cannot go together: the stated monotonicity does not cover "
-                f"{read_link(tree, paths, node)!r}"
-            )
-        case "significant":
-            return f"certainty would go {_moved(before, after)}, significantly (Fisher p = {number:.3g})"
-        case "over-budget" | "far-over-budget":
-            counted = "" if kind == "over-budget" else "at least "
-            return (
-                f"without it {counted}{read_share(after)} of training and shuffled rows together, and "
-                f"{counted}{read_share(number)} of the training rows, would be in conflict: beyond the budget of "
-                f"{_percentage(parameters['budget'])}"
-            )
-        case "no-rows":
-            return "no row satisfies this rule, so there is nothing to judge a deletion by"
-    raise ValueError(f"there are no words for the reason {kind!r}")
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What the words of a reason may name, each made when it is asked for."""
+
+    tree: Tree
+    paths: Paths
+    parameters: Mapping[str, Any]
+    name: str
+    link: int
+    before: float
+    after: float
+    number: float
+    node: int
+
+    def __getitem__(self, term: str) -> Any:
+        return TERMS[term](self) if term in TERMS else self.parameters[term]
 
 
-def _moved(before: float, after: float) -> str:
-    return f"from {read_share(before)} to {read_share(after)}"
-
-
-def _leaf_to(before: float, after: float) -> str:
-    return f"from the leaf's own {read_share(before)} to {read_share(after)}"
+TERMS: dict[str, Callable[[_Terms], Any]] = {
+    "name": lambda of: of.name,
+    "node": lambda of: of.node,
+    "number": lambda of: of.number,
+    "feature": lambda of: of.tree.feature_name(int(of.tree.feature[of.paths.parent[of.link]])),
+    "other": lambda of: repr(read_link(of.tree, of.paths, of.node)),
+    "rows": lambda of: f"{of.after:.0f}",
+    "moved": lambda of: f"from {read_share(of.before)} to {read_share(of.after)}",
+    "moved_from_leaf": lambda of: f"from the leaf's own {read_share(of.before)} to {read_share(of.after)}",
+    "effect": lambda of: of.after - of.before,
+    "share_after": lambda of: read_share(of.after),
+    "share": lambda of: read_share(of.number),
+    "budget_share": lambda of: f"{100 * of.parameters['budget']:.6g}%",
+}
 
 
 def _read_witness(tree: Tree, leaf: int, feature: int, point: Point) -> str:
     place = read_value(tree, feature, point[tree.feature_name(feature)])
     return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), e.g. at {place}"
-
-
-def _percentage(share: float) -> str:
-    return f"{100 * share:.6g}%"
 
 
 def _known(value: float) -> float | None:

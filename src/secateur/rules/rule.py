@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.methods import METHODS
 from secateur.rules.reasons import make_reasons
 from secateur.rules.wording import Condition, join_conditions, read_conditions
 
@@ -128,6 +129,7 @@ class Rule:
             rules.parameters,
             rules._witnesses,
             rules.facts_used.of_rule(self.index),
+            METHODS[rules.method].words,
         )
         return {reason.link_id: reason for reason in found}
 

@@ -372,6 +372,11 @@ class RuleSet(Sequence[Rule]):
 
         return explain_row(self, row)
 
+    def _write(self, format: str, **options: Any) -> Any:
+        from secateur.export.formats import write_rules
+
+        return write_rules(self, format, **options)
+
     def to_text(self, *, reasons: bool = False) -> str:
         """Write the rules as plain text, a line a rule.
 
@@ -384,9 +389,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.text import rules_to_text
-
-        return rules_to_text(self, reasons=reasons)
+        return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the rules into a data frame, a row a rule.
@@ -400,9 +403,7 @@ class RuleSet(Sequence[Rule]):
         -------
         pandas.DataFrame or polars.DataFrame
         """
-        from secateur.export.frame import rules_to_frame
-
-        return rules_to_frame(self, library)
+        return self._write("frame", library=library)
 
     def to_sql(
         self,
@@ -425,9 +426,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.sql import rules_to_sql
-
-        return rules_to_sql(self, dialect, table, names)
+        return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
 
     def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
         """Write the rules as a Python function that needs nothing of secateur.
@@ -443,9 +442,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.python import rules_to_python
-
-        return rules_to_python(self, vectorized=vectorized, name=name)
+        return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
 
     def to_markdown(self, *, reasons: bool = False) -> str:
         """Write the rules as a Markdown table.
@@ -459,9 +456,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.markdown import rules_to_markdown
-
-        return rules_to_markdown(self, reasons=reasons)
+        return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
 
     def to_latex(self) -> str:
         """Write the rules as a LaTeX table for the package booktabs.
@@ -470,9 +465,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.latex import rules_to_latex
-
-        return rules_to_latex(self)
+        return self._write("latex")  # type: ignore[no-any-return]
 
     def to_pmml(self) -> str:
         """Write the rules as a PMML RuleSetModel.
@@ -481,9 +474,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.pmml import rules_to_pmml
-
-        return rules_to_pmml(self)
+        return self._write("pmml")  # type: ignore[no-any-return]
 
     def to_onnx(self) -> bytes:
         """Write the rules as an ONNX model; needs ``secateur[onnx]``.
@@ -492,9 +483,7 @@ class RuleSet(Sequence[Rule]):
         -------
         bytes
         """
-        from secateur.export.onnx import rules_to_onnx
-
-        return rules_to_onnx(self)
+        return self._write("onnx")  # type: ignore[no-any-return]
 
     def to_csv(self) -> str:
         """Write the rules as CSV, a line a rule.
@@ -503,9 +492,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.csv import rules_to_csv
-
-        return rules_to_csv(self)
+        return self._write("csv")  # type: ignore[no-any-return]
 
     def report(
         self,
@@ -543,7 +530,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        return self.report().to_html()
+        return self._write("html")  # type: ignore[no-any-return]
 
     def to_json(self) -> str:
         """Write tree, rules, numbers and reasons as versioned JSON that :meth:`from_json` and ``verify`` read.
@@ -552,9 +539,7 @@ class RuleSet(Sequence[Rule]):
         -------
         str
         """
-        from secateur.export.json import rules_to_json
-
-        return rules_to_json(self)
+        return self._write("json")  # type: ignore[no-any-return]
 
     @classmethod
     def from_json(cls, text: str) -> RuleSet:

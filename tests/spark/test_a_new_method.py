@@ -1,0 +1,93 @@
+"""A method added as one file is registered, runs on all kinds of rows, and shows up wherever methods are listed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import secateur
+
+FILE = Path(__file__).parents[1] / "methods" / "careless.py.txt"
+USE = """
+import json, sys, warnings
+import pyarrow as pa
+import secateur
+from rows import doors
+from secateur.spark import open_session
+
+def careless(rows, y, **settings):
+    return secateur.simplify(doors.TREE, rows, y, method="C-1", **settings)
+
+warnings.simplefilter("ignore")
+doors.FRAME.to_parquet("t.parquet")
+settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+df = open_session("local[1]", **settings).createDataFrame(pa.Table.from_pandas(doors.FRAME, preserve_index=False))
+made = [careless(rows, "outcome", floor=0.8) for rows in (doors.FRAME, "t.parquet", df)]
+page = json.loads(made[0].report().to_json())
+try:
+    secateur.simplify(doors.TREE, method="exact", floor=0.5)
+except secateur.ParameterError as error:
+    refusal = str(error)
+print(json.dumps({
+    "equal": [one.to_json() == made[0].to_json() for one in made],
+    "deleted": int(made[0].deleted.sum()),
+    "guarantee": made[0].guarantee,
+    "slider": page["knob"],
+    "ladder": [step["method"] for step in page["ladder"]],
+    "refusal": refusal,
+    "reasons": sorted({why.text[-16:] for rule in made[0] for why in rule.reasons.values() if why.deleted}),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package with one file more."""
+    pytest.importorskip("pyspark")
+    place = tmp_path_factory.mktemp("house")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(secateur.__file__).parent, place / "secateur", ignore=ignored)
+    shutil.copy(FILE, place / "secateur" / "methods" / "careless.py")
+    return place
+
+
+def run(house: Path, *arguments: str) -> Any:
+    paths = os.pathsep.join([str(house), str(Path(__file__).parents[1])])
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=house, env=environment, capture_output=True, text=True, check=False
+    )
+    return done
+
+
+def test_one_file_adds_a_method_everywhere(house: Path, spark: Any) -> None:
+    done = run(house, "-c", USE)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["equal"] == [True, True, True]
+    assert found["deleted"] > 0
+    assert found["guarantee"] == "The training reliability of every shortened rule is at least 0.8."
+    assert found["slider"] == {"parameter": "floor", "symbol": "f", "values": [0.5, 0.7, 0.8, 0.9]}
+    assert found["ladder"] == [*secateur.METHODS, "careless"]
+    assert found["refusal"] == "The method 'exact' does not read floor; 'careless' does. Leave floor out."
+    assert all(words.endswith("at least 0.8") for words in found["reasons"])
+
+
+def test_the_command_line_lists_and_compares_it(house: Path) -> None:
+    call = "from secateur.cli.main import run; run()"
+    listed = json.loads(run(house, "-c", call, "methods", "--json").stdout)
+    assert listed[-1]["name"] == "careless"
+    compared = json.loads(run(house, "-c", call, "compare", "t.parquet", "--target", "outcome", "--json").stdout)
+    step = compared["methods"][-1]
+    assert step["method"] == "careless"
+    assert step["problem"] is None
+    assert step["removed"] > 0
+    completed = run(house, "-c", "from secateur.cli.completion import complete_method as c; print(c('care'))")
+    assert completed.stdout.strip() == "['careless']"
