@@ -43,4 +43,4 @@ def refuse_damage(what: str) -> Iterator[None]:
     except KeyError as error:
         raise FormatError(f"{what} has no field {error.args[0]!r}; it was cut or edited.") from error
     except (AttributeError, IndexError, OverflowError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(f"A field of {what} has the wrong type or length: {first_line(error)}.") from error
+        raise FormatError(f"{what} has the wrong type or length in a field: {first_line(error)}.") from error
