@@ -433,7 +433,7 @@ UNSUPPORTED: dict[str, tuple[Callable[[], str], str]] = {
             TOWN,
             '<MiningField name="town"/>',
         ),
-        "has a backslash in an Array, which readers of PMML take in different ways",
+        "has a backslash in an Array, which readers of PMML take differently",
     ),
     "ordered texts": (
         lambda: document(
@@ -475,7 +475,7 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     "no nodes": (lambda: document(""), "has no Node"),
     "no dictionary": (lambda: PLAIN.replace("DataDictionary", "Other"), "has no DataDictionary"),
     "no predicate": (lambda: PLAIN.replace(LOW, ""), "has 0 predicates"),
-    "no limit": (lambda: PLAIN.replace(' value="30.0"', ""), "has no attribute 'value'"),
+    "no limit": (lambda: PLAIN.replace(' value="30.0"', ""), "has no field 'value'"),
     "a limit that is no number": (lambda: PLAIN.replace('"30.0"', '"1_0"'), "Expected a finite number in the PMML"),
     "a field that nobody knows": (lambda: PLAIN.replace('field="age"', 'field="rage"'), "asks for 'rage', which is no"),
     "a field twice": (

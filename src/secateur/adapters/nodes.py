@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from secateur.errors import FormatError
 from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Node", "after_splits", "grow_nodes", "make_from_nodes", "order_nodes"]
+    from numpy.typing import NDArray
+
+__all__ = ["Node", "after_splits", "grow_nodes", "make_from_nodes", "order_nodes", "pack_codes"]
 
 
 class Node(NamedTuple):
@@ -88,3 +92,14 @@ def order_nodes(
 def after_splits(child: int, n_splits: int) -> int:
     """Give leaf ``i``, written as child ``-1 - i``, an id after those of the splits."""
     return child if child >= 0 else n_splits - 1 - child
+
+
+def pack_codes(left_codes: Mapping[int, NDArray[np.int64]], n_nodes: int) -> dict[str, NDArray[np.int64]]:
+    """Write the codes that go left as a Tree holds them; make_tree takes lists, too slow for millions of codes."""
+    lengths = np.zeros(n_nodes, dtype=np.int64)
+    for node, codes in left_codes.items():
+        lengths[node] = len(codes)
+    return {
+        "category_offsets": np.concatenate([[0], np.cumsum(lengths)]),
+        "category_codes": np.concatenate([np.zeros(0, dtype=np.int64), *(left_codes[k] for k in sorted(left_codes))]),
+    }

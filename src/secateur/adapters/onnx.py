@@ -424,7 +424,8 @@ def _read_ensemble(fields: dict[str, Any]) -> Source:
     _check_one(len(fields["tree_roots"]))
     if fields.get("post_transform", 0) != 0 or fields.get("aggregate_function", 1) not in (0, 1):
         raise UnsupportedModelError(
-            "The TreeEnsemble of the ONNX model transforms its scores, or takes an extreme one."
+            "The TreeEnsemble of the ONNX model transforms its scores, or takes an extreme one, which may change the "
+            "label. Convert it without."
         )
     n_classes = int(fields["n_targets"])
     if n_classes < 2:
@@ -439,10 +440,10 @@ def _read_ensemble(fields: dict[str, Any]) -> Source:
     n_inner = len(modes)
     tracks = list(fields.get("nodes_missing_value_tracks_true", ())) or [0] * n_inner
     names = ("featureids", "truenodeids", "trueleafs", "falsenodeids", "falseleafs")
-    rows = _pair_up(
-        modes, np.ravel(fields["nodes_splits"]).tolist(), tracks, *(fields[f"nodes_{name}"] for name in names)
-    )
-    splits, leaves = {}, []
+    limits = np.ravel(fields["nodes_splits"]).tolist()
+    rows = _pair_up(modes, limits, tracks, *(fields[f"nodes_{name}"] for name in names))
+    splits: dict[int, Node] = {}
+    leaves: list[Node] = []
     for node, (mode, limit, track, feature, *sides) in enumerate(rows):
         children = []
         for child, is_leaf in (sides[:2], sides[2:]):
@@ -451,7 +452,8 @@ def _read_ensemble(fields: dict[str, Any]) -> Source:
                 leaves.append(Node(leaf_class=winners[_check_place(child, len(winners))]))
             else:
                 children.append(_check_place(child, n_inner))
-        splits[node] = _read_split(feature, mode, float(limit), *children, track == 1)
+        passed, failed = children
+        splits[node] = _read_split(feature, mode, float(limit), passed, failed, track == 1)
     nodes = splits | dict(enumerate(leaves, n_inner))
     return Source(_check_place(fields["tree_roots"][0], n_inner), nodes, list(range(n_classes)), 1 in tracks)
 

@@ -50,44 +50,21 @@ class Shape(Enum):
 
 @dataclass(frozen=True)
 class Trace:
-    """Where one column, on its way through the steps, comes from.
+    """Where one column, on its way through the steps, comes from."""
 
-    Attributes
-    ----------
-    source : int
-        The column that went into the pipeline; -1 for a derived column.
-    shape : Shape
-    maker : str
-        The class that made it what it is.
-    is_exact : bool
-        Whether rounding keeps the order of the numbers, as it does for sums, products and tables.
-    labels : tuple of labels
-        The categories that an encoder knows.
-    replaced : tuple of labels
-        Values that were replaced by others before.
-    rare : tuple of labels
-        The categories that an encoder counts as one.
-    bin : tuple of (int, int), or None
-        Of a binned column: which discretization it belongs to, and the number of its bin.
-    n_bins : int
-        How many bins that discretization has.
-    fill : label or None
-        What a missing value counts as, in terms of the source.
-    """
-
-    source: int
+    source: int  # the column that went into the pipeline; -1 for a derived column
     shape: Shape
-    maker: str = ""
-    is_exact: bool = True
-    labels: tuple[Label, ...] = ()
-    replaced: tuple[Label, ...] = ()
-    rare: tuple[Label, ...] = ()
-    bin: tuple[int, int] | None = None
-    n_bins: int = 0
-    fill: Label | None = None
+    maker: str = ""  # the class that made it what it is
+    is_exact: bool = True  # rounding keeps the order of the numbers, as it does for sums, products and tables
+    labels: tuple[Label, ...] = ()  # categories that an encoder knows
+    replaced: tuple[Label, ...] = ()  # values that were replaced by others before
+    rare: tuple[Label, ...] = ()  # categories that an encoder counts as one
+    bin: tuple[int, int] | None = None  # the discretization that a binned column belongs to, and its bin
+    n_bins: int = 0  # how many bins that discretization has
+    fill: Label | None = None  # what a missing value counts as, in terms of the source
 
     def derived(self, maker: str) -> Trace:
-        """The trace of what a step made of this column that cannot be inverted; the first such step is named."""
+        """Trace a column made of this one that cannot be inverted; the first such step is named."""
         return self if self.shape is Shape.DERIVED else Trace(-1, Shape.DERIVED, maker)
 
 
@@ -96,20 +73,7 @@ class UnknownWidthError(Exception):
 
 
 def trace_steps(preprocessor: Any, n_columns: int, width: int) -> list[Trace]:
-    """Where each column that the preprocessor makes comes from.
-
-    Parameters
-    ----------
-    preprocessor : fitted transformer
-    n_columns : int
-        Number of columns that go in.
-    width : int
-        Number of columns that the tree behind it was fitted on.
-
-    Returns
-    -------
-    list of Trace
-    """
+    """Find where each column that the preprocessor makes comes from; ``width`` is the number that the tree expects."""
     return _trace(preprocessor, [Trace(column, Shape.SAME) for column in range(n_columns)], width, count())
 
 
@@ -133,12 +97,7 @@ def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterato
 
 
 def check_fitted(step: Any) -> None:
-    """Raise if a step is not fitted yet.
-
-    Parameters
-    ----------
-    step : transformer
-    """
+    """Refuse a step that is not fitted yet."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
