@@ -34,7 +34,7 @@ __all__ = ["read_model"]
 
 SUPPORTED = ("LGBMClassifier", "Booster")
 ZERO = float(np.float32(1e-35))
-"""Numbers that are not larger than this in size count as 0."""
+"""Numbers up to this size count as 0."""
 BY_CATEGORY, DEFAULT_LEFT = 1, 2  # bits of a split's decision_type; the missing type is in the two bits above
 NO_MISSING, ZERO_MISSING, NAN_MISSING = 0, 1, 2
 
@@ -49,7 +49,7 @@ class Split(NamedTuple):
     missing_type: int
 
     def goes_left(self, value: float) -> bool:
-        """Where LightGBM sends a number that is NaN, 0 or larger than ZERO in size."""
+        """Tell whether LightGBM sends a number left that is NaN, 0 or larger than ZERO in size."""
         if self.categories is not None:
             return not math.isnan(value) and int(value) in self.categories
         if math.isnan(value) and self.missing_type != NAN_MISSING:

@@ -94,7 +94,7 @@ def after_splits(child: int, n_splits: int) -> int:
     return child if child >= 0 else n_splits - 1 - child
 
 
-def pack_codes(left_codes: Mapping[int, NDArray[np.int64]], n_nodes: int) -> dict[str, NDArray[np.int64]]:
+def pack_codes(left_codes: Mapping[int, NDArray[np.int64]], n_nodes: int) -> dict[str, Any]:
     """Write the codes that go left as a Tree holds them; make_tree takes lists, too slow for millions of codes."""
     lengths = np.zeros(n_nodes, dtype=np.int64)
     for node, codes in left_codes.items():

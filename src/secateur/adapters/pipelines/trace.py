@@ -1,8 +1,8 @@
-"""Which column comes out of which, by what kind of step.
+"""Trace which column comes out of which, by what kind of step.
 
 The steps are read by their public fitted attributes alone and never run. What a step does to a column is looked up by
-the name of its class, or of the class that it derives from, so that no library needs to be imported: a new transformer
-is one more line in ``STEPS``. Whatever is not in the table makes columns that nobody can invert.
+the name of its class, or of a class that it derives from, so no library needs to be imported: a new transformer is one
+more line in ``STEPS``. Whatever is not in the table makes columns that cannot be inverted.
 
 The table says only what *may* be inverted. The sides of a split are found by running the steps, and a column that does
 not behave as the table says is treated as one that cannot be inverted (see :mod:`secateur.adapters.pipelines.numbers`).
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Shape", "Trace", "check_fitted", "trace_steps"]
 
-# Functions that FunctionTransformer is often given without an inverse although they have one, or at least an order.
+# Functions that keep an order, and that FunctionTransformer is often given without an inverse.
 ORDERED_FUNCTIONS = frozenset(
     (
         *("log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "expm1", "exp2"),
@@ -159,7 +159,7 @@ def _through_columns(step: Any, incoming: list[Trace], width: int | None, number
 
 
 def _find_places(columns: Any, names: Any, n_columns: int) -> list[int]:
-    """Positions of the columns that one part of a ColumnTransformer takes, however they were given."""
+    """Find the places of the columns that one part of a ColumnTransformer takes, however they were given."""
     if isinstance(columns, slice):
         position = {} if names is None else {name: place for place, name in enumerate(names.tolist())}
         start, stop = columns.start, columns.stop
@@ -196,7 +196,7 @@ def _through_frozen(step: Any, incoming: list[Trace], width: int | None, numbers
 def _through_vectorizer(
     step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]
 ) -> list[Trace] | None:
-    """The columns of skrub's TableVectorizer: a list of steps for each column, the last of them one for each output."""
+    """Trace skrub's TableVectorizer: a list of steps for each column, the last of them one for each output."""
     position = {name: place for place, name in enumerate(step.feature_names_in_)}
     by_output: dict[str, Trace] = {}
     for name, inner in step.all_processing_steps_.items():
@@ -226,9 +226,9 @@ def _through_vectorizer(
 
 
 def _compose(step: Any, before: Trace, *, is_exact: bool) -> Trace:
-    """One column after a step that keeps the order of its numbers."""
+    """Trace a column through a step that keeps the order of its numbers."""
     maker = type(step).__name__
-    if before.shape in (Shape.CODED, Shape.BLANK):  # any function of one column of theirs is a function of the same
+    if before.shape in (Shape.CODED, Shape.BLANK):  # a function of such a column is still one of its source
         return before
     if before.shape in (Shape.SAME, Shape.ORDERED):
         return replace(before, shape=Shape.ORDERED, maker=maker, is_exact=before.is_exact and is_exact)
@@ -319,7 +319,7 @@ def _blanks(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
 
 
 def _coded(step: Any, before: Trace, known: Sequence[Any], rare: Sequence[Any]) -> Trace:
-    """One column after an encoder that knows these categories."""
+    """Trace a column through an encoder that knows these categories."""
     maker = type(step).__name__
     if before.shape in (Shape.CODED, Shape.BLANK):
         return before
@@ -361,19 +361,19 @@ def _rare(step: Any, incoming: list[Trace]) -> list[list[Any]]:
 
 
 def _blank_texts(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
-    """The columns of skrub's CleanNullStrings: some texts, and blank ones, count as missing."""
+    """Trace skrub's CleanNullStrings: some texts, and blank ones, count as missing."""
     return [_relabelled(one, [*step.null_strings_, "", " "], type(step).__name__) for one in incoming]
 
 
 def _to_float(step: Any, incoming: list[Trace], *_: Any) -> list[Trace] | None:
-    """The columns of skrub's ToFloat: numbers are rounded to float32, which keeps their order; texts are parsed."""
+    """Trace skrub's ToFloat: numbers are rounded to float32, which keeps their order; texts are parsed."""
     if any(one.shape is Shape.RELABELLED for one in incoming):
         return None
     return _elementwise(step, incoming)
 
 
 def _as_label(value: Any) -> Label | None:
-    """A category as JSON can carry it; None for a date, bytes and the like."""
+    """Write a category as JSON can carry it; None for a date, bytes and the like."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float) and not np.isfinite(plain):
         return None
