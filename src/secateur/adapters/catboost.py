@@ -1,20 +1,20 @@
 """CatBoost's CatBoostClassifier and CatBoost, of one tree -> Tree.
 
-The JSON of ``save_model`` is read. Comparison: float32(x) > border goes right. NaN goes left, unless the column's
+Reads the JSON of ``save_model``. Comparison: float32(x) > border goes right. NaN goes left, unless the column's
 ``nan_value_treatment`` is "AsTrue".
 
-A one-hot split sends one category right. The model keeps its hash only, so the rows are needed to tell the label:
-CatBoost writes the hashes of the labels that rows hold. It takes no missing category. Splits by statistics of the
-target are refused: they are no conditions on the column. A categorical column that no split tests gets one label, the
-empty text, so that rows may hold any.
+A one-hot split sends one category right. The model keeps only its hash, so rows are needed to find the label: CatBoost
+writes the hashes of the labels that rows hold. It takes no missing category. Splits by target statistics are refused,
+because they are not conditions on the column. A categorical column that no split tests gets one label, the empty text,
+so rows may hold anything there.
 
 A symmetric tree asks the same question at all nodes of a level, and answer ``i`` is bit ``i`` of the leaf's number. The
-last question becomes the root, so that the leaves are in the order of their numbers from left to right. A border that
-is asked twice makes leaves that no row reaches; they stay.
+last question becomes the root, which puts the leaves in the order of their numbers from left to right. A border that is
+asked twice makes leaves that no row reaches; they stay.
 
-The leaf's value is multiplied by the scale and the bias is added. Of two classes the second is predicted above 0; of
-several the one with the largest value, the first of equals. Leaves keep the weight of their rows but not their classes:
-there are no counts.
+The leaf's value is multiplied by the scale, and the bias is added. With two classes the second is predicted above 0;
+with more, the one with the largest value, the first of equals. Leaves keep the weight of their rows but not their
+classes, so there are no counts.
 
 Node ids: the splits (of a symmetric tree level by level, else in preorder), then the leaves by CatBoost's own number:
 leaf ``i`` is node ``n_leaves - 1 + i``.

@@ -1,13 +1,13 @@
 """scikit-learn RandomForestClassifier, ExtraTreesClassifier and BaggingClassifier of trees -> Trees.
 
-The trees of a forest predict class *indices*; the labels, and the names of the columns, are the forest's. A tree of a
-BaggingClassifier may know some of the classes only, because its sample held no others, and some of the columns, by its
-own numbers, one of them perhaps twice. ``tree_.value`` holds the class fractions that the forest averages; they are
-kept as they are, for a fraction times a weight divided by that weight is not always the fraction again.
+The trees of a forest predict class *indices*; the labels and the column names are the forest's. A tree of a
+BaggingClassifier may know only some of the classes, because its sample held no others, and only some of the columns,
+by numbers of its own, perhaps one of them twice. ``tree_.value`` holds the class fractions that the forest averages.
+They are kept unchanged, because a fraction times a weight divided by that weight is not always the fraction again.
 
 Samples are drawn as weights, so no tree shows the rows that it was fitted on, nor whether NaN was among them. A forest
-takes NaN if any of its trees shows it, or if the training rows hold NaN and its trees take it: NaN that was not
-there only makes the domain larger, and so rules more careful.
+takes NaN if any of its trees shows it, or if the training rows hold NaN and its trees take it. NaN that was not there
+only makes the domain larger, and so the rules more careful.
 """
 
 from __future__ import annotations

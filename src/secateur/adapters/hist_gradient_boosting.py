@@ -4,12 +4,12 @@ Its one tree is a record array, ``_predictors[0][0].nodes``, in preorder. Compar
 is infinite where a split leaves the right side to NaN. The second class is predicted where the leaf's value plus the
 baseline is above zero.
 
-Where columns are categories, an encoder of its own comes first and moves them to the front: the encoder has their
+Where columns hold categories, the model's own encoder comes first and moves them to the front: the encoder has their
 labels, and a split has a bitset of the codes that go left. A value that the encoder does not know is NaN to the tree.
 Such a tree takes labels as a pipeline does, so it has ``columns``.
 
 Nodes count rows but not their classes. As in scikit-learn's other trees, NaN goes somewhere even where none was seen
-(to the child with more rows), and nothing records whether it was; what shows it is in ``_was_fitted_with_missing``.
+(to the child with more rows), and nothing records whether any was; ``_was_fitted_with_missing`` infers it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _check_supported(model: Any) -> None:
         )
     if len(model._predictors) != 1:
         raise UnsupportedModelError(
-            f"This {found} adds up {len(model._predictors)} trees that correct one another. Fit it with max_iter=1."
+            f"This {found} adds up {len(model._predictors)} trees, which correct one another. Fit it with max_iter=1."
         )
 
 

@@ -1,17 +1,17 @@
 """LightGBM's LGBMClassifier and Booster, one tree or a named tree of a random forest -> Tree.
 
-The text of ``model_to_string`` is read, which writes every float with 17 digits. Comparison: float64(x) <= threshold,
-but a number between -ZERO and ZERO counts as 0, so a threshold in between moves to the end of that gap. Each split has
-a missing type. "NaN": NaN goes where ``default_left`` says. "None": NaN counts as 0. "Zero": 0 and NaN go where
-``default_left`` says; refused where other numbers beside 0 go elsewhere, because no threshold says that.
+Reads the text of ``model_to_string``, which writes every float with 17 digits. Comparison: float64(x) <= threshold, but
+a number between -ZERO and ZERO counts as 0, so a threshold in between moves to the end of that gap. Each split has a
+missing type. "NaN": NaN goes where ``default_left`` says. "None": NaN counts as 0. "Zero": 0 and NaN go where
+``default_left`` says; refused where the numbers next to 0 go elsewhere, because no threshold can say that.
 
 A split by categories lists whole numbers that go left; a number is cut down to its whole part first, and NaN, negative
-and unlisted ones go right. A categorical column of a Tree holds labels: such splits are read for the categorical
-columns of a pandas frame, of which the model keeps the labels; for plain numbers they are refused. A value that is no
-label is NaN to LightGBM. An ordered categorical column of a frame is split by the number of its label.
+and unlisted ones go right. A categorical column of a Tree holds labels, so such splits are read for the categorical
+columns of a pandas frame, whose labels the model keeps, and refused for plain numbers. A value that is not a label is
+NaN to LightGBM. An ordered categorical column of a frame is split by the number of its label.
 
 The class is that of the larger probability, the first of equals; the probability is the sigmoid of the leaf's value,
-which has the starting score in it. A leaf keeps the number of its rows but not their classes: there are no counts.
+which includes the starting score. A leaf keeps the number of its rows but not their classes, so there are no counts.
 
 Node ids: the splits by LightGBM's own number, then the leaves by theirs: leaf ``i`` is node ``n_leaves - 1 + i``.
 """

@@ -18,7 +18,7 @@ ONNX leaves open how votes become a label; onnxruntime decides here:
   negative, else above 0.
 - With two classes and votes for both, onnxruntime takes the second one whenever its sum is above 0.
 
-Wherever onnxruntime and the largest sum differ, except for one column of votes, the file is refused. So are operators
+The file is refused wherever onnxruntime and the largest sum differ, except for one column of votes. So are operators
 that change what is compared or predicted.
 
 Node ids are the file's if they count from 0 and grow from parent to child; else nodes are numbered in preorder, the
@@ -85,7 +85,7 @@ def read_onnx(source: Any, *, accepts_missing: bool | None = None) -> Tree:
     source : path, bytes or onnx.ModelProto
     accepts_missing : bool, default=None
         Whether the tree takes NaN; by default, if some node says that NaN passes its test. Without such a node the
-        file sends NaN somewhere, but does not show that anybody meant it.
+        file sends NaN somewhere, but perhaps by accident.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """pycontree ConTree -> Tree.
 
 Comparison: the float64 value <= a threshold that the library keeps as float32; the value itself is never rounded.
-Labels are whole numbers (fit cuts anything else down to int32), and what predict returns are those numbers; there is no
-``classes_``, so the classes are read from the training labels that the model keeps. It keeps its training rows, too:
-the counts are those rows, routed, as in its own predict_proba and export_dot. Nodes have no ids: they are numbered in
-preorder. NaN is refused by the library.
+Labels are whole numbers (fit cuts anything else down to int32), and predict returns those numbers. There is no
+``classes_``, so the classes are read from the training labels that the model keeps. It also keeps its training rows:
+the counts are those rows, routed, as in its own predict_proba and export_dot. Nodes have no ids and are numbered in
+preorder. The library refuses NaN.
 """
 
 from __future__ import annotations

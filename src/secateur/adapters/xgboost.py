@@ -1,17 +1,16 @@
 """XGBoost's XGBClassifier, XGBRFClassifier and Booster, one tree or a named tree of a random forest -> Tree.
 
-The JSON of ``save_raw`` is read, which writes every float32 so that it reads back. Comparison: float32(x) < threshold,
-which is float32(x) <= the float32 before it. NaN goes where ``default_left`` says. A number that the wrapper's
-``missing`` stands for goes there, too; refused where the numbers beside it go elsewhere.
+Reads the JSON of ``save_raw``, which writes every float32 exactly. Comparison: float32(x) < threshold, which is
+float32(x) <= the float32 before it. NaN goes where ``default_left`` says. So does the number that the wrapper's
+``missing`` names; refused where the numbers next to it go elsewhere.
 
 A split by categories lists those that go right; a missing one goes where ``default_left`` says. The labels are those of
-the frame's categorical columns, which the model keeps (XGBoost refuses a label that is none of them). Codes that came
-as plain numbers are cut down to their whole part, which a categorical column of a Tree does not do: refused.
+the frame's categorical columns, which the model keeps (XGBoost refuses any other label). Codes given as plain numbers
+are cut down to their whole part, which a categorical column of a Tree does not do: refused.
 
-The class is decided by XGBoost itself. The starting score is added to the leaf's value in float32, and the sum goes as
-base margin through a copy of the booster whose leaves are all 0; what comes out is compared as the wrapper does it. The
-trees of a random forest share one sum, so each leaf holds its part of it only: a named tree counts as if all trees
-were like it.
+XGBoost itself decides the class. The starting score is added to the leaf's value in float32, and the sum goes as base
+margin through a copy of the booster whose leaves are all 0; the output is compared as the wrapper does it. The trees of
+a random forest share one sum, so each leaf holds only its part of it: a named tree counts as if all trees were like it.
 
 Node ids are those of ``pred_leaf``; where pruning left gaps, the nodes are numbered in the same order without them.
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["name_cells", "settle_numbers"]
 
-# A split lists the cells on its left, so many splits of many cells make long lists that nobody can read.
+# A split lists the cells on its left, so many splits of many cells make lists too long to read.
 MOST_CODES = 2_000_000
 
 
