@@ -414,7 +414,7 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "operators without end": (
         lambda: make_classifier(STUMP, VOTES, [0, 1], around=copied),
-        "wrong type or length: maximum recursion",
+        "wrong type or length in a field: maximum recursion",
     ),
     "text": (lambda: b"age,ward\n1,2\n", "the bytes are none, or were cut"),
     "nothing": (lambda: b"", "holds no operator"),
@@ -452,6 +452,6 @@ def test_a_fitted_tree_and_its_file_give_the_same_rules() -> None:
 
 
 def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.adapters.onnx.find_spec", lambda name: None)
+    monkeypatch.setattr("secateur.adapters.file_reading.find_spec", lambda name: None)
     with pytest.raises(secateur.ParameterError, match=r"pip install secateur\[onnx\]"):
         read_onnx(b"")

@@ -846,15 +846,15 @@ def other_tree(pipe: Pipeline, X: pd.DataFrame, y: NDArray[np.int64]) -> Pipelin
 REFUSED_MODELS: dict[str, tuple[Callable[[Pipeline, pd.DataFrame, Any], Any], str]] = {
     "no tree at the end": (
         lambda pipe, X, y: make_pipeline(pipe[0], LogisticRegression()).fit(X, y),
-        "Expected a DecisionTreeClassifier or ExtraTreeClassifier, found LogisticRegression",
+        "Expected a fitted DecisionTreeClassifier or ExtraTreeClassifier of sklearn.tree, found LogisticRegression",
     ),
     "a transformer at the end": (
         lambda pipe, X, y: pipe[:-1],
-        "The last step of the pipeline, 'columntransformer', is ColumnTransformer, which is no tree",
+        "The last step of the pipeline, 'columntransformer', is ColumnTransformer, not a tree",
     ),
     "passthrough at the end": (
         lambda pipe, X, y: Pipeline([("a", pipe[0]), ("b", "passthrough")]),
-        "The last step of the pipeline, 'b', is passthrough, which is no tree",
+        "The last step of the pipeline, 'b', is passthrough, not a tree",
     ),
     "no steps": (lambda pipe, X, y: pipe[:0], "The pipeline has no steps"),
     "not fitted": (lambda pipe, X, y: everything("ignore"), "not fitted yet"),

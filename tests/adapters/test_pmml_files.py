@@ -433,7 +433,7 @@ UNSUPPORTED: dict[str, tuple[Callable[[], str], str]] = {
             TOWN,
             '<MiningField name="town"/>',
         ),
-        "has a backslash in an Array, which readers of PMML take in different ways",
+        "has a backslash in an Array, which readers of PMML take differently",
     ),
     "ordered texts": (
         lambda: document(
@@ -475,7 +475,7 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     "no nodes": (lambda: document(""), "has no Node"),
     "no dictionary": (lambda: PLAIN.replace("DataDictionary", "Other"), "has no DataDictionary"),
     "no predicate": (lambda: PLAIN.replace(LOW, ""), "has 0 predicates"),
-    "no limit": (lambda: PLAIN.replace(' value="30.0"', ""), "has no attribute 'value'"),
+    "no limit": (lambda: PLAIN.replace(' value="30.0"', ""), "has no field 'value'"),
     "a limit that is no number": (lambda: PLAIN.replace('"30.0"', '"1_0"'), "Expected a finite number in the PMML"),
     "a field that nobody knows": (lambda: PLAIN.replace('field="age"', 'field="rage"'), "asks for 'rage', which is no"),
     "a field twice": (
@@ -508,6 +508,6 @@ def test_a_broken_or_hostile_file_is_refused_with_a_sentence(make: Callable[[], 
 
 
 def test_without_defusedxml_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.adapters.pmml.find_spec", lambda name: None)
+    monkeypatch.setattr("secateur.adapters.file_reading.find_spec", lambda name: None)
     with pytest.raises(secateur.ParameterError, match=r"pip install secateur\[pmml\]"):
         read_pmml(PLAIN)

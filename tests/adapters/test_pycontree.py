@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
     with pytest.raises(UnsupportedModelError, match=r"This ConTree is not fitted yet\. Call fit first"):
         from_model(model)
     model.fit(X, y)
-    with pytest.raises(UnsupportedModelError, match=r"Expected a ConTree of pycontree, found Tree"):
+    with pytest.raises(UnsupportedModelError, match=r"Expected a fitted ConTree of pycontree, found Tree"):
         from_model(model.tree_)
     with pytest.raises(ParameterError, match=r"accepts_missing=True does not fit: ConTree refuses NaN"):
         from_model(model, accepts_missing=True)

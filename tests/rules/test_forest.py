@@ -505,7 +505,7 @@ REFUSED = {
         "This BaggingClassifier holds a KNeighborsClassifier, which has no leaves to make rules of. "
         "Bag DecisionTreeClassifier or ExtraTreeClassifier.",
     ),
-    "two outputs": (two_outputs, "predicts 2 outputs, but a rule has one class. Fit one forest for each output."),
+    "two outputs": (two_outputs, "predicts 2 outputs, but a rule has one class. Fit one model for each output."),
     "no trees": (emptied, "This RandomForestClassifier has no trees. Fit it with n_estimators of at least 1."),
     "gradient boosting": (
         lambda: fit(GradientBoostingClassifier(n_estimators=2)),

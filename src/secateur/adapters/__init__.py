@@ -1,4 +1,4 @@
-"""Models of other libraries to :class:`secateur.Tree`; one library a file, imported only when its model comes."""
+"""Read models of other libraries into :class:`secateur.Tree`; one library a file, imported when its model comes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters.model_checks import check_fitted
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.facts.stating import state_facts
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["from_model", "read_iai", "read_onnx", "read_pmml"]
 
-# Top-level package of the model's class -> module with a `read_model(model, X, sample_weight,
-# accepts_missing)`. What each carries is listed in docs/adapters.md. No library is
-# imported before its model comes.
+# Top-level package of the model's class -> module with a `read_model(model, X, sample_weight, accepts_missing)`.
+# What each carries is listed in docs/adapters.md.
 ADAPTERS = {
     "sklearn": "secateur.adapters.scikit_learn",
     "licketysplit": "secateur.adapters.licketysplit",
@@ -38,7 +38,7 @@ ADAPTERS = {
     "pyspark": "secateur.adapters.spark_ml",
 }
 
-# What reads a file rather than a model -> its module.
+# Readers of files rather than models -> their modules.
 READERS = {
     "read_iai": "secateur.adapters.iai",
     "read_onnx": "secateur.adapters.onnx",
@@ -48,10 +48,10 @@ READERS = {
 # Libraries whose models may hold several trees: their `read_model` takes `tree` as well.
 OF_SEVERAL_TREES = ("lightgbm", "xgboost", "catboost")
 
-# Libraries that take what a sparse matrix leaves out for missing, and not for 0.
+# Libraries that take the zeros of a sparse matrix for missing values.
 GAPS_ARE_MISSING = ("xgboost",)
 
-# Libraries whose pipelines hold a step of their own that their adapter reads itself.
+# Libraries whose adapter reads pipelines itself, because of a step of its own.
 OWN_PIPELINES = ("licketysplit",)
 
 
@@ -80,20 +80,19 @@ def from_model(
     ----------
     model : fitted tree, Pipeline or Tree
         A tree of a library that ``docs/adapters.md`` lists, or a scikit-learn pipeline that ends in one, which is read
-        in terms of the columns that go into it; a :class:`Tree` is returned as it is, but for the names.
+        in terms of the columns that go into it; a :class:`Tree` only gets the names given.
     X : array-like or data frame of shape (n_rows, n_features), default=None
-        Training rows; only used to tell what the model alone does not show: whether it was fitted with missing values,
-        the order of its columns, or the types of a pipeline's columns.
+        Training rows, for what the model alone does not show: whether it was fitted with missing values, the order of
+        its columns, the types of a pipeline's columns.
     sample_weight : array-like of shape (n_rows,), default=None
         Their weights, for the same purpose: rows without weight were not fitted.
     feature_names, class_names : sequence of str, default=None
-        How columns and classes read, where the model does not say.
+        Names of columns and classes that the model does not name.
     accepts_missing : bool, default=None
         Whether the tree takes NaN; by default what the model and the rows show (see ``docs/tree-format.md``).
     tree : int, default=None
-        Which tree of an ensemble to read, counted from 0, where the ensemble is a random forest; its class is the one
-        that this tree votes for. A single tree needs no number, and the trees of a boosted model are not read one by
-        one: they correct one another.
+        Which tree of a random forest to read, counted from 0; a leaf's class is the one that this tree votes for. The
+        trees of a boosted model are not read one by one, because they correct one another.
     groups, integers, facts : default=None
         What is known of the columns, as :func:`secateur.simplify` takes it; the tree carries it.
 
@@ -109,8 +108,9 @@ def from_model(
     >>> from_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
     <Tree: 3 leaves, depth 2, 4 features, classes 0, 1, 2>
     """
-    if type(model).__module__.startswith("secateur.") and not isinstance(model, Tree):
-        model = _own_tree(model)
+    if type(model).__module__.startswith("secateur.") and not isinstance(model, Tree):  # an estimator of ours
+        check_fitted(model, isinstance(getattr(model, "tree_", None), Tree))
+        model = model.tree_
     if accepts_missing is not None and not isinstance(accepts_missing, (bool, np.bool_)):
         raise ParameterError(f"Expected accepts_missing as True, False or None, found {accepts_missing!r}.")
     if isinstance(model, Tree) and accepts_missing:
@@ -123,9 +123,7 @@ def from_model(
             raise ParameterError(f"Expected feature_names as a list, a name for each column, found {feature_names!r}.")
         names = tuple(str(name) for name in feature_names)
         if read.feature_names is not None and names != read.feature_names:
-            raise ParameterError(
-                "The model already names its columns, and feature_names differs from them. Leave feature_names out."
-            )
+            raise ParameterError("The model already names its columns, and feature_names differs. Leave it out.")
         read = replace(read, feature_names=names)
     if class_names is not None:
         read = replace(read, class_names=_check_class_names(read, class_names))
@@ -134,14 +132,6 @@ def from_model(
     if groups is None and integers is None and facts is None:
         return read
     return state_facts(read, None, groups=groups, integers=integers, facts=facts)
-
-
-def _own_tree(model: Any) -> Tree:
-    """The tree of a fitted estimator of ours."""
-    fitted = getattr(model, "tree_", None)
-    if not isinstance(fitted, Tree):
-        raise UnsupportedModelError(f"This {type(model).__qualname__} is not fitted yet. Call fit first.")
-    return fitted
 
 
 def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...]:
@@ -160,24 +150,20 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, 
     if tree is not None and (forests := import_module("secateur.adapters.forests")).is_forest(model):
         named: Tree = forests.read_forest(model, X, accepts_missing, tree).trees[0]
         return named
-    for ancestor in type(last).__mro__:
-        package = ancestor.__module__.split(".")[0]
-        if is_steps and package not in OWN_PIPELINES:
-            continue
-        adapter = ADAPTERS.get(package)
-        if adapter is not None:
-            if tree is not None and package not in OF_SEVERAL_TREES:
-                raise ParameterError(f"A {type(last).__qualname__} is a single tree: leave tree={tree!r} out.")
-            number = {} if tree is None else {"tree": tree}
-            read: Tree = import_module(adapter).read_model(model, X, sample_weight, accepts_missing, **number)
-            return read
+    packages = [ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__]
+    package = next((one for one in packages if one in (OWN_PIPELINES if is_steps else ADAPTERS)), None)
+    if package is not None:
+        if tree is not None and package not in OF_SEVERAL_TREES:
+            raise ParameterError(f"A {type(last).__qualname__} is a single tree: leave tree={tree!r} out.")
+        number = {} if tree is None else {"tree": tree}
+        read: Tree = import_module(ADAPTERS[package]).read_model(model, X, sample_weight, accepts_missing, **number)
+        return read
     if is_steps:
-        packages = {ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__}
         return read_trees(
             model,
             X,
             lambda last, rows: [_read(last, rows, sample_weight, accepts_missing, tree)],
-            gaps_are_zeros=packages.isdisjoint(GAPS_ARE_MISSING),
+            gaps_are_zeros=not {*packages} & {*GAPS_ARE_MISSING},
         )[0]
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "

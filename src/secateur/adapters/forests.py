@@ -1,13 +1,13 @@
 """scikit-learn RandomForestClassifier, ExtraTreesClassifier and BaggingClassifier of trees -> Trees.
 
-The trees of a forest predict class *indices*; the labels, and the names of the columns, are the forest's. A tree of a
-BaggingClassifier may know some of the classes only, because its sample held no others, and some of the columns, by its
-own numbers, one of them perhaps twice. ``tree_.value`` holds the class fractions that the forest averages; they are
-kept as they are, for a fraction times a weight divided by that weight is not always the fraction again.
+The trees of a forest predict class *indices*; the labels and the column names are the forest's. A tree of a
+BaggingClassifier may know only some of the classes, because its sample held no others, and only some of the columns,
+by numbers of its own, perhaps one of them twice. ``tree_.value`` holds the class fractions that the forest averages.
+They are kept unchanged, because a fraction times a weight divided by that weight is not always the fraction again.
 
 Samples are drawn as weights, so no tree shows the rows that it was fitted on, nor whether NaN was among them. A forest
-takes NaN if any of its trees shows it, or if the training rows hold NaN and its trees take it: NaN that was not
-there only makes the domain larger, and so rules more careful.
+takes NaN if any of its trees shows it, or if the training rows hold NaN and its trees take it. NaN that was not there
+only makes the domain larger, and so the rules more careful.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters.hist_gradient_boosting import is_single
-from secateur.adapters.named_tree import name_tree
+from secateur.adapters.model_checks import ancestor_names, check_class, check_fitted, check_one_output, choose_tree
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
-from secateur.adapters.scikit_learn import was_fitted_with_missing
+from secateur.adapters.scikit_learn import make_from_source, round_counts, was_fitted_with_missing
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
-from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from secateur.tree.tree import Tree
+
 __all__ = ["ForestTrees", "is_forest", "read_forest"]
 
 SUPPORTED = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier")
-# A whole count that went through a fraction and back misses by rounding only.
-WHOLE_COUNT = 1e-6
+ENSEMBLES = "sklearn.ensemble"
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,14 @@ class ForestTrees:
 
 
 def is_forest(model: Any) -> bool:
-    """Whether a model is one of scikit-learn's ensembles, or a pipeline that ends in one, be it supported or not.
-
-    Boosting with one iteration is none: it is a tree.
-    """
+    """Tell whether a model is an ensemble of scikit-learn, or ends in one; boosting of one iteration is a tree."""
     last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
-    return bool(_ancestors(last)) and not is_single(last)
+    return bool(ancestor_names(last, ENSEMBLES)) and not is_single(last)
 
 
 def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, tree: int | None = None) -> ForestTrees:
     """Read the trees of a fitted forest, or one of them, alone or at the end of a pipeline, or say why not."""
-    if not _ancestors(model):  # a pipeline, whose trees are read in the columns that go into it
+    if not ancestor_names(model, ENSEMBLES):  # a pipeline, whose trees are read in the columns that go into it
         forests: list[ForestTrees] = []
 
         def read_last(last: Any, rows: Any) -> tuple[Tree, ...]:
@@ -79,7 +76,7 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, 
     columns = getattr(model, "estimators_features_", every)
     numbers: Sequence[int] = range(len(model.estimators_))
     if tree is not None:
-        numbers = [name_tree(tree, len(model.estimators_), type(model).__qualname__, votes=True)]
+        numbers = [choose_tree(model, tree, len(model.estimators_), votes=True)]
     shares = [_forest_shares(model, model.estimators_[number]) for number in numbers]
     trees = [
         _read_tree(model, model.estimators_[number], np.asarray(columns[number]), share, takes_missing)
@@ -88,42 +85,24 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, 
     return ForestTrees(tuple(trees), tuple(shares))
 
 
-def _ancestors(model: Any) -> set[str]:
-    """Names of the ensembles of scikit-learn that a model is or derives from."""
-    mro = type(model).__mro__
-    return {ancestor.__qualname__ for ancestor in mro if ancestor.__module__.startswith("sklearn.ensemble.")}
-
-
 def _check_supported(model: Any) -> None:
-    found, known = type(model).__qualname__, _ancestors(model)
-    if not known & set(SUPPORTED):
-        if any("Boost" in name for name in known):
-            hint = "Boosting is no vote: each of its trees corrects those before it, and says little on its own."
-        elif any("Regressor" in name for name in known):
-            hint = "Regression forests have no classes."
-        else:
-            hint = "Pass a forest whose trees vote, or a single fitted tree."
-        raise UnsupportedModelError(f"Expected a {', '.join(SUPPORTED)}, found {found}. {hint}")
-    if not hasattr(model, "estimators_"):
-        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
+    found, known = type(model).__qualname__, ancestor_names(model, ENSEMBLES)
+    hint = "Pass a forest whose trees vote, or a single fitted tree."
+    if any("Boost" in name for name in known):
+        hint = "Boosting is no vote: each of its trees corrects those before it, and says little on its own."
+    elif any("Regressor" in name for name in known):
+        hint = "Regression forests have no classes."
+    check_class(model, ENSEMBLES, SUPPORTED, hint)
+    check_fitted(model, hasattr(model, "estimators_"))
     if len(model.estimators_) == 0:
         raise UnsupportedModelError(f"This {found} has no trees. Fit it with n_estimators of at least 1.")
-    n_outputs = getattr(model, "n_outputs_", 1)
-    if n_outputs != 1:
-        raise UnsupportedModelError(
-            f"This {found} predicts {n_outputs} outputs, but a rule has one class. Fit one forest for each output."
-        )
+    check_one_output(model, getattr(model, "n_outputs_", 1))
     for estimator in model.estimators_:
-        if not _is_tree(estimator):
+        if ancestor_names(estimator, "sklearn.tree").isdisjoint(TREES):
             raise UnsupportedModelError(
                 f"This {found} holds a {type(estimator).__qualname__}, which has no leaves to make rules of. "
                 f"Bag {' or '.join(TREES)}."
             )
-
-
-def _is_tree(estimator: Any) -> bool:
-    names = {one.__qualname__ for one in type(estimator).__mro__ if one.__module__.startswith("sklearn.tree")}
-    return bool(names & set(TREES))
 
 
 def _was_fitted_with_missing(model: Any, X: Any) -> bool:
@@ -134,7 +113,7 @@ def _was_fitted_with_missing(model: Any, X: Any) -> bool:
 
 
 def _forest_shares(model: Any, estimator: Any) -> NDArray[np.float64]:
-    """Class fractions of a tree's nodes, for the forest's classes; those that its sample did not hold have none."""
+    """Spread a tree's class fractions over the forest's classes; a class that its sample lacked gets 0."""
     fractions = estimator.tree_.value[:, 0, :]
     shares = np.zeros((len(fractions), len(model.classes_)))
     is_whole = fractions.shape[1] == len(model.classes_)
@@ -146,35 +125,21 @@ def _forest_shares(model: Any, estimator: Any) -> NDArray[np.float64]:
 def _read_tree(
     model: Any, estimator: Any, columns: NDArray[np.int64], shares: NDArray[np.float64], takes_missing: bool
 ) -> Tree:
-    """A tree of its own columns and class indices as one of the forest's columns and labels."""
+    """Read a tree of its own columns and class indices as one of the forest's columns and labels."""
     source = estimator.tree_
-    leaf = source.children_left < 0
-    names = getattr(model, "feature_names_in_", None)
-    return make_tree(
-        children_left=source.children_left,
-        children_right=source.children_right,
-        feature=np.where(leaf, -1, columns[np.where(leaf, 0, source.feature)]),
-        threshold=source.threshold,
-        missing_left=source.missing_go_to_left.astype(bool),
-        leaf_class=np.where(leaf, shares.argmax(axis=1), -1),
-        counts=_round_counts(shares * source.weighted_n_node_samples[:, None]),
-        classes=model.classes_.tolist(),
-        n_features=int(model.n_features_in_),
+    return make_from_source(
+        source,
+        model,
+        shares,
+        feature=columns[np.maximum(source.feature, 0)],  # negative at a leaf
+        counts=round_counts(shares * source.weighted_n_node_samples[:, None]),
         accepts_missing=takes_missing,
-        feature_names=None if names is None else names.tolist(),
-        dtype="float32",
         monotone=_forest_signs(estimator.monotonic_cst, columns, int(model.n_features_in_)),
     )
 
 
-def _round_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers of draws as such: a drawn sample is a weight to scikit-learn, so its counts come as products."""
-    whole = np.rint(counts)
-    return whole if np.abs(counts - whole).max() <= WHOLE_COUNT else counts
-
-
 def _forest_signs(own: Any, columns: NDArray[np.int64], n_features: int) -> NDArray[np.int8] | None:
-    """Monotonicity signs of the forest's columns; one that a tree got twice, with different signs, has none."""
+    """Give the forest's columns their signs; one that a tree got twice, with different signs, has none."""
     if own is None or not np.any(own):
         return None
     signs, twice = np.zeros((2, n_features), dtype=np.int8)

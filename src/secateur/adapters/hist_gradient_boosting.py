@@ -4,12 +4,12 @@ Its one tree is a record array, ``_predictors[0][0].nodes``, in preorder. Compar
 is infinite where a split leaves the right side to NaN. The second class is predicted where the leaf's value plus the
 baseline is above zero.
 
-Where columns are categories, an encoder of its own comes first and moves them to the front: the encoder has their
+Where columns hold categories, the model's own encoder comes first and moves them to the front: the encoder has their
 labels, and a split has a bitset of the codes that go left. A value that the encoder does not know is NaN to the tree.
 Such a tree takes labels as a pipeline does, so it has ``columns``.
 
 Nodes count rows but not their classes. As in scikit-learn's other trees, NaN goes somewhere even where none was seen
-(to the child with more rows), and nothing records whether it was; what shows it is in ``_was_fitted_with_missing``.
+(to the child with more rows), and nothing records whether any was; ``_was_fitted_with_missing`` infers it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters.model_checks import ancestor_names, check_fitted, fitted_names
 from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
 from secateur.rows.checking import check_rows, holds_missing
 from secateur.rows.encoding import is_missing
@@ -36,15 +37,12 @@ SUPPORTED = "HistGradientBoostingClassifier"
 
 
 def is_histogram_boosting(model: Any) -> bool:
-    """Whether a model is scikit-learn's boosting of histograms, or derives from it."""
-    return any(
-        ancestor.__qualname__ == SUPPORTED and ancestor.__module__.startswith("sklearn.ensemble.")
-        for ancestor in type(model).__mro__
-    )
+    """Tell whether a model is, or derives from, scikit-learn's histogram boosting."""
+    return SUPPORTED in ancestor_names(model, "sklearn.ensemble")
 
 
 def is_single(model: Any) -> bool:
-    """Whether a model is boosting that stops, or stopped, after its first iteration."""
+    """Tell whether a model is histogram boosting of one iteration."""
     return is_histogram_boosting(model) and bool(getattr(model, "n_iter_", model.max_iter) == 1)
 
 
@@ -55,9 +53,9 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     leaf = nodes["is_leaf"].astype(bool)
     original = _original_columns(model)
     levels = _find_levels(model, {int(original[feature]) for feature in nodes["feature_idx"][~leaf]})
-    categories = [levels.get(feature) for feature in range(len(original))]
+    n_features = len(original)
     feature = np.where(leaf, -1, original[np.where(leaf, 0, nodes["feature_idx"])])
-    names = getattr(model, "feature_names_in_", None)
+    names = fitted_names(model)
     signs = _find_signs(model, names)
     try:
         tree = make_tree(
@@ -67,52 +65,40 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
             threshold=nodes["num_threshold"],
             missing_left=nodes["missing_go_to_left"].astype(bool),
             left_categories=_find_left_codes(model, feature, levels),
-            categories=categories,
-            leaf_class=np.where(leaf, _baseline(model) + nodes["value"] > 0, -1),
+            categories=[levels.get(feature) for feature in range(n_features)],
+            leaf_class=np.ravel(model._baseline_prediction)[0] + nodes["value"] > 0,
             classes=model.classes_.tolist(),
-            n_features=len(original),
+            n_features=n_features,
             accepts_missing=True,
-            feature_names=None if names is None else names.tolist(),
+            feature_names=names,
             dtype="float64",
             monotone=signs if signs is not None and np.any(signs) else None,
-            columns=None if not _has_categories(model) else Columns((None,) * len(original), (False,) * len(original)),
+            # Where some column holds categories, asked for or not, rows hold labels and not codes.
+            columns=Columns((None,) * n_features, (False,) * n_features) if np.any(model.is_categorical_) else None,
         )
     except InvalidTreeError as error:
         raise UnsupportedModelError(f"This {type(model).__qualname__} cannot be written as a Tree. {error}") from error
-    takes_missing = _was_fitted_with_missing(model, tree, X) if accepts_missing is None else accepts_missing
-    if takes_missing:
+    if _was_fitted_with_missing(model, tree, X) if accepts_missing is None else accepts_missing:
         return tree
     none = np.zeros(tree.n_features, dtype=bool)
     return replace(tree, accepts_missing=none, missing_left=np.zeros(tree.n_nodes, dtype=bool))
 
 
-def _has_categories(model: Any) -> bool:
-    """Whether some column holds categories, be they asked for or not; then rows hold labels, not codes."""
-    return model.is_categorical_ is not None and bool(np.any(model.is_categorical_))
-
-
 def _check_supported(model: Any) -> None:
     found = type(model).__qualname__
-    if not hasattr(model, "_predictors"):
-        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
+    check_fitted(model, hasattr(model, "_predictors"))
     if len(model.classes_) > 2:
         raise UnsupportedModelError(
-            f"This {found} has {len(model.classes_)} classes, and so a tree for each of them. Only one of two classes "
-            "is one tree."
+            f"This {found} has {len(model.classes_)} classes, and so a tree for each of them. Fit it on two classes."
         )
     if len(model._predictors) != 1:
         raise UnsupportedModelError(
-            f"This {found} adds up {len(model._predictors)} trees, each of which corrects those before it. Fit it with "
-            "max_iter=1."
+            f"This {found} adds up {len(model._predictors)} trees, which correct one another. Fit it with max_iter=1."
         )
 
 
-def _baseline(model: Any) -> float:
-    return float(np.ravel(model._baseline_prediction)[0])
-
-
 def _original_columns(model: Any) -> NDArray[np.int64]:
-    """Which column each column of the tree was before the model's own encoder moved categories to the front."""
+    """Undo the order of the model's own encoder, which moves categories to the front."""
     mask = model.is_categorical_
     if mask is None:
         return np.arange(int(model.n_features_in_))
@@ -124,7 +110,7 @@ def _find_encoder(model: Any) -> Any:
 
 
 def _find_levels(model: Any, tested: set[int]) -> dict[int, tuple[Label, ...]]:
-    """The labels of the categorical columns that splits ask for; code k is the k-th."""
+    """List the labels of the categorical columns that splits test; code k is the k-th."""
     if model.is_categorical_ is None:
         return {}
     found = {}
@@ -136,8 +122,8 @@ def _find_levels(model: Any, tested: set[int]) -> dict[int, tuple[Label, ...]]:
         if column in tested:
             if any(is_missing(label) for label in labels):
                 raise UnsupportedModelError(
-                    f"Column {column} of this {type(model).__qualname__} has None as a category, which it tells from "
-                    "NaN, but a Tree does not. Fill it in before fitting, say with a label of its own."
+                    f"Column {column} of this {type(model).__qualname__} has None as a category besides NaN, and a "
+                    "Tree has one kind of missing value. Replace None by a label and fit again."
                 )
             found[column] = tuple(labels)
     return found
@@ -146,7 +132,7 @@ def _find_levels(model: Any, tested: set[int]) -> dict[int, tuple[Label, ...]]:
 def _find_left_codes(
     model: Any, feature: NDArray[np.int64], levels: dict[int, tuple[Label, ...]]
 ) -> dict[int, list[int]]:
-    """The codes that go left at each categorical split; a value that is not listed goes where NaN goes."""
+    """List the codes that go left at each categorical split; unlisted values go where NaN goes."""
     predictor = model._predictors[0][0]
     found = {}
     for node in np.flatnonzero(predictor.nodes["is_categorical"].astype(bool)).tolist():
@@ -159,7 +145,7 @@ def _find_left_codes(
 
 
 def _find_signs(model: Any, names: Any) -> list[int] | None:
-    """The monotonicity signs of the original columns, which may have been given by name."""
+    """Return the monotonicity signs of the original columns, given by name or by place."""
     given = model.monotonic_cst
     if given is None:
         return None
@@ -169,7 +155,7 @@ def _find_signs(model: Any, names: Any) -> list[int] | None:
 
 
 def _was_fitted_with_missing(model: Any, tree: Tree, X: Any) -> bool:
-    """Whether a model, or the rows passed with it, show that it was fitted with NaN."""
+    """Tell whether a model, or the rows passed with it, show that it was fitted with NaN."""
     nodes = model._predictors[0][0].nodes
     inner = np.flatnonzero(~tree.is_leaf)
     sizes = nodes["count"].astype(np.int64)

@@ -26,14 +26,15 @@ from __future__ import annotations
 import json
 import math
 import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.errors import FormatError, InputError, InvalidTreeError, ParameterError, UnsupportedModelError
+from secateur.adapters.file_reading import read_bytes, refuse_damage
+from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
+from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns
-from secateur.tree.tree import Tree, make_tree
+from secateur.tree.tree import Tree
 
 __all__ = ["read_iai", "read_model"]
 
@@ -58,7 +59,7 @@ def read_iai(source: Any, X: Any = None) -> Tree:
     source : str, path or dict
         The file, its text, or its parsed content.
     X : array-like or data frame of shape (n_rows, n_features), default=None
-        The rows that the tree is for. A data frame sets the order of the columns, which the file's names tell.
+        The rows that the tree is for. A data frame sets the order of the columns, found by the file's names.
 
     Returns
     -------
@@ -88,47 +89,34 @@ def read_iai(source: Any, X: Any = None) -> Tree:
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a Predictor, which holds the parsed JSON; a licensed learner must be written to JSON first."""
-    found = type(model).__qualname__
     if not isinstance(content := getattr(model, "model", None), dict):
         raise UnsupportedModelError(
-            f"Expected a Predictor of interpretableai, found {found}. "
-            "Write the learner with write_json and read the file with secateur.adapters.read_iai."
+            f"Expected a Predictor of interpretableai, found {type(model).__qualname__}. Write the learner with "
+            "write_json and read the file with secateur.adapters.read_iai."
         )
     return _read_content(content, X, accepts_missing)
 
 
 def _read_content(content: dict[str, Any], X: Any, accepts_missing: bool | None) -> Tree:
-    learner = _find_learner(content)
-    try:
-        return _read_learner(learner, X, accepts_missing)
-    except KeyError as error:
-        raise FormatError(f"The IAI JSON has no field {error.args[0]!r}; it was cut or edited.") from error
-    except (AttributeError, IndexError, OverflowError, TypeError) as error:
-        raise FormatError(f"A field of the IAI JSON has the wrong type or length: {error}.") from error
-    except InvalidTreeError as error:
-        raise FormatError(f"The IAI JSON does not hold a tree. {error}") from error
+    with refuse_damage("The IAI JSON"):
+        return _read_learner(_find_learner(content), X, accepts_missing)
 
 
 def _load(source: Any) -> dict[str, Any]:
     content: Any = source
     if isinstance(source, (str, os.PathLike)):
-        text = source if isinstance(source, str) and source.lstrip().startswith(("{", "[")) else _read_text(source)
+        text = source if isinstance(source, str) and source.lstrip().startswith(("{", "[")) else None
+        data = read_bytes(source, "The IAI JSON") if text is None else text
         try:
-            content = json.loads(text)
+            content = json.loads(data)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"The IAI JSON cannot be read: {error}.") from error
         except (ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
             raise FormatError(f"Expected the JSON of an IAI learner, but it is not JSON: {error}.") from error
     if not isinstance(content, dict):
-        raise FormatError(
-            f"Expected the JSON of an IAI learner as a path, text or dict, found {type(content).__name__}."
-        )
+        found = type(content).__name__
+        raise FormatError(f"Expected the JSON of an IAI learner as a path, text or dict, found {found}.")
     return content
-
-
-def _read_text(path: Any) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # a file that is no UTF-8 text is a ValueError
-        raise FormatError(f"The IAI JSON cannot be read: {error}.") from error
 
 
 def _find_learner(content: dict[str, Any]) -> dict[str, Any]:
@@ -154,47 +142,38 @@ def _read_learner(learner: dict[str, Any], X: Any, accepts_missing: bool | None)
     classes = learner["prb_"]["data"]["target"]["classes"]["levels"]
     if len({isinstance(label, str) for label in classes}) != 1:
         raise FormatError(f"Expected the classes of the IAI JSON to be all texts or all numbers, found {classes!r}.")
-    places = _walk(nodes)
+    places = order_nodes(0, lambda place: _children(nodes, place), "the IAI JSON", len(nodes))
     inner = [place for place in places if nodes[place]["split_type"] != "LEAF"]
     splits = {place: _read_split(nodes[place], features, takes_missing) for place in inner}
     categories = _categories(splits, len(features["feature_names"]))
     columns, names = _columns([str(name) for name in features["feature_names"]], X)
     new_id = {place: node for node, place in enumerate(places)}
-    left, right, feature, leaf_class = (np.full(len(places), -1) for _ in range(4))
-    threshold = np.full(len(places), np.nan)
-    missing_left = np.zeros(len(places), dtype=bool)
-    codes: dict[int, list[int]] = {}
+    made = []
     for place in places:
-        node = new_id[place]
         if place not in splits:
-            leaf_class[node] = _class_of(nodes[place], len(classes))
+            made.append(Node(leaf_class=_class_of(nodes[place], len(classes))))
             continue
         split = splits[place]
-        swapped = split.threshold == -math.inf
-        lower, upper = (new_id[_integer(nodes[place][child]) - 1] for child in ("lower_child", "upper_child"))
-        left[node], right[node] = (upper, lower) if swapped else (lower, upper)
-        missing_left[node] = split.missing_lower != swapped
-        feature[node] = columns.index(split.column)
+        missing_lower = split.missing_lower
+        lower, upper = (new_id[child] for child in _children(nodes, place))
+        node = Node(lower, upper, columns.index(split.column), missing_left=missing_lower)
         levels = categories[split.column]
-        if levels is None:
-            threshold[node] = math.inf if swapped else split.threshold
-        else:
-            goes_lower = [split.lower_levels.get(level, split.missing_lower) for level in levels]
-            codes[node] = [code for code, lower in enumerate([*goes_lower, split.missing_lower]) if lower]
-            if len(codes[node]) in (0, len(levels) + 1):
+        if levels is not None:
+            goes_lower = [*(split.lower_levels.get(level, missing_lower) for level in levels), missing_lower]
+            if len(set(goes_lower)) == 1:
                 raise UnsupportedModelError(
-                    f"Node {place + 1} of the IAI JSON sends every level of its column one way, "
-                    "so that one of its children is never reached. A Tree has no such split."
+                    f"Node {place + 1} of the IAI JSON sends every level of its column one way, so one of its children "
+                    "is never reached. A Tree has no such split."
                 )
-    return make_tree(
-        children_left=left,
-        children_right=right,
-        feature=feature,
-        threshold=threshold,
-        missing_left=missing_left,
-        left_categories=codes,
+            node = node._replace(codes=[code for code, lower in enumerate(goes_lower) if lower])
+        elif split.threshold == -math.inf:
+            node = node._replace(left=upper, right=lower, threshold=math.inf, missing_left=not missing_lower)
+        elif split.threshold is not None:
+            node = node._replace(threshold=split.threshold)
+        made.append(node)
+    return make_from_nodes(
+        made,
         categories=[None if column is None else categories[column] for column in columns],
-        leaf_class=leaf_class,
         classes=classes,
         n_features=len(columns),
         accepts_missing=takes_missing if accepts_missing is None else accepts_missing,
@@ -205,35 +184,20 @@ def _read_learner(learner: dict[str, Any], X: Any, accepts_missing: bool | None)
 
 def _check_ids(nodes: list[Any]) -> None:
     if not isinstance(nodes, list) or not nodes:
-        raise FormatError(
-            "Expected a list of nodes in tree_.nodes of the IAI JSON, found none; was the learner fitted?"
-        )
+        raise FormatError("Expected a list of nodes in tree_.nodes of the IAI JSON, found none. Fit the learner first.")
     for place, node in enumerate(nodes):
         if node["id"] != place + 1:
             raise FormatError(f"Expected node {place + 1} of the IAI JSON to have that id, found {node['id']!r}.")
 
 
-def _walk(nodes: list[Any]) -> list[int]:
-    """Places of the nodes, in the order of the ids that they get."""
-    places: list[int] = []
-    stack = [0]
-    ordered = True
-    while stack:
-        place = stack.pop()
-        places.append(place)
-        if len(places) > len(nodes):
-            raise FormatError("A node of the IAI JSON is the child of two nodes.")
-        if nodes[place]["split_type"] == "LEAF":
-            continue
-        children = [_integer(nodes[place][side]) - 1 for side in ("upper_child", "lower_child")]
-        for child in children:
-            if not 0 <= child < len(nodes):
-                raise FormatError(f"Node {place + 1} of the IAI JSON has the child {child + 1}, which does not exist.")
-        ordered &= min(children) > place
-        stack += children
-    if len(set(places)) < len(places):
-        raise FormatError("A node of the IAI JSON is the child of two nodes.")
-    return sorted(places) if ordered and len(places) == len(nodes) else places
+def _children(nodes: list[Any], place: int) -> list[int]:
+    if nodes[place]["split_type"] == "LEAF":
+        return []
+    children = [_integer(nodes[place][side]) - 1 for side in ("lower_child", "upper_child")]
+    for child in children:
+        if not 0 <= child < len(nodes):
+            raise FormatError(f"Node {place + 1} of the IAI JSON has the child {child + 1}, which does not exist.")
+    return children
 
 
 def _read_split(node: dict[str, Any], features: dict[str, Any], takes_missing: bool) -> Split:
@@ -241,8 +205,8 @@ def _read_split(node: dict[str, Any], features: dict[str, Any], takes_missing: b
     if kind != "MIXED":
         plain = "a hyperplane split" if kind == "HYPERPLANE" else f"a split of type {kind!r}"
         raise UnsupportedModelError(
-            f"Node {node['id']} of the IAI JSON has {plain}, which tests no single column ({kind}). "
-            "Fit the learner without hyperplane splits."
+            f"Node {node['id']} of the IAI JSON has {plain}, which tests no single column ({kind}). Fit the learner "
+            "without hyperplane splits."
         )
     mixed = node["split_mixed"]
     test = mixed["categoric_split"]
@@ -275,7 +239,7 @@ def _read_split(node: dict[str, Any], features: dict[str, Any], takes_missing: b
 
 
 def _categories(splits: dict[int, Split], n_columns: int) -> list[tuple[str, ...] | None]:
-    """The levels of each column that splits look up; None where they compare numbers."""
+    """List the levels of each column that splits look up; None where they compare numbers."""
     found: list[tuple[str, ...] | None] = [None] * n_columns
     for column in range(n_columns):
         tests = [split for split in splits.values() if split.column == column]
@@ -291,7 +255,7 @@ def _categories(splits: dict[int, Split], n_columns: int) -> list[tuple[str, ...
 
 
 def _columns(names: list[str], X: Any) -> tuple[list[int | None], list[str] | None]:
-    """Which of the file's columns each column of the rows is (None: not the tree's), and the rows' column names."""
+    """Find the file's column for each column of the rows (None: not the tree's), and the rows' column names."""
     own: list[int | None] = list(range(len(names)))
     given = None if X is None else frame_columns(X)
     if given is not None:

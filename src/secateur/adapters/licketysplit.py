@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import ParameterError, UnsupportedModelError
+from secateur.adapters.model_checks import check_class, check_fitted, check_no_missing, fitted_names
+from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Tree, make_tree
 
@@ -33,76 +34,60 @@ __all__ = ["read_model"]
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted classifier, alone or behind the library's binarizer, or say why it cannot be read."""
     binarizer, classifier = _take_apart(model)
-    _check_supported(classifier, accepts_missing)
-    feature, when_one, when_zero, actions = _grow_from_paths(*classifier.get_tree_paths())
+    is_regressor = "Regressor" in type(classifier).__qualname__
+    hint = "Regression trees have no classes." if is_regressor else "Pass the fitted classifier itself."
+    check_class(classifier, "licketysplit", ("LicketySPLITClassifier",), hint)
+    check_fitted(classifier, hasattr(classifier, "classes_") and hasattr(classifier, "_model"))
+    check_no_missing(classifier, accepts_missing, "knows 0 and 1 only")
+    bits, when_one, when_zero, actions = _grow_from_paths(*classifier.get_tree_paths())
+    n_bits = int(classifier.n_features_in_)
     if binarizer is None:
         _check_binary(X)
-        return make_tree(
-            children_left=when_zero,
-            children_right=when_one,
-            feature=feature,
-            threshold=np.full(len(feature), 0.5),
-            leaf_class=actions,
-            classes=classifier.classes_.tolist(),
-            n_features=int(classifier.n_features_in_),
-            dtype="float64",
-        )
-    columns = [int(column) for column, _ in binarizer.thresholds_]
-    cuts = [float(cut) for _, cut in binarizer.thresholds_]
-    if len(cuts) != classifier.n_features_in_:
+        columns, cuts, n_features, names = list(range(n_bits)), [0.5] * n_bits, n_bits, None
+        left, right = when_zero, when_one
+    else:
+        columns = [int(column) for column, _ in binarizer.thresholds_]
+        cuts = [float(cut) for _, cut in binarizer.thresholds_]
+        n_features, names = int(binarizer.n_features_in_), fitted_names(binarizer)
+        left, right = when_one, when_zero
+    if len(cuts) != n_bits:
         raise UnsupportedModelError(
-            f"The binarizer makes {len(cuts)} columns, but the tree was fitted on {classifier.n_features_in_}. "
-            "Fit the pipeline as a whole."
+            f"The binarizer makes {len(cuts)} columns, but the tree was fitted on {n_bits}. Fit the whole pipeline."
         )
-    names = [str(name) for name in binarizer.feature_names_in_]
-    made_up = names == [f"x{column}" for column in range(len(names))]  # what the binarizer calls nameless columns
+    made_up = [f"x{column}" for column in range(n_features)]  # what the binarizer calls nameless columns
     return make_tree(
-        children_left=when_one,
-        children_right=when_zero,
-        feature=[columns[bit] if bit >= 0 else -1 for bit in feature],
-        threshold=[cuts[bit] if bit >= 0 else np.nan for bit in feature],
+        children_left=left,
+        children_right=right,
+        feature=[columns[bit] if bit >= 0 else -1 for bit in bits],
+        threshold=[cuts[bit] if bit >= 0 else np.nan for bit in bits],
         leaf_class=actions,
         classes=classifier.classes_.tolist(),
-        n_features=int(binarizer.n_features_in_),
-        feature_names=None if made_up else names,
+        n_features=n_features,
+        feature_names=None if names == made_up else names,
         dtype="float64",
     )
 
 
 def _take_apart(model: Any) -> tuple[Any, Any]:
-    """The binarizer, if there is one, and the classifier of a model or of a pipeline of both."""
+    """Return the binarizer, or None, and the classifier of a model or of a pipeline of both."""
     if not hasattr(model, "steps"):
         return None, model
     *before, classifier = (step for _, step in model.steps)
     if [type(step).__qualname__ for step in before] not in ([], ["ThresholdGuessBinarizer"]):
+        found = " and ".join(type(step).__qualname__ for _, step in model.steps)
         raise UnsupportedModelError(
-            "Expected a pipeline of a ThresholdGuessBinarizer and a LicketySPLITClassifier, found "
-            f"{' and '.join(type(step).__qualname__ for _, step in model.steps)}. Pass the last step alone to get the "
-            "rules in terms of the columns that it saw."
+            f"Expected a pipeline of a ThresholdGuessBinarizer and a LicketySPLITClassifier, found {found}. Pass the "
+            "last step alone for rules about the columns that it saw."
         )
-    if before and not hasattr(before[0], "thresholds_"):
-        raise UnsupportedModelError("This ThresholdGuessBinarizer is not fitted yet. Call fit first.")
+    if before:
+        check_fitted(before[0], hasattr(before[0], "thresholds_"))
     return (before[0] if before else None), classifier
-
-
-def _check_supported(model: Any, accepts_missing: bool | None) -> None:
-    found = type(model).__qualname__
-    ours = {ancestor.__qualname__ for ancestor in type(model).__mro__ if ancestor.__module__.startswith("licketysplit")}
-    if "LicketySPLITClassifier" not in ours:
-        hint = "Regression trees have no classes." if "Regressor" in found else "Pass the fitted classifier itself."
-        raise UnsupportedModelError(f"Expected a LicketySPLITClassifier, found {found}. {hint}")
-    if not hasattr(model, "classes_") or not hasattr(model, "_model"):
-        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
-    if accepts_missing:
-        raise ParameterError(
-            f"accepts_missing=True does not fit: {found} knows 0 and 1 only. Leave accepts_missing out."
-        )
 
 
 def _grow_from_paths(
     paths: Sequence[Sequence[int]], actions: Sequence[int]
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """The tree whose leaf paths these are: tested column, child for 1, child for 0 and class of each node.
+    """Find the tested column, the child for 1, the child for 0 and the class of each node.
 
     A step of a path is a column's number plus one, negative for the side of 0. The paths come in preorder, so numbering
     each node when it is first met numbers all of them in preorder.
@@ -111,8 +96,7 @@ def _grow_from_paths(
     for path, action in zip(paths, actions, strict=True):
         if action < 0:
             raise UnsupportedModelError(
-                "This LicketySPLITClassifier has a leaf that defers to another model, which has no class of its own. "
-                "Fit it without bb_pred."
+                "This LicketySPLITClassifier has a leaf that defers to another model. Fit it without bb_pred."
             )
         node = 0
         for step in path:
@@ -141,6 +125,6 @@ def _check_binary(X: Any) -> None:
         row, column = strange[0].tolist()
         name = names[column] if names is not None else f"x{column}"
         raise UnsupportedModelError(
-            f"LicketySPLITClassifier is made for columns of 0 and 1, but column {name!r} holds {rows[row, column]:g} "
-            f"(row {row}). Fit a pipeline of its ThresholdGuessBinarizer and the classifier, and pass that."
+            f"LicketySPLITClassifier takes columns of 0 and 1, but column {name!r} holds {rows[row, column]:g} "
+            f"(row {row}). Pass a fitted pipeline of its ThresholdGuessBinarizer and the classifier."
         )

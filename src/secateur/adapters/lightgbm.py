@@ -1,17 +1,17 @@
-"""LightGBM's LGBMClassifier and Booster, of one tree or of one named tree of a random forest -> Tree.
+"""LightGBM's LGBMClassifier and Booster, one tree or a named tree of a random forest -> Tree.
 
-The text of ``model_to_string`` is read, which writes every float with 17 digits. Comparison: float64(x) <= threshold,
-but a number between -ZERO and ZERO counts as 0, so a threshold in between moves to the end of that gap. Each split has
-a missing type. "NaN": NaN goes where ``default_left`` says. "None": NaN counts as 0. "Zero": 0 and NaN go where
-``default_left`` says; refused where other numbers beside 0 go elsewhere, because no threshold says that.
+Reads the text of ``model_to_string``, which writes every float with 17 digits. Comparison: float64(x) <= threshold, but
+a number between -ZERO and ZERO counts as 0, so a threshold in between moves to the end of that gap. Each split has a
+missing type. "NaN": NaN goes where ``default_left`` says. "None": NaN counts as 0. "Zero": 0 and NaN go where
+``default_left`` says; refused where the numbers next to 0 go elsewhere, because no threshold can say that.
 
 A split by categories lists whole numbers that go left; a number is cut down to its whole part first, and NaN, negative
-and unlisted ones go right. A categorical column of a Tree holds labels: such splits are read for the categorical
-columns of a pandas frame, of which the model keeps the labels; for plain numbers they are refused. A value that is no
-label is NaN to LightGBM. An ordered categorical column of a frame is split by the number of its label.
+and unlisted ones go right. A categorical column of a Tree holds labels, so such splits are read for the categorical
+columns of a pandas frame, whose labels the model keeps, and refused for plain numbers. A value that is not a label is
+NaN to LightGBM. An ordered categorical column of a frame is split by the number of its label.
 
 The class is that of the larger probability, the first of equals; the probability is the sigmoid of the leaf's value,
-which has the starting score in it. A leaf keeps the number of its rows but not their classes: there are no counts.
+which includes the starting score. A leaf keeps the number of its rows but not their classes, so there are no counts.
 
 Node ids: the splits by LightGBM's own number, then the leaves by theirs: leaf ``i`` is node ``n_leaves - 1 + i``.
 """
@@ -23,17 +23,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.named_tree import name_tree
+from secateur.adapters.model_checks import SPLIT_NUMBERS, ancestor_names, check_class, check_fitted, choose_tree
+from secateur.adapters.nodes import Node, after_splits, make_from_nodes
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
-from secateur.tree.tree import Label, Tree, make_tree
+from secateur.tree.tree import Label, Tree
 
 __all__ = ["read_model"]
 
 SUPPORTED = ("LGBMClassifier", "Booster")
 ZERO = float(np.float32(1e-35))
-"""Numbers that are not larger than this in size count as 0."""
+"""Numbers up to this size count as 0."""
 BY_CATEGORY, DEFAULT_LEFT = 1, 2  # bits of a split's decision_type; the missing type is in the two bits above
 NO_MISSING, ZERO_MISSING, NAN_MISSING = 0, 1, 2
 
@@ -48,7 +49,7 @@ class Split(NamedTuple):
     missing_type: int
 
     def goes_left(self, value: float) -> bool:
-        """Where LightGBM sends a number that is NaN, 0 or larger than ZERO in size."""
+        """Tell whether LightGBM sends a number left that is NaN, 0 or larger than ZERO in size."""
         if self.categories is not None:
             return not math.isnan(value) and int(value) in self.categories
         if math.isnan(value) and self.missing_type != NAN_MISSING:
@@ -64,42 +65,33 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     booster, labels = _find_booster(model)
     header, blocks = _parse(booster.model_to_string())
     sigmoid = _find_sigmoid(header, found)
-    source = blocks[name_tree(tree, len(blocks), found, votes="average_output" in header)]
+    source = blocks[choose_tree(model, tree, len(blocks), votes="average_output" in header)]
     if source.get("is_linear", "0") != "0":
         raise UnsupportedModelError(
-            f"The leaves of this {found} hold linear models, so that one leaf predicts several classes. "
-            "Fit it without linear_tree."
+            f"The leaves of this {found} hold linear models, which predict several classes. Fit it without linear_tree."
         )
     n_features = int(header["max_feature_idx"]) + 1
     names = _names(booster, X)
     levels = _frame_levels(booster, X, n_features)
     splits = _read_splits(source)
-    n_leaves = int(source["num_leaves"])
-    threshold = np.full(2 * n_leaves - 1, np.nan)
-    missing_left = np.zeros(2 * n_leaves - 1, dtype=bool)
-    codes: dict[int, list[int]] = {}
-    for node, split in enumerate(splits):
-        missing_left[node] = split.goes_left(math.nan)
+    nodes = []
+    for split, *children in zip(splits, source["left_child"].split(), source["right_child"].split(), strict=True):
+        left, right = (after_splits(int(child), len(splits)) for child in children)
+        node = Node(left, right, split.column, missing_left=split.goes_left(math.nan))
         own = levels[split.column]
-        if own is not None:
-            values = [*range(len(own)), math.nan]  # an unlisted value is NaN to LightGBM
-            codes[node] = [code for code, value in enumerate(values) if split.goes_left(value)]
+        if own is None:
+            nodes.append(node._replace(threshold=_find_cut(split, names[split.column])))
         else:
-            threshold[node] = _find_cut(split, names[split.column])
+            values = [*range(len(own)), math.nan]  # an unlisted value is NaN to LightGBM
+            nodes.append(node._replace(codes=[code for code, value in enumerate(values) if split.goes_left(value)]))
     classes = [int(_sigmoid(sigmoid * float(value)) > 0.5) for value in source["leaf_value"].split()]
     if max(classes) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X))
     generic = names == [f"Column_{column}" for column in range(n_features)]
-    return make_tree(
-        children_left=_children(source["left_child"], n_leaves),
-        children_right=_children(source["right_child"], n_leaves),
-        feature=[split.column for split in splits] + [-1] * n_leaves,
-        threshold=threshold,
-        missing_left=missing_left,
-        left_categories=codes,
+    return make_from_nodes(
+        nodes + [Node(leaf_class=chosen) for chosen in classes],
         categories=levels,
-        leaf_class=[-1] * len(splits) + classes,
         classes=labels,
         n_features=n_features,
         accepts_missing=shown if accepts_missing is None else accepts_missing,
@@ -109,34 +101,27 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 
 def _find_booster(model: Any) -> tuple[Any, list[Label]]:
-    """The booster of a model, and its labels."""
-    found = type(model).__qualname__
-    known = {ancestor.__qualname__ for ancestor in type(model).__mro__ if ancestor.__module__.startswith("lightgbm.")}
+    """Return the booster of a model, and its labels."""
+    known = ancestor_names(model, "lightgbm")
+    is_many = "CVBooster" in known
+    hint = "Pass one of its boosters." if is_many else "Regression and ranking have no classes."
+    check_class(model, "lightgbm", SUPPORTED, hint)
     if "Booster" in known:
         return model, [0, 1]
-    if "LGBMClassifier" not in known:
-        hint = "Regression and ranking have no classes."
-        if "CVBooster" in known:
-            hint = "Pass one of its boosters."
-        raise UnsupportedModelError(f"Expected a {' or '.join(SUPPORTED)} of lightgbm, found {found}. {hint}")
-    if not model.__sklearn_is_fitted__():
-        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
+    check_fitted(model, model.__sklearn_is_fitted__())
     return model.booster_, model.classes_.tolist()
 
 
 def _parse(text: str) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """The fields of a model's text: those of the whole, and those of each tree."""
-    header, *trees = text.partition("\nend of trees")[0].split("\nTree=")
-    return _parse_fields(header), [_parse_fields(tree) for tree in trees]
-
-
-def _parse_fields(text: str) -> dict[str, str]:
-    fields = (line.partition("=") for line in text.splitlines())
-    return {key: value for key, _, value in fields}
+    """Parse the fields of a model's text: those of the whole, and those of each tree."""
+    blocks = text.partition("\nend of trees")[0].split("\nTree=")
+    fields = ([line.partition("=") for line in block.splitlines()] for block in blocks)
+    header, *trees = ({key: value for key, _, value in listed} for listed in fields)
+    return header, trees
 
 
 def _find_sigmoid(header: dict[str, str], found: str) -> float:
-    """The factor of the binary objective's sigmoid; other objectives are refused."""
+    """Return the factor of the binary objective's sigmoid; refuse other objectives."""
     objective, *settings = header.get("objective", "custom").split()
     if objective in ("multiclass", "multiclassova"):
         raise UnsupportedModelError(
@@ -145,21 +130,20 @@ def _find_sigmoid(header: dict[str, str], found: str) -> float:
         )
     if objective != "binary":
         raise UnsupportedModelError(
-            f"Expected a {found} with the objective 'binary', found {objective!r}, which predicts no class. "
-            "Fit it with objective='binary'."
+            f"Expected a {found} with the objective 'binary', found {objective!r}. Fit it with objective='binary'."
         )
     return next((float(value) for key, _, value in (one.partition(":") for one in settings) if key == "sigmoid"), 1.0)
 
 
 def _names(booster: Any, X: Any) -> list[str]:
-    """The names of the columns; the model writes spaces as underscores, so a frame of the same columns knows better."""
+    """Name the columns; the model writes spaces as underscores, so a frame of the same columns knows better."""
     own = [str(name) for name in booster.feature_name()]
     given = None if X is None else frame_columns(X)
     return given if given is not None and [name.replace(" ", "_") for name in given] == own else own
 
 
 def _frame_levels(booster: Any, X: Any, n_features: int) -> list[tuple[Label, ...] | None]:
-    """The labels of each categorical column of the frame that the model was fitted on."""
+    """List the labels of each categorical column of the frame that the model was fitted on."""
     listed = booster.pandas_categorical or []
     found: list[tuple[Label, ...] | None] = [None] * n_features
     if not listed:
@@ -168,16 +152,15 @@ def _frame_levels(booster: Any, X: Any, n_features: int) -> list[tuple[Label, ..
     dtypes = getattr(X, "dtypes", None)
     if given is None or dtypes is None:
         raise UnsupportedModelError(
-            "LightGBM keeps the categories of a data frame, but not which columns they are of. "
-            "Pass the training rows, too, as the data frame that it was fitted on."
+            "LightGBM keeps the categories of a data frame, but not which columns they are of. Pass the training rows "
+            "as that data frame, too."
         )
     check_names(booster.feature_name(), [name.replace(" ", "_") for name in given], "X", "model")
     # As LightGBM itself does it: the categorical columns of a frame, in their order, are those of the fit.
     columns = [column for column, dtype in enumerate(dtypes) if str(dtype) == "category"]
     if len(columns) != len(listed):
         raise InputError(
-            f"X has {len(columns)} categorical columns, but the model was fitted on {len(listed)}. "
-            "Pass the data frame that it was fitted on."
+            f"X has {len(columns)} categorical columns, but the model was fitted on {len(listed)}. Pass its own rows."
         )
     for column, labels in zip(columns, listed, strict=True):
         found[column] = tuple(labels)
@@ -203,26 +186,17 @@ def _read_splits(source: dict[str, str]) -> list[Split]:
 
 
 def _find_cut(split: Split, name: str) -> float:
-    """The largest number that goes left at a split of a numeric column."""
+    """Find the largest number that goes left at a split of a numeric column."""
     if split.categories is not None:
-        raise UnsupportedModelError(
-            f"Column {name!r} holds numbers, but is split by category, and LightGBM then takes 2.5 for 2. "
-            "Make it a categorical column of a data frame, or one-hot encode it, and fit again."
-        )
+        raise UnsupportedModelError(SPLIT_NUMBERS.format(name, "LightGBM"))
     if split.goes_left(0.0) != (split.threshold >= 0):
         raise UnsupportedModelError(
-            f"Column {name!r} treats 0 as missing, and sends it elsewhere than the numbers beside it, which no "
-            "threshold says. Write missing values as NaN and fit again without zero_as_missing."
+            f"Column {name!r} treats 0 as missing and sends it elsewhere than its neighbours, which no threshold can. "
+            "Write missing values as NaN and fit again without zero_as_missing."
         )
     if abs(split.threshold) > ZERO:
         return split.threshold
     return ZERO if split.threshold >= 0 else math.nextafter(-ZERO, -math.inf)
-
-
-def _children(text: str, n_leaves: int) -> list[int]:
-    """Node ids of the children: LightGBM writes leaf ``i`` as ``-1 - i``."""
-    own = [int(child) for child in text.split()]
-    return [child if child >= 0 else n_leaves - 2 - child for child in own] + [-1] * n_leaves
 
 
 def _sigmoid(value: float) -> float:

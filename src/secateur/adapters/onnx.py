@@ -18,7 +18,7 @@ ONNX leaves open how votes become a label; onnxruntime decides here:
   negative, else above 0.
 - With two classes and votes for both, onnxruntime takes the second one whenever its sum is above 0.
 
-Wherever onnxruntime and the largest sum differ, except for one column of votes, the file is refused. So are operators
+The file is refused wherever onnxruntime and the largest sum differ, except for one column of votes. So are operators
 that change what is compared or predicted.
 
 Node ids are the file's if they count from 0 and grow from parent to child; else nodes are numbered in preorder, the
@@ -31,19 +31,20 @@ import math
 import os
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.errors import FormatError, InvalidTreeError, ParameterError, SecateurError, UnsupportedModelError
-from secateur.tree.tree import Tree, make_tree
+from secateur.adapters.file_reading import need_library, read_bytes, refuse_damage
+from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
+from secateur.errors import FormatError, ParameterError, UnsupportedModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
+
+    from secateur.tree.tree import Tree
 
 __all__ = ["read_onnx"]
 
@@ -54,29 +55,17 @@ MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 AFTER_SCORES = ("Identity", "Cast", "ZipMap", "Normalizer")
 # The types of inputs, by their number in ONNX: how a value is rounded before it is compared.
 KINDS = {1: "float32", 11: "float64", 6: "whole", 7: "whole"}
-FLOAT, INT64, DOUBLE = 1, 7, 11
+FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
 MOST_COLUMNS = 100_000  # a file of a few bytes can ask for more than there is memory
 
 
-class Split(NamedTuple):
-    """One inner node: its test, its children's ids, and whether NaN passes the test."""
-
-    feature: int
-    mode: str
-    limit: float
-    passed: int
-    failed: int
-    missing_passes: bool
-
-
-@dataclass
-class Source:
-    """A tree as an operator states it."""
+class Source(NamedTuple):
+    """A tree as an operator states it: its nodes by id, its labels, and whether some node tells where NaN goes."""
 
     root: int
-    splits: dict[int, Split]
-    leaf_class: dict[int, int]
+    nodes: dict[int, Node]
     labels: list[Any]
+    tells_missing: bool
 
 
 @dataclass
@@ -96,7 +85,7 @@ def read_onnx(source: Any, *, accepts_missing: bool | None = None) -> Tree:
     source : path, bytes or onnx.ModelProto
     accepts_missing : bool, default=None
         Whether the tree takes NaN; by default, if some node says that NaN passes its test. Without such a node the
-        file sends NaN somewhere, but does not show that anybody meant it.
+        file sends NaN somewhere, but perhaps by accident.
 
     Returns
     -------
@@ -118,26 +107,12 @@ def read_onnx(source: Any, *, accepts_missing: bool | None = None) -> Tree:
     >>> read_onnx(helper.make_model(helper.make_graph([node], "tree", [rows], [label])))
     <Tree: 2 leaves, depth 1, 1 feature, classes no, yes>
     """
-    if find_spec("onnx") is None:
-        raise ParameterError(
-            "An ONNX model needs onnx, which is not installed. Get it with: pip install secateur[onnx]."
-        )
+    need_library("onnx", "onnx", "An ONNX model")
     if accepts_missing is not None and not isinstance(accepts_missing, bool):
         raise ParameterError(f"Expected accepts_missing as True, False or None, found {accepts_missing!r}.")
     graph = _Graph(_load(source))
-    try:
+    with refuse_damage("The ONNX model"):
         return _assemble(*graph.read(), accepts_missing)
-    except InvalidTreeError as error:
-        raise FormatError(f"The ONNX model does not hold a tree. {error}") from error
-    except SecateurError:
-        raise
-    except KeyError as error:
-        raise FormatError(
-            f"The tree of the ONNX model has no field {error.args[0]!r}; it was cut or edited."
-        ) from error
-    except (AttributeError, IndexError, OverflowError, RecursionError, TypeError, ValueError) as error:
-        told = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FormatError(f"A field of the ONNX model has the wrong type or length: {told}.") from error
 
 
 def _load(source: Any) -> Any:
@@ -145,10 +120,7 @@ def _load(source: Any) -> Any:
     if isinstance(source, onnx.ModelProto):
         return source
     if isinstance(source, (str, os.PathLike)):
-        try:
-            source = Path(source).read_bytes()
-        except OSError as error:
-            raise FormatError(f"The ONNX model cannot be read: {error}.") from error
+        source = read_bytes(source, "The ONNX model")
     if not isinstance(source, (bytes, bytearray, memoryview)):
         raise FormatError(f"Expected an ONNX model as a path, bytes or a ModelProto, found {type(source).__name__}.")
     try:
@@ -172,7 +144,7 @@ class _Graph:
         self._is_own = model.producer_name == "secateur"
 
     def read(self) -> tuple[Source, Inputs]:
-        """The one tree, and what goes into it."""
+        """Read the one tree, and what goes into it."""
         nodes = list(self._graph.node)
         trees = [place for place, node in enumerate(nodes) if node.op_type.startswith(ENSEMBLE)]
         if len(trees) != 1 or nodes[trees[0]].op_type not in (CLASSIFIER, ENSEMBLE):
@@ -185,15 +157,15 @@ class _Graph:
         self._seen.add(trees[0])
         inputs = self._trace(tree.input[0])
         number = np.float64 if self._element_type(tree.input[0]) == "float64" else np.float32
-        fields = {one.name: self._value(one) for one in tree.attribute}
+        fields = self._attributes(tree)
         if tree.op_type == CLASSIFIER:
             source = _read_classifier(fields, number)
-            labels, scores = {tree.output[0]} - {""}, set(tree.output[1:])
+            source = self._follow({tree.output[0]} - {""}, set(tree.output[1:]), source, from_scores=False)
         else:
-            source = _read_ensemble(fields)
-            labels, scores = set(), {tree.output[0]}
-        self._follow(labels, scores, source, from_scores=tree.op_type == ENSEMBLE)
-        self._refuse_others()
+            source = self._follow(set(), {tree.output[0]}, _read_ensemble(fields), from_scores=True)
+        for place, node in enumerate(nodes):
+            if place not in self._seen:
+                raise _refuse_operator(node, "beside its tree")
         return source, inputs
 
     def _value(self, attribute: Any) -> Any:
@@ -211,13 +183,11 @@ class _Graph:
         given = {one.name for one in self._graph.initializer}
         found = [one for one in self._graph.input if one.name == name and name not in given]
         if not found:
-            raise UnsupportedModelError(
-                f"The tree of the ONNX model is fed by {name!r}, which is no input of the graph."
-            )
+            raise UnsupportedModelError(f"The tree of the ONNX model reads {name!r}, which is no input of the graph.")
         return found[0].type.tensor_type
 
     def _element_type(self, name: str) -> str:
-        """How numbers are held where they enter the tree."""
+        """Find the type of the numbers that enter the tree."""
         made = self._made.get(name)
         if made is None:
             return KINDS[self._input_type(name).elem_type]
@@ -227,7 +197,7 @@ class _Graph:
         return self._element_type(node.input[0])
 
     def _trace(self, name: str, depth: int = 0) -> Inputs:
-        """The columns that a tensor is made of, each with its rounding."""
+        """Find the columns that a tensor is made of, each with its rounding."""
         if name not in self._traced:
             self._traced[name] = self._trace_step(name, depth)
         return self._traced[name]
@@ -239,30 +209,27 @@ class _Graph:
         place, node = made
         self._seen.add(place)
         fields = self._attributes(node)
+        operator = node.op_type if node.domain in DOMAINS else None
         if depth > len(self._graph.node):
             raise FormatError("The operators of the ONNX model feed one another in a circle.")
-        if node.op_type == "Identity" and node.domain in DOMAINS:
+        if operator == "Identity":
             return self._trace(node.input[0], depth + 1)
-        if node.op_type == "Concat" and node.domain in DOMAINS and fields["axis"] in (1, -1):
+        if operator == "Concat" and fields["axis"] in (1, -1):
             parts = [self._trace(one, depth + 1) for one in node.input]
             if any(part.is_open for part in parts):
                 raise UnsupportedModelError("An input of the ONNX model does not say how many columns it has.")
             _check_width(sum(len(part.kinds) for part in parts))
-            kinds = [kind for part in parts for kind in part.kinds]
-            return Inputs(kinds, [one for part in parts for one in part.names])
-        if node.op_type == "Cast" and node.domain in DOMAINS and fields["to"] in (FLOAT, DOUBLE):
+            return Inputs([one for part in parts for one in part.kinds], [one for part in parts for one in part.names])
+        if operator == "Cast" and fields["to"] in (FLOAT, DOUBLE):
             before = self._trace(node.input[0], depth + 1)
-            kinds = [_cast(kind, fields["to"]) for kind in before.kinds]
-            return Inputs(kinds, before.names, before.is_open)
+            return Inputs([_cast(kind, fields["to"]) for kind in before.kinds], before.names, before.is_open)
         raise _refuse_operator(node, "between its rows and its tree")
 
     def _read_input(self, name: str) -> Inputs:
         kind = self._input_type(name)
         if kind.elem_type not in KINDS:
             found = self._onnx.TensorProto.DataType.Name(kind.elem_type)
-            raise UnsupportedModelError(
-                f"The input {name!r} of the ONNX model holds {found}, but a tree compares numbers."
-            )
+            raise UnsupportedModelError(f"The input {name!r} of the ONNX model holds {found}, not numbers.")
         sizes = list(kind.shape.dim)
         if len(sizes) != 2:
             raise UnsupportedModelError(f"The input {name!r} of the ONNX model is no table of rows and columns.")
@@ -271,8 +238,8 @@ class _Graph:
         names: list[str | None] = [name] if width == 1 else [None] * max(width, 1)
         return Inputs([KINDS[kind.elem_type]] * max(width, 1), names, is_open=width < 1)
 
-    def _follow(self, labels: set[str], scores: set[str], source: Source, *, from_scores: bool) -> None:
-        """Follow label and scores to the outputs of the graph; what changes the label on the way is refused."""
+    def _follow(self, labels: set[str], scores: set[str], source: Source, *, from_scores: bool) -> Source:
+        """Follow label and scores to the outputs of the graph; refuse what changes the label on the way."""
         may_encode = from_scores
         for place, node in enumerate(self._graph.node):
             if place in self._seen or not {*node.input} & (labels | scores):
@@ -280,15 +247,17 @@ class _Graph:
             self._seen.add(place)
             fields = self._attributes(node)
             operator = node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
+            is_first_of_row = fields.get("axis", 0) in (1, -1) and not fields.get("select_last_index", 0)
             if {*node.input} & labels:
-                is_same = operator == "Identity" or (operator == "Cast" and fields["to"] == _label_type(source))
+                label_type = STRING if isinstance(source.labels[0], str) else INT64
+                is_same = operator == "Identity" or (operator == "Cast" and fields["to"] == label_type)
                 if operator == "LabelEncoder" and may_encode:
-                    source.labels = _encode_labels(source.labels, fields)
+                    source = source._replace(labels=_encode_labels(source.labels, fields))
                     labels, may_encode = set(), False
                 elif not is_same:
                     raise _refuse_operator(node, "behind the label")
                 labels = labels | {*node.output}
-            elif operator == "ArgMax" and from_scores and not labels and _is_first_of_row(fields):
+            elif operator == "ArgMax" and from_scores and not labels and is_first_of_row:
                 labels = {*node.output}
             elif operator in AFTER_SCORES:
                 scores = scores | {*node.output}
@@ -296,11 +265,7 @@ class _Graph:
                 raise _refuse_operator(node, "behind the scores")
         if not labels & {one.name for one in self._graph.output}:
             raise UnsupportedModelError("The ONNX model gives scores but no label: nothing says what it predicts.")
-
-    def _refuse_others(self) -> None:
-        for place, node in enumerate(self._graph.node):
-            if place not in self._seen:
-                raise _refuse_operator(node, "beside its tree")
+        return source
 
 
 def _check_width(width: int) -> None:
@@ -322,16 +287,8 @@ def _cast(kind: str, to: int) -> str:
     return "float32"
 
 
-def _label_type(source: Source) -> int:
-    return 8 if isinstance(source.labels[0], str) else INT64
-
-
-def _is_first_of_row(fields: dict[str, Any]) -> bool:
-    return fields.get("axis", 0) in (1, -1) and not fields.get("select_last_index", 0)
-
-
 def _encode_labels(places: list[Any], fields: dict[str, Any]) -> list[Any]:
-    """The labels that an encoder gives for the places of the largest score."""
+    """Look up the labels that an encoder gives for the places of the largest score."""
     keys = _listed(fields, "keys_int64s", "keys_tensor")
     values = _listed(fields, "values_strings", "values_int64s", "values_tensor")
     known = dict(zip(keys, values, strict=True))
@@ -342,7 +299,7 @@ def _encode_labels(places: list[Any], fields: dict[str, Any]) -> list[Any]:
 
 
 def _listed(fields: dict[str, Any], *names: str) -> list[Any]:
-    """The first of some fields that is there, as plain values."""
+    """Return the first of some fields that is there, as plain values."""
     found = next((fields[name] for name in names if len(fields.get(name, ()))), None)
     if found is None:
         raise KeyError(names[0])
@@ -351,53 +308,58 @@ def _listed(fields: dict[str, Any], *names: str) -> list[Any]:
 
 
 def _read_classifier(fields: dict[str, Any], number: type[np.floating[Any]]) -> Source:
-    """A TreeEnsembleClassifier; ``number`` is the type that it adds votes up in."""
+    """Read a TreeEnsembleClassifier; ``number`` is the type that it adds votes up in."""
     labels = _listed(fields, "classlabels_strings", "classlabels_int64s")
-    n_trees = len(set(fields["nodes_treeids"]))
-    if n_trees != 1:
-        raise UnsupportedModelError(f"The ONNX model adds up {n_trees} trees, but a Tree is one.")
+    _check_one(len(set(fields["nodes_treeids"])))
     ids = [int(one) for one in fields["nodes_nodeids"]]
     values = _numbers(fields, "nodes_values", number)
-    modes = _listed(fields, "nodes_modes")
     tracks = list(fields.get("nodes_missing_value_tracks_true", ())) or [0] * len(ids)
     columns = [fields[f"nodes_{name}"] for name in ("featureids", "truenodeids", "falsenodeids")]
-    splits, leaves = {}, []
-    rows = zip(ids, modes, values, tracks, *columns, strict=True)
-    for node, mode, value, track, feature, passed, failed in _check_lengths(rows):
+    nodes: dict[int, Node] = {}
+    votes: dict[int, list[tuple[int, float]]] = {}
+    rows = _pair_up(ids, _listed(fields, "nodes_modes"), values, tracks, *columns)
+    for node, mode, value, track, feature, passed, failed in rows:
         if mode == "LEAF":
-            leaves.append(node)
+            votes[node] = []
         else:
-            splits[node] = Split(int(feature), mode, float(value), int(passed), int(failed), track == 1)
+            nodes[node] = _read_split(feature, mode, float(value), passed, failed, track == 1)
     if len(set(ids)) < len(ids):
         raise FormatError("Two nodes of the tree of the ONNX model have the same id.")
-    votes: dict[int, list[tuple[int, float]]] = {node: [] for node in leaves}
     weights = _numbers(fields, "class_weights", number)
-    for node, chosen, weight in _check_lengths(zip(fields["class_nodeids"], fields["class_ids"], weights, strict=True)):
+    for node, chosen, weight in _pair_up(fields["class_nodeids"], fields["class_ids"], weights):
         if node not in votes or not 0 <= chosen < len(labels):
             raise FormatError(f"A vote of the ONNX model is for leaf {node} and class {chosen}, which do not exist.")
         votes[node].append((int(chosen), weight))
-    base = _numbers(fields, "base_values", number)
-    decide = _Decision(labels, [one for listed in votes.values() for one in listed], base, number)
-    return Source(ids[0], splits, {node: decide(listed) for node, listed in votes.items()}, labels)
+    decide = _Decision(labels, votes.values(), _numbers(fields, "base_values", number), number)
+    nodes |= {node: Node(leaf_class=decide(listed)) for node, listed in votes.items()}
+    return Source(ids[0], nodes, labels, any(row[1] != "LEAF" and row[3] == 1 for row in rows))
 
 
-def _check_lengths(rows: Any) -> list[Any]:
+def _check_one(n_trees: int) -> None:
+    if n_trees != 1:
+        raise UnsupportedModelError(f"The ONNX model adds up {n_trees} trees, but a Tree is one.")
+
+
+def _pair_up(*columns: Any) -> list[Any]:
     try:
-        return list(rows)
-    except ValueError as error:  # of zip
+        return list(zip(*columns, strict=True))
+    except ValueError as error:
         raise FormatError("The lists of nodes or votes of the ONNX model are not all of one length.") from error
 
 
 def _numbers(fields: dict[str, Any], name: str, number: type[np.floating[Any]]) -> NDArray[Any]:
-    """A list of floats, or a tensor of doubles, which only an operator of doubles takes."""
+    """Read a list of floats, or a tensor of doubles, which only an operator of doubles takes."""
     tensor = fields.get(f"{name}_as_tensor")
     if tensor is None:
-        if name == "base_values":
-            return np.array(fields.get(name, ()), dtype=number)
-        return np.array(fields[name], dtype=number)
+        return np.array(fields.get(name, ()) if name == "base_values" else fields[name], dtype=number)
     if number != np.float64 or tensor.dtype != np.float64 or name in fields:
         raise UnsupportedModelError(f"The ONNX model has {name} as a tensor, but its rows are no doubles.")
     return np.asarray(tensor).ravel()
+
+
+def _check_finite(values: Any) -> None:
+    if not np.isfinite(values).all():
+        raise FormatError("A vote of the tree of the ONNX model is not finite.")
 
 
 class _Decision:
@@ -406,39 +368,39 @@ class _Decision:
     def __init__(
         self,
         labels: list[Any],
-        votes: list[tuple[int, float]],
+        votes: Iterable[list[tuple[int, float]]],
         base: NDArray[Any],
         number: type[np.floating[Any]],
     ) -> None:
+        cast = [one for listed in votes for one in listed]
         self._n_classes = len(labels)
         self._base = base
         self._number = number
-        self._voted = {chosen for chosen, _ in votes}
-        self._is_positive = all(weight >= 0 for _, weight in votes)
+        self._voted = {chosen for chosen, _ in cast}
+        self._is_positive = all(weight >= 0 for _, weight in cast)
+        self._is_single = self._n_classes == 2 and len(self._voted) == 1
         if self._n_classes < 2:
-            raise UnsupportedModelError("The ONNX model has one class only, so that there is nothing to decide.")
-        if not np.isfinite([weight for _, weight in votes]).all() or not np.isfinite(base).all():
-            raise FormatError("A vote of the tree of the ONNX model is not finite.")
-        single = self._n_classes == 2 and len(self._voted) == 1
-        fits = len(base) == 0 or (single and self._voted == {0} and len(base) == 1)
+            raise UnsupportedModelError("The ONNX model has one class only, so there is nothing to decide.")
+        _check_finite([*(weight for _, weight in cast), *base])
+        fits = len(base) == 0 or (self._is_single and self._voted == {0} and len(base) == 1)
         if not fits and not (self._n_classes > 2 and len(base) == self._n_classes):
             raise UnsupportedModelError(
                 f"The ONNX model has {len(base)} base_values for {self._n_classes} classes, which readers of ONNX "
                 "add in different ways."
             )
-        if self._n_classes == 2 and not single and not isinstance(labels[0], str) and labels != [0, 1]:
+        if self._n_classes == 2 and not self._is_single and not isinstance(labels[0], str) and labels != [0, 1]:
             raise UnsupportedModelError(
                 f"The ONNX model votes for both of the classes {labels}, where readers of ONNX give other labels."
             )
 
     def __call__(self, votes: list[tuple[int, float]]) -> int:
-        """The class of a leaf."""
+        """Find the class of a leaf."""
         sums = np.zeros(self._n_classes, dtype=self._number)
         has_sum = np.zeros(self._n_classes, dtype=bool)
         for chosen, weight in votes:
             sums[chosen] += self._number(weight)
             has_sum[chosen] = True
-        if self._n_classes == 2 and len(self._voted) == 1:
+        if self._is_single:
             score = sums[min(self._voted)] + (self._base[0] if len(self._base) else self._number(0))
             return int(score > (0.5 if self._is_positive else 0))
         if len(self._base):
@@ -458,48 +420,42 @@ class _Decision:
 
 
 def _read_ensemble(fields: dict[str, Any]) -> Source:
-    """A TreeEnsemble, whose leaves become nodes of their own."""
-    if len(fields["tree_roots"]) != 1:
-        raise UnsupportedModelError(f"The ONNX model adds up {len(fields['tree_roots'])} trees, but a Tree is one.")
+    """Read a TreeEnsemble, whose leaves become nodes of their own."""
+    _check_one(len(fields["tree_roots"]))
     if fields.get("post_transform", 0) != 0 or fields.get("aggregate_function", 1) not in (0, 1):
         raise UnsupportedModelError(
-            "The TreeEnsemble of the ONNX model transforms its scores or takes the least or largest, which may change "
-            "the largest one."
+            "The TreeEnsemble of the ONNX model transforms its scores, or takes an extreme one, which may change the "
+            "label. Convert it without."
         )
     n_classes = int(fields["n_targets"])
     if n_classes < 2:
-        raise UnsupportedModelError(
-            "The TreeEnsemble of the ONNX model gives one score, which is no choice of classes."
-        )
+        raise UnsupportedModelError("The TreeEnsemble of the ONNX model gives one score, which chooses no class.")
     winners = []
-    for target, weight in _check_lengths(
-        zip(fields["leaf_targetids"], np.ravel(fields["leaf_weights"]).tolist(), strict=True)
-    ):
+    for target, weight in _pair_up(fields["leaf_targetids"], np.ravel(fields["leaf_weights"]).tolist()):
+        _check_finite(weight)
         scores = np.zeros(n_classes)
         scores[_check_place(target, n_classes)] = weight
-        if not math.isfinite(weight):
-            raise FormatError("A vote of the tree of the ONNX model is not finite.")
         winners.append(int(scores.argmax()))
     modes = [MODES[int(mode)] for mode in np.ravel(fields["nodes_modes"])]
     n_inner = len(modes)
     tracks = list(fields.get("nodes_missing_value_tracks_true", ())) or [0] * n_inner
-    limits = np.ravel(fields["nodes_splits"]).tolist()
     names = ("featureids", "truenodeids", "trueleafs", "falsenodeids", "falseleafs")
-    rows = zip(modes, limits, tracks, *(fields[f"nodes_{name}"] for name in names), strict=True)
-    splits: dict[int, Split] = {}
-    leaf_class: dict[int, int] = {}
-    for node, (mode, limit, track, feature, *sides) in enumerate(_check_lengths(rows)):
+    limits = np.ravel(fields["nodes_splits"]).tolist()
+    rows = _pair_up(modes, limits, tracks, *(fields[f"nodes_{name}"] for name in names))
+    splits: dict[int, Node] = {}
+    leaves: list[Node] = []
+    for node, (mode, limit, track, feature, *sides) in enumerate(rows):
         children = []
         for child, is_leaf in (sides[:2], sides[2:]):
-            if not is_leaf:
+            if is_leaf:
+                children.append(n_inner + len(leaves))
+                leaves.append(Node(leaf_class=winners[_check_place(child, len(winners))]))
+            else:
                 children.append(_check_place(child, n_inner))
-                continue
-            new = n_inner + len(leaf_class)
-            leaf_class[new] = winners[_check_place(child, len(winners))]
-            children.append(new)
         passed, failed = children
-        splits[node] = Split(int(feature), mode, float(limit), passed, failed, track == 1)
-    return Source(_check_place(fields["tree_roots"][0], n_inner), splits, leaf_class, list(range(n_classes)))
+        splits[node] = _read_split(feature, mode, float(limit), passed, failed, track == 1)
+    nodes = splits | dict(enumerate(leaves, n_inner))
+    return Source(_check_place(fields["tree_roots"][0], n_inner), nodes, list(range(n_classes)), 1 in tracks)
 
 
 def _check_place(place: Any, size: int) -> int:
@@ -508,81 +464,49 @@ def _check_place(place: Any, size: int) -> int:
     return int(place)
 
 
+def _read_split(feature: Any, mode: str, limit: float, passed: Any, failed: Any, missing_passes: bool) -> Node:
+    """Write a test as ``x <= threshold``, with the children on their sides."""
+    if mode not in MODES[:4]:
+        raise UnsupportedModelError(
+            f"The tree of the ONNX model tests {mode}, which no threshold says. Encode its categories as columns."
+        )
+    if math.isnan(limit):
+        raise FormatError("A limit of the tree of the ONNX model is NaN.")
+    passes_below = mode in ("BRANCH_LEQ", "BRANCH_LT")
+    left, right = (int(passed), int(failed)) if passes_below else (int(failed), int(passed))
+    missing_left = missing_passes == passes_below
+    is_closed = mode in ("BRANCH_LEQ", "BRANCH_GT")
+    threshold = limit if is_closed else math.nextafter(limit, -math.inf)
+    if threshold == -math.inf:  # no number is on the left
+        return Node(right, left, int(feature), math.inf, not missing_left)
+    return Node(left, right, int(feature), threshold, missing_left)
+
+
 def _assemble(source: Source, inputs: Inputs, accepts_missing: bool | None) -> Tree:
-    tests = {node: _to_test(split) for node, split in source.splits.items()}
-    order = _walk(source, tests)
-    place = {node: number for number, node in enumerate(order)}
-    last = max((split.feature for split in source.splits.values()), default=0)
+    def children_of(node: int) -> tuple[int, ...]:
+        if node not in source.nodes:
+            raise FormatError(f"The tree of the ONNX model has a child {node}, which does not exist.")
+        found = source.nodes[node]
+        return () if found.leaf_class >= 0 else (found.left, found.right)
+
+    order = order_nodes(source.root, children_of, "the tree of the ONNX model", len(source.nodes))
+    new_id = {node: number for number, node in enumerate(order)} | {-1: -1}
+    width = max(0, *(node.feature for node in source.nodes.values())) + 1
     if inputs.is_open:
-        _check_width(last + 1)
-        inputs = Inputs(inputs.kinds * (last + 1), [None] * (last + 1))
+        _check_width(width)
+        inputs = Inputs(inputs.kinds * width, [None] * width)
     kinds = {"float32" if kind == "whole" else "float64" if kind == "doubled" else kind for kind in inputs.kinds}
     if len(kinds) != 1:
         raise UnsupportedModelError("The ONNX model rounds some of its columns to float32 and others not.")
-    shown = any(split.missing_passes for split in source.splits.values())
-    takes_missing = shown if accepts_missing is None else accepts_missing
+    takes_missing = source.tells_missing if accepts_missing is None else accepts_missing
     is_whole = np.array([kind in ("whole", "doubled") for kind in inputs.kinds])
     named = [name for name in inputs.names if name is not None]
-    is_leaf = [node not in tests for node in order]
-    return make_tree(
-        children_left=[-1 if node not in tests else place[tests[node].left] for node in order],
-        children_right=[-1 if node not in tests else place[tests[node].right] for node in order],
-        feature=[-1 if leaf else source.splits[node].feature for node, leaf in zip(order, is_leaf, strict=True)],
-        threshold=[math.nan if node not in tests else tests[node].threshold for node in order],
-        missing_left=[node in tests and tests[node].missing_left for node in order],
-        leaf_class=[source.leaf_class[node] if leaf else -1 for node, leaf in zip(order, is_leaf, strict=True)],
+    nodes = [source.nodes[node] for node in order]
+    return make_from_nodes(
+        [node._replace(left=new_id[node.left], right=new_id[node.right]) for node in nodes],
         classes=source.labels,
         n_features=len(inputs.kinds),
         accepts_missing=takes_missing & ~is_whole,
         feature_names=named if len(named) == len(set(named)) == len(inputs.kinds) > 1 else None,
         dtype=kinds.pop(),
     )
-
-
-class Question(NamedTuple):
-    """A split as a Tree states it."""
-
-    left: int
-    right: int
-    threshold: float
-    missing_left: bool
-
-
-def _to_test(split: Split) -> Question:
-    """``x <= threshold`` with the children on their sides."""
-    if split.mode not in MODES[:4]:
-        raise UnsupportedModelError(
-            f"The tree of the ONNX model tests {split.mode}, which no threshold says. Encode its categories as columns."
-        )
-    if math.isnan(split.limit):
-        raise FormatError("A limit of the tree of the ONNX model is NaN.")
-    passes_below = split.mode in ("BRANCH_LEQ", "BRANCH_LT")
-    left, right = (split.passed, split.failed) if passes_below else (split.failed, split.passed)
-    missing_left = split.missing_passes == passes_below
-    closed = split.mode in ("BRANCH_LEQ", "BRANCH_GT")
-    threshold = split.limit if closed else math.nextafter(split.limit, -math.inf)
-    if threshold == -math.inf:  # no number is on the left
-        return Question(right, left, math.inf, not missing_left)
-    return Question(left, right, threshold, missing_left)
-
-
-def _walk(source: Source, tests: dict[int, Question]) -> Sequence[int]:
-    """The nodes in the order of the ids that they get."""
-    found, stack = [], [source.root]
-    total = len(source.splits) + len(source.leaf_class)
-    is_ordered = True
-    while stack:
-        node = stack.pop()
-        found.append(node)
-        if len(found) > total:
-            raise FormatError("A node of the tree of the ONNX model is the child of two nodes.")
-        if node not in tests:
-            if node not in source.leaf_class:
-                raise FormatError(f"The tree of the ONNX model has a child {node}, which does not exist.")
-            continue
-        test = tests[node]
-        is_ordered &= min(test.left, test.right) > node
-        stack += [test.right, test.left]
-    if len(set(found)) < len(found):
-        raise FormatError("A node of the tree of the ONNX model is the child of two nodes.")
-    return range(total) if is_ordered and sorted(found) == list(range(total)) else found

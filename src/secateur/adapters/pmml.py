@@ -27,12 +27,12 @@ import math
 import os
 import re
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from secateur.adapters.file_reading import need_library, read_bytes, refuse_damage
+from secateur.adapters.nodes import Node, make_from_nodes
 from secateur.adapters.pmml_predicates import (
     MISSING,
     OTHER,
@@ -46,9 +46,9 @@ from secateur.adapters.pmml_predicates import (
     read_label,
     read_number,
 )
-from secateur.errors import FormatError, InvalidTreeError, ParameterError, UnsupportedModelError
+from secateur.errors import FormatError, UnsupportedModelError
 from secateur.tree.pipeline_columns import Columns
-from secateur.tree.tree import Label, Tree, make_tree
+from secateur.tree.tree import Label, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,29 +103,15 @@ def read_pmml(source: Any) -> Tree:
     <Tree: 2 leaves, depth 1, 1 feature, classes no, yes>
     """
     root = _parse(source)
-    try:
+    with refuse_damage("The PMML"):
         return _Reader(root).read()
-    except KeyError as error:
-        raise FormatError(
-            f"An element of the PMML has no attribute {error.args[0]!r}; it was cut or edited."
-        ) from error
-    except InvalidTreeError as error:
-        raise FormatError(f"The PMML does not hold a tree. {error}") from error
 
 
 def _parse(source: Any) -> Element:
-    if find_spec("defusedxml") is None:
-        raise ParameterError(
-            "PMML is read with defusedxml, which is not installed. Get it with: pip install secateur[pmml]."
-        )
-    data = source
-    if isinstance(source, (str, os.PathLike)) and not (
-        isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] == "<"
-    ):
-        try:
-            data = Path(source).read_bytes()
-        except (OSError, ValueError) as error:
-            raise FormatError(f"The PMML cannot be read: {error}.") from error
+    need_library("defusedxml", "pmml", "PMML")
+    is_text = isinstance(source, str) and source.lstrip("\ufeff \t\r\n")[:1] == "<"
+    is_path = isinstance(source, (str, os.PathLike)) and not is_text
+    data = read_bytes(source, "The PMML") if is_path else source
     if not isinstance(data, (str, bytes)):
         raise FormatError(f"Expected PMML as a path, text or bytes, found {type(source).__name__}.")
     if isinstance(data, str):  # a declaration of another encoding would not be true of it
@@ -135,7 +121,7 @@ def _parse(source: Any) -> Element:
         root: Element = parser.fromstring(data, forbid_dtd=True, forbid_entities=True, forbid_external=True)
     except parser.ParseError as error:
         raise FormatError(f"Expected PMML, but it is no XML, or was cut: {error}.") from error
-    except (LookupError, ValueError) as error:  # what defusedxml forbids, and encodings that nobody knows
+    except (LookupError, ValueError) as error:  # what defusedxml forbids, and unknown encodings
         raise FormatError(
             "The PMML holds a document type, an entity or an encoding that is not read, because such a file can reach "
             "for others or fill the memory."
@@ -145,18 +131,16 @@ def _parse(source: Any) -> Element:
 
 
 def _check_depth(root: Element) -> None:
-    """Refuse elements within elements without end; tags lose their namespace on the way."""
+    """Refuse elements nested too deep, and take the namespace off the tags."""
     level, depth = [root], 0
     while level:
         depth += 1
         if depth > MOST_DEPTH:
-            raise FormatError(
-                f"The PMML has more than {MOST_DEPTH} elements within one another, which is no tree for people."
-            )
+            raise FormatError(f"The PMML has more than {MOST_DEPTH} elements within one another.")
         for element in level:
             space, _, name = element.tag.rpartition("}")
             if space and not space.lstrip("{").startswith(NAMESPACE):
-                name = element.tag  # somebody else's
+                name = element.tag  # of another vocabulary
             element.tag = name
         level = [child for element in level for child in element]
 
@@ -184,29 +168,26 @@ class _Reader:
         self._takes_other: dict[str, bool] = {}  # whether categories that are not listed have a prediction
         self._classes: list[Label] = []
         self._target_type = "string"
-        self._rows: list[dict[str, Any]] = []
+        self._nodes: list[Node] = []
+        self._links: set[int] = set()  # splits that the file does not have
 
     def read(self) -> Tree:
-        """The one tree."""
+        """Read the one tree."""
         top = self._model.find("Node")
         if top is None:
             raise FormatError("The TreeModel of the PMML has no Node; it was cut or edited.")
         if find_predicate(top).tag != "True":
-            raise UnsupportedModelError(
-                "The first node of the PMML has a condition, so that some rows have no prediction."
-            )
+            raise UnsupportedModelError("The first node of the PMML has a condition, so some rows have no prediction.")
         for element in top.iter("Node"):
             for predicate in each_simple(find_predicate(element)):
                 self._predicates.setdefault(predicate.attrib["field"], []).append(predicate)
         self._read_schema(top)
-        inner = [element for element in top.iter("Node") if element.find("Node") is not None]
-        for element in inner:
-            asked = self._asked(element)
-            if asked is not None:
+        for element in top.iter("Node"):
+            if (asked := self._asked(element)) is not None:
                 goes = self._decide(element, asked, MISSING)
                 self._accepts[asked.name] &= goes not in (NOTHING, UNTOLD)
                 if asked.kind == "category":
-                    # Some readers take what is not listed for missing, even if it is to be taken as it is.
+                    # Some readers take an unlisted value for missing, even if it is to be taken as it is.
                     other = self._decide(element, asked, OTHER)
                     agreed = not asked.is_listed or other == goes
                     self._takes_other[asked.name] &= agreed and other not in (NOTHING, UNTOLD)
@@ -228,9 +209,10 @@ class _Reader:
                 name = mining.attrib["name"]
                 if name in self._fields:
                     raise FormatError(f"The schema of the PMML names {name!r} twice.")
-                self._fields[name] = self._read_field(mining, len(self._fields))
-                self._accepts[name] = not self._fields[name].is_required
-                self._takes_other[name] = _takes_other(self._fields[name])
+                found = self._fields[name] = self._read_field(mining, len(self._fields))
+                self._accepts[name] = not found.is_required
+                is_closed = found.is_listed and found.invalid == "returnInvalid"
+                self._takes_other[name] = found.kind == "category" and not is_closed
         if len(targets) > 1:
             raise UnsupportedModelError(f"The PMML predicts {len(targets)} fields, but a rule has one class.")
         unknown = next((name for name in self._predicates if name not in self._fields), None)
@@ -243,7 +225,8 @@ class _Reader:
             self._target_type = declared.get("dataType", "string")
             listed = _valid_values(declared)
         votes = [one.attrib["value"] for one in top.iter("ScoreDistribution")]
-        self._classes = _distinct(read_label(text, self._target_type) for text in [*listed, *scores, *votes])
+        labels = (read_label(text, self._target_type) for text in [*listed, *scores, *votes])
+        self._classes = list(dict.fromkeys(labels))
 
     def _declared(self, name: str) -> Element:
         if name not in self._dictionary:
@@ -258,11 +241,8 @@ class _Reader:
         kind = mining.get("optype", kind)
         if mining.get("outliers", "asIs") != "asIs":
             raise UnsupportedModelError(f"The PMML changes outliers of {name!r} before the tree sees them.")
-        for value in declared.findall("Value"):
-            if value.get("property", "valid") != "valid":
-                raise UnsupportedModelError(
-                    f"The PMML has a text of its own for missing or invalid values of {name!r}."
-                )
+        if any(value.get("property", "valid") != "valid" for value in declared.findall("Value")):
+            raise UnsupportedModelError(f"The PMML has a text of its own for missing or invalid values of {name!r}.")
         is_number = kind == "continuous"
         if is_asked and (data_type == "float" or (is_number and data_type not in NUMERIC_TYPES)):
             reason = "which readers of PMML round in different ways" if data_type == "float" else "which is no number"
@@ -280,7 +260,8 @@ class _Reader:
         if not is_number:
             named = named_values(self._predicates.get(name, ()))
             texts = listed if listed and invalid != "asIs" else [*listed, *named]
-            levels = _distinct(read_label(text, data_type) for text in texts) if is_asked or listed else []
+            if is_asked or listed:
+                levels = list(dict.fromkeys(read_label(text, data_type) for text in texts))
             if is_asked and not levels:
                 raise UnsupportedModelError(f"The PMML asks whether {name!r} is missing, but names no value of it.")
         replaced: Any = mining.get("missingValueReplacement")
@@ -296,7 +277,7 @@ class _Reader:
     # What a node does.
 
     def _asked(self, element: Element) -> Field | None:
-        """The one column that the children of a node ask for; None where they ask for none."""
+        """Find the one column that the children of a node ask for; None where they ask for none."""
         names = {name for child in element.findall("Node") if (name := field_of(find_predicate(child))) is not None}
         if len(names) > 1:
             raise UnsupportedModelError(
@@ -305,7 +286,7 @@ class _Reader:
         return self._fields[names.pop()] if names else None
 
     def _decide(self, element: Element, asked: Field | None, value: Any) -> int | str:
-        """Where a node sends a value: a child's place, LAST, NOTHING or UNTOLD."""
+        """Find where a node sends a value: a child's place, LAST, NOTHING or UNTOLD."""
         if value is OTHER and asked is not None and asked.is_listed and asked.invalid == "asMissing":
             value = MISSING
         if value is MISSING and asked is not None and asked.replacement is not None:
@@ -327,7 +308,7 @@ class _Reader:
         return last if self._no_child == "returnLastPrediction" else NOTHING
 
     def _holds(self, predicate: Element, asked: Field | None, value: Any) -> bool | str | None:
-        """Whether a predicate is true of a value of its column; None where that is unknown."""
+        """Tell whether a predicate is true of a value of its column; None where that is unknown."""
         if predicate.tag in ("True", "False"):
             return predicate.tag == "True"
         if predicate.tag == "CompoundPredicate":
@@ -358,7 +339,7 @@ class _Reader:
         return decisive if decisive in found else None if None in found else not decisive
 
     def _pieces(self, element: Element, asked: Field) -> list[Piece]:
-        """Where the values of a column go, in pieces that go to one target each."""
+        """Cut the values of a column into pieces that go to one target each."""
         if asked.kind == "category":
             return self._category_pieces(element, asked)
         pieces: list[Piece] = []
@@ -387,7 +368,7 @@ class _Reader:
     def _check_target(self, target: int | str, asked: Field, value: Any) -> int | str:
         if target in (NOTHING, UNTOLD):
             raise UnsupportedModelError(
-                f"A node of the PMML has no child for {asked.name!r} = {value}, so that a row has no prediction."
+                f"A node of the PMML has no child for {asked.name!r} = {value}, so a row has no prediction."
             )
         return target
 
@@ -405,7 +386,7 @@ class _Reader:
         if element.find("Regression") is not None or element.find("DecisionTree") is not None:
             raise UnsupportedModelError("A node of the PMML holds a model of its own, which a Tree cannot.")
         if not children:
-            return self._add(leaf_class=self._score(element), counts=_counts(element))
+            return self._add(Node(leaf_class=self._score(element), counts=_counts(element)))
         asked = self._asked(element)
         if asked is None:
             target = self._decide(element, None, OTHER)
@@ -427,28 +408,28 @@ class _Reader:
                     break
                 # All values go left, whatever they are.
                 first = first._replace(upper=math.inf, codes=_all_codes(asked))
-            own = {"is_ours": True} if links else {"counts": _counts(element)}
-            node = self._add(feature=asked.place, threshold=first.upper, codes=first.codes, **own)
-            links.append(node)
             goes_left = missing is not None and missing == first.target
-            self._rows[node]["missing_left"] = goes_left
-            self._rows[node]["left"] = self._land(element, first.target)
+            counts = None if links else _counts(element)
+            node = Node(-1, -1, asked.place, first.upper, goes_left, first.codes or None, counts=counts)
+            links.append(self._add(node))
+            self._nodes[links[-1]] = node._replace(left=self._land(element, first.target))
             if not pieces:
                 last = self._land(element, missing)
                 break
             missing = None if goes_left else missing
-        for node, right in zip(links, [*links[1:], last], strict=True):
-            self._rows[node]["right"] = right
+        self._links |= {*links[1:]}
+        for place, right in zip(links, [*links[1:], last], strict=True):
+            self._nodes[place] = self._nodes[place]._replace(right=right)
         return [*links, last][0]
 
     def _land(self, element: Element, target: int | str) -> int:
         if target == LAST:
-            return self._add(leaf_class=self._score(element), counts=_counts_left(element))
+            return self._add(Node(leaf_class=self._score(element), counts=_counts_left(element)))
         return self._grow(element.findall("Node")[int(target)])
 
-    def _add(self, **row: Any) -> int:
-        self._rows.append({"left": -1, "right": -1, "feature": -1, "threshold": math.nan, "missing_left": False, **row})
-        return len(self._rows) - 1
+    def _add(self, node: Node) -> int:
+        self._nodes.append(node)
+        return len(self._nodes) - 1
 
     def _score(self, element: Element) -> int:
         text = element.get("score")
@@ -457,24 +438,16 @@ class _Reader:
         return self._classes.index(read_label(text, self._target_type))
 
     def _assemble(self) -> Tree:
-        rows = self._rows
         fields = list(self._fields.values())
-        categories = [field.levels or None for field in fields]
         closed = tuple(bool(field.levels) and not self._takes_other[field.name] for field in fields)
         ends = tuple(field.ends for field in fields)
         checked = tuple(field.place for field in fields if closed[field.place] or field.ends or field.is_required)
         is_plain = all(field.kind == "number" for field in fields) and not any(ends)
         columns = Columns((None,) * len(fields), closed, ends, asked=checked)
-        return make_tree(
-            children_left=[row["left"] for row in rows],
-            children_right=[row["right"] for row in rows],
-            feature=[row["feature"] for row in rows],
-            threshold=[row["threshold"] for row in rows],
-            missing_left=[row["missing_left"] for row in rows],
-            left_categories={node: row["codes"] for node, row in enumerate(rows) if row.get("codes")},
-            categories=categories,
-            leaf_class=[row.get("leaf_class", -1) for row in rows],
-            counts=self._all_counts(),
+        counts = self._all_counts()
+        return make_from_nodes(
+            [node._replace(counts=None if counts is None else counts[k]) for k, node in enumerate(self._nodes)],
+            categories=[field.levels or None for field in fields],
             classes=self._classes,
             n_features=len(fields),
             accepts_missing=[self._accepts[field.name] for field in fields],
@@ -484,22 +457,17 @@ class _Reader:
         )
 
     def _all_counts(self) -> Any:
-        """The class counts of all nodes; None where one of them has none."""
-        table = np.zeros((len(self._rows), len(self._classes)))
-        for node in reversed(range(len(self._rows))):
-            row = self._rows[node]
-            if row.get("is_ours"):  # a split that the file does not have
-                table[node] = table[row["left"]] + table[row["right"]]
+        """Count the classes of all nodes; None where one of them has no counts."""
+        table = np.zeros((len(self._nodes), len(self._classes)))
+        for place, node in reversed(list(enumerate(self._nodes))):
+            if place in self._links:
+                table[place] = table[node.left] + table[node.right]
                 continue
-            if row.get("counts") is None:
+            if node.counts is None:
                 return None
-            for value, count in row["counts"].items():
-                table[node, self._classes.index(read_label(value, self._target_type))] += count
+            for value, count in node.counts.items():
+                table[place, self._classes.index(read_label(value, self._target_type))] += count
         return table
-
-
-def _takes_other(field: Field) -> bool:
-    return field.kind == "category" and not (field.is_listed and field.invalid == "returnInvalid")
 
 
 def _all_codes(asked: Field) -> tuple[int, ...]:
@@ -545,7 +513,7 @@ def _valid_values(declared: Element) -> list[str]:
 
 
 def _read_ends(declared: Element, name: str) -> tuple[float, float] | None:
-    """The least and the largest number that a field may be."""
+    """Read the least and the largest number that a field may be."""
     intervals = declared.findall("Interval")
     if not intervals:
         return None
@@ -561,12 +529,8 @@ def _read_ends(declared: Element, name: str) -> tuple[float, float] | None:
     return low, high
 
 
-def _distinct(labels: Iterator[Label]) -> list[Label]:
-    return list(dict.fromkeys(labels))
-
-
 def _number_pieces(limits: list[float]) -> Iterator[tuple[float, float, float]]:
-    """Pieces of the numbers between and at some limits: what is below a piece, a number in it, and its largest."""
+    """Cut the numbers at some limits; yield what is below a piece, a number in it, and its largest."""
     start = -math.inf
     for limit in limits:
         below = math.nextafter(limit, -math.inf)
@@ -580,7 +544,7 @@ def _number_pieces(limits: list[float]) -> Iterator[tuple[float, float, float]]:
 
 
 def _counts(element: Element) -> dict[str, float] | None:
-    """The rows of each class of a node; None where it does not say."""
+    """Read the rows of each class of a node; None where it does not say."""
     found = element.findall("ScoreDistribution")
     if not found or any("recordCount" not in one.attrib for one in found):
         return None
@@ -588,7 +552,7 @@ def _counts(element: Element) -> dict[str, float] | None:
 
 
 def _counts_left(element: Element) -> dict[str, float] | None:
-    """The rows of a node that none of its children has."""
+    """Count the rows of a node that none of its children has."""
     own = _counts(element)
     below = [_counts(child) for child in element.findall("Node")]
     if own is None or any(one is None for one in below):

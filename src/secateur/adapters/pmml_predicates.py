@@ -1,8 +1,9 @@
-"""Predicates of PMML: which column they ask for, what they compare it with, and whether they are true of a value."""
+"""Read the predicates of PMML: the column they ask for, what they compare it with, whether they hold for a value."""
 
 from __future__ import annotations
 
 import math
+import operator as operators
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,12 @@ __all__ = [
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 TOKEN = re.compile(r'"([^"]*)"|(\S+)')
-ORDERED = ("lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual")
+ORDERED = {
+    "lessThan": operators.lt,
+    "lessOrEqual": operators.le,
+    "greaterThan": operators.gt,
+    "greaterOrEqual": operators.ge,
+}
 MISSING, OTHER = object(), object()  # a missing value, and a category that is not listed
 
 
@@ -50,7 +56,7 @@ class Field(NamedTuple):
 
 
 def find_predicate(element: Element) -> Element:
-    """The one predicate of a node."""
+    """Find the one predicate of a node."""
     kinds = ("SimplePredicate", "SimpleSetPredicate", "CompoundPredicate", "True", "False")
     found = [one for one in element if one.tag in kinds]
     if len(found) != 1:
@@ -59,12 +65,12 @@ def find_predicate(element: Element) -> Element:
 
 
 def list_parts(predicate: Element) -> list[Element]:
-    """The predicates that a compound is made of."""
+    """List the predicates that a compound is made of."""
     return [one for one in predicate if one.tag != "Extension"]
 
 
 def each_simple(predicate: Element) -> Iterator[Element]:
-    """The predicates that are compared; those of a surrogate are only its first: no other is ever looked at."""
+    """Yield the predicates that are compared; of a surrogate, only those of its first column."""
     if predicate.tag != "CompoundPredicate":
         if predicate.tag not in ("True", "False"):
             yield predicate
@@ -79,7 +85,7 @@ def each_simple(predicate: Element) -> Iterator[Element]:
 
 
 def field_of(predicate: Element) -> str | None:
-    """The column that a predicate asks for."""
+    """Find the column that a predicate asks for."""
     names = {one.attrib["field"] for one in each_simple(predicate)}
     if len(names) > 1:
         raise UnsupportedModelError(f"A predicate of the PMML asks for several columns: {', '.join(sorted(names))}.")
@@ -87,7 +93,7 @@ def field_of(predicate: Element) -> str | None:
 
 
 def compare(asked: Field, predicate: Element, operator: str, value: Any) -> bool:
-    """Whether a predicate is true of a value that is not missing."""
+    """Tell whether a predicate is true of a value that is not missing."""
     read = read_number if asked.kind == "number" else lambda text: read_label(text, asked.data_type)
     if operator in ("isIn", "isNotIn"):
         return (value is not OTHER and value in [read(text) for text in read_array(predicate)]) == (operator == "isIn")
@@ -98,15 +104,11 @@ def compare(asked: Field, predicate: Element, operator: str, value: Any) -> bool
         raise UnsupportedModelError(f"The PMML has the operator {operator!r}, which is not known.")
     if asked.kind != "number":
         raise UnsupportedModelError(f"The PMML compares {asked.name!r} by {operator}, but it is no number.")
-    return bool(
-        {"lessThan": value < limit, "lessOrEqual": value <= limit, "greaterThan": value > limit}.get(
-            operator, value >= limit
-        )
-    )
+    return bool(ORDERED[operator](value, limit))
 
 
 def named_values(predicates: Sequence[Element]) -> list[str]:
-    """The texts that predicates compare with."""
+    """List the texts that predicates compare with."""
     found: list[str] = []
     for predicate in predicates:
         if predicate.tag == "SimpleSetPredicate":
@@ -117,14 +119,12 @@ def named_values(predicates: Sequence[Element]) -> list[str]:
 
 
 def read_array(predicate: Element) -> list[str]:
-    """The texts of a set."""
+    """Read the texts of a set."""
     array = predicate.find("Array")
     if array is None:
         raise FormatError("A SimpleSetPredicate of the PMML has no Array; it was cut or edited.")
     if "\\" in (array.text or ""):
-        raise UnsupportedModelError(
-            "The PMML has a backslash in an Array, which readers of PMML take in different ways."
-        )
+        raise UnsupportedModelError("The PMML has a backslash in an Array, which readers of PMML take differently.")
     found = [plain or quoted for quoted, plain in TOKEN.findall(array.text or "")]
     if array.get("n") is not None and array.get("n") != str(len(found)):
         raise FormatError(f"An Array of the PMML says that it has {array.get('n')} values, but {len(found)} are there.")
@@ -132,7 +132,7 @@ def read_array(predicate: Element) -> list[str]:
 
 
 def read_number(text: str) -> float:
-    """A finite number."""
+    """Read a finite number."""
     found = float(text) if NUMBER.fullmatch(text.strip()) else math.nan
     if not math.isfinite(found):
         raise FormatError(f"Expected a finite number in the PMML, found {text!r}.")
@@ -140,7 +140,7 @@ def read_number(text: str) -> float:
 
 
 def read_label(text: str, data_type: str) -> Label:
-    """A value of a type, as a label of a Tree."""
+    """Read a value of a type as a label of a Tree."""
     if data_type == "string":
         return text
     if data_type == "boolean" and text in ("true", "false", "1", "0"):

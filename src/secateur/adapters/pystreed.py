@@ -9,7 +9,7 @@ The library turns columns into binary ones itself and splits on those; the Tree 
 A row that passes the test goes to the library's *right* child. Of a data frame the library keeps the column names, but
 not their order across the three kinds, so the rows are needed where kinds are mixed. Labels are whole numbers (fit cuts
 anything else down to int32). The nodes carry class counts, indexed by label, but no ids: they are numbered in the
-library's own preorder. NaN is refused by the library.
+library's own preorder. The library refuses NaN.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.errors import ParameterError, UnsupportedModelError
+from secateur.adapters.model_checks import check_class, check_no_missing
+from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
+from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
-from secateur.tree.tree import Label, Tree, make_tree
+from secateur.tree.tree import Label, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-    from numpy.typing import NDArray
 
 __all__ = ["read_model"]
 
@@ -52,48 +52,24 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     categories = _categories(model.binarizer_, columns)
     labels = np.unique(model.train_y_)
     class_ids = {int(label): code for code, label in enumerate(labels)}
-    left: list[int] = []
-    right: list[int] = []
-    feature: list[int] = []
-    threshold: list[float] = []
-    leaf_class: list[int] = []
-    counts: list[NDArray[np.float64]] = []
-    codes: dict[int, list[int]] = {}
-    stack: list[tuple[Any, int, list[int]]] = [(model.tree_, -1, left)]
-    while stack:
-        source, parent, side = stack.pop()
-        node = len(left)
-        if parent >= 0:
-            side[parent] = node
-        left.append(-1)
-        right.append(-1)
+
+    def read(source: Any) -> tuple[Node, dict[str, Any]]:
         by_label = np.zeros(int(labels[-1]) + 1)
         by_label[: len(source.num_instances_per_class)] = source.num_instances_per_class
-        counts.append(by_label[labels])
+        counts = by_label[labels]
         if source.is_leaf_node():
-            feature.append(-1)
-            threshold.append(np.nan)
-            leaf_class.append(class_ids[int(source.label)])
-            continue
+            return Node(leaf_class=class_ids[int(source.label)], counts=counts), {}
         test = binary[source.feature]
-        feature.append(columns.index(test.column))
-        threshold.append(test.cut)
-        leaf_class.append(-1)
-        levels = categories[feature[node]]
-        if test.values is not None and levels is not None:
-            codes[node] = [levels.index(value) for value in test.values]
-        when_one, when_zero = (left, right) if test.one_is_left else (right, left)
-        stack.append((source.right_child, node, when_one))
-        stack.append((source.left_child, node, when_zero))
-    return make_tree(
-        children_left=left,
-        children_right=right,
-        feature=feature,
-        threshold=threshold,
-        left_categories=codes,
+        column = columns.index(test.column)
+        levels = categories[column]
+        codes = None if test.values is None or levels is None else [levels.index(value) for value in test.values]
+        when_zero, when_one = ("right", "left") if test.one_is_left else ("left", "right")
+        children = {when_zero: source.left_child, when_one: source.right_child}
+        return Node(feature=column, threshold=test.cut, codes=codes, counts=counts), children
+
+    return make_from_nodes(
+        grow_nodes(model.tree_, read),
         categories=categories,
-        leaf_class=leaf_class,
-        counts=counts,
         classes=labels.tolist(),
         n_features=len(columns),
         feature_names=names,
@@ -103,12 +79,9 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 def _check_supported(model: Any, accepts_missing: bool | None) -> None:
     found = type(model).__qualname__
-    ours = {ancestor.__qualname__ for ancestor in type(model).__mro__ if ancestor.__module__.startswith("pystreed")}
-    if "STreeDClassifier" not in ours:
-        hint = (
-            "Regression trees have no classes." if "Regress" in found else "Its other tasks predict more than a class."
-        )
-        raise UnsupportedModelError(f"Expected an STreeDClassifier of pystreed, found {found}. {hint}")
+    is_regressor = "Regress" in found
+    hint = "Regression trees have no classes." if is_regressor else "Its other tasks predict more than a class."
+    check_class(model, "pystreed", ("STreeDClassifier",), hint)
     # A fit that finds no tree deletes fit_result, but leaves the tree_ of an earlier fit.
     if getattr(model, "fit_result", None) is None or not hasattr(model, "tree_"):
         raise UnsupportedModelError(f"This {found} is not fitted yet, or its fit found no tree. Call fit first.")
@@ -118,32 +91,27 @@ def _check_supported(model: Any, accepts_missing: bool | None) -> None:
             f"This {found} was fitted with the label {float(cut_off[0])}, which pystreed cuts down to a whole number. "
             "Encode the labels as 0, 1, 2, … and fit again."
         )
-    if accepts_missing:
-        raise ParameterError(f"accepts_missing=True does not fit: {found} refuses NaN. Leave accepts_missing out.")
+    check_no_missing(model, accepts_missing)
 
 
 def _binary_columns(model: Any) -> list[BinaryColumn]:
-    """What each binary column of the fitted solver tests."""
+    """List what each binary column of the fitted solver tests."""
     source = model.binarizer_
     twice = [column for column in source.categorical_columns if column in source.binary_columns]
     if twice:
         raise UnsupportedModelError(
-            f"Column {twice[0]!r} is declared categorical, but holds only 0 and 1, and pystreed then lists it twice. "
-            "Leave it out of categorical and fit again."
+            f"Column {twice[0]!r} is declared categorical, but holds only 0 and 1, so pystreed lists it twice. Leave "
+            "it out of categorical and fit again."
         )
     found = [BinaryColumn(column, column, 0.5, one_is_left=False) for column in source.binary_columns]
-    if source.categorical_binarizer is not None:
-        fitted = source.categorical_binarizer
-        for column, groups, names in zip(
-            source.categorical_columns, fitted.categories_, fitted.column_names_, strict=True
-        ):
+    if (fitted := source.categorical_binarizer) is not None:
+        parts = zip(source.categorical_columns, fitted.categories_, fitted.column_names_, strict=True)
+        for column, groups, names in parts:
             for group, name in zip(groups, names, strict=True):
                 found.append(BinaryColumn(name, column, values=_plain(group if isinstance(group, list) else [group])))
-    if source.continuous_binarizer is not None:
-        fitted = source.continuous_binarizer
-        for column, cuts, names in zip(
-            source.continuous_columns, fitted.thresholds_, fitted.column_names_, strict=True
-        ):
+    if (fitted := source.continuous_binarizer) is not None:
+        parts = zip(source.continuous_columns, fitted.thresholds_, fitted.column_names_, strict=True)
+        for column, cuts, names in parts:
             found += [BinaryColumn(name, column, float(cut)) for cut, name in zip(cuts, names, strict=True)]
     if source.binary_feature_limiter is not None:
         selected = source.binary_feature_limiter.select_features_
@@ -153,14 +121,14 @@ def _binary_columns(model: Any) -> list[BinaryColumn]:
             found = [column for name in selected for column in found if column.name == name]
     if len(found) != model.n_features_in_:
         raise UnsupportedModelError(
-            f"The binarizer makes {len(found)} columns, but the tree was fitted on {model.n_features_in_}, so it is "
-            "not clear which is which. Give every column a name of its own and fit again."
+            f"The binarizer makes {len(found)} columns, but the tree was fitted on {model.n_features_in_}. Give every "
+            "column a name of its own and fit again."
         )
     return found
 
 
 def _original_columns(source: Any, X: Any) -> tuple[list[Hashable], list[str] | None]:
-    """The columns that rows must have, in order, and their names, if they have any."""
+    """List the columns that rows must have, in order, and their names, if they have any."""
     kinds = [source.binary_columns, source.categorical_columns, source.continuous_columns]
     known: list[Hashable] = list(chain.from_iterable(kinds))
     texts = [str(column) for column in known]
@@ -173,13 +141,13 @@ def _original_columns(source: Any, X: Any) -> tuple[list[Hashable], list[str] | 
     if sum(len(kind) > 0 for kind in kinds) == 1:
         return known, texts
     raise UnsupportedModelError(
-        "This STreeDClassifier was fitted on a data frame with columns of several kinds and does not keep their order. "
+        "This STreeDClassifier was fitted on a data frame of several kinds of columns and does not keep their order. "
         f"Pass the rows, too, as a data frame with the columns {texts}."
     )
 
 
 def _categories(source: Any, columns: list[Hashable]) -> list[tuple[Label, ...] | None]:
-    """The categories of each categorical column, in an order in which a numeric category is its own code."""
+    """List the categories of each categorical column; a numeric category is its own code."""
     found: dict[Hashable, tuple[Label, ...]] = {}
     fitted = source.categorical_binarizer
     for column, groups in zip(source.categorical_columns, fitted.categories_ if fitted else (), strict=True):

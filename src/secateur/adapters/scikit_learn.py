@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import hist_gradient_boosting
-from secateur.errors import UnsupportedModelError
+from secateur.adapters.model_checks import ancestor_names, check_class, check_fitted, check_one_output, fitted_names
 from secateur.frames import frame_columns
 from secateur.rows.checking import holds_missing
 from secateur.rows.encoding import frame_numbers
@@ -22,9 +22,10 @@ from secateur.tree.tree import Tree, make_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SUPPORTED", "read_model", "was_fitted_with_missing"]
+__all__ = ["SUPPORTED", "make_from_source", "read_model", "round_counts", "was_fitted_with_missing"]
 
 SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+WHOLE_COUNT = 1e-6
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
@@ -33,61 +34,59 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         return hist_gradient_boosting.read_model(model, X, sample_weight, accepts_missing)
     _check_supported(model)
     source = model.tree_
-    leaf = source.children_left < 0
     fractions = source.value[:, 0, :]
+    # Weighted counts need not be whole.
+    is_weighted = not np.array_equal(source.n_node_samples, source.weighted_n_node_samples)
+    counts = fractions * source.weighted_n_node_samples[:, None]
     takes_missing = was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing
-    names = getattr(model, "feature_names_in_", None)
     signs = model.monotonic_cst
-    return make_tree(
-        children_left=source.children_left,
-        children_right=source.children_right,
-        feature=source.feature,
-        threshold=source.threshold,
-        missing_left=source.missing_go_to_left.astype(bool),
-        leaf_class=np.where(leaf, fractions.argmax(axis=1), -1),
-        counts=_class_counts(source, fractions),
-        classes=model.classes_.tolist(),
-        n_features=int(model.n_features_in_),
+    return make_from_source(
+        source,
+        model,
+        fractions,
+        counts=counts if is_weighted else round_counts(counts),
         accepts_missing=takes_missing,
-        feature_names=None if names is None else names.tolist(),
-        dtype="float32",
         monotone=signs if signs is not None and np.any(signs) else None,
     )
 
 
+def make_from_source(source: Any, model: Any, fractions: NDArray[np.float64], **tree: Any) -> Tree:
+    """Make a Tree of a ``tree_``, with the labels and columns of the model that it belongs to."""
+    return make_tree(
+        children_left=source.children_left,
+        children_right=source.children_right,
+        threshold=source.threshold,
+        missing_left=source.missing_go_to_left.astype(bool),
+        leaf_class=fractions.argmax(axis=1),
+        classes=model.classes_.tolist(),
+        n_features=int(model.n_features_in_),
+        feature_names=fitted_names(model),
+        dtype="float32",
+        **{"feature": source.feature, **tree},
+    )
+
+
+def round_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make counts whole that miss a whole number by rounding only; clipped fractions miss it by more."""
+    whole = np.rint(counts)
+    return whole if np.abs(counts - whole).max() <= WHOLE_COUNT else counts
+
+
 def _check_supported(model: Any) -> None:
     found = type(model).__qualname__
-    known = {
-        ancestor.__qualname__ for ancestor in type(model).__mro__ if ancestor.__module__.startswith("sklearn.tree")
-    }
-    if not known & set(SUPPORTED):
-        hint = (
-            "Pass a single fitted tree: a forest's with tree=0, 1, …, a search's best_estimator_, or a pipeline that "
-            "ends in a tree."
-        )
-        if any("Regressor" in name for name in (*known, found)):
-            hint = "Regression trees have no classes."
-        raise UnsupportedModelError(f"Expected a {' or '.join(SUPPORTED)}, found {found}. {hint}")
-    if not hasattr(model, "tree_"):
-        raise UnsupportedModelError(f"This {found} is not fitted yet. Call fit first.")
-    if model.n_outputs_ != 1:
-        raise UnsupportedModelError(
-            f"This {found} predicts {model.n_outputs_} outputs, but a rule has one class. Fit one tree for each output."
-        )
-
-
-def _class_counts(source: Any, fractions: NDArray[np.float64]) -> NDArray[np.float64]:
-    counts: NDArray[np.float64] = fractions * source.weighted_n_node_samples[:, None]
-    unweighted = np.array_equal(source.n_node_samples, source.weighted_n_node_samples)
-    whole = np.rint(counts)
-    # A fraction times its denominator misses a whole count by rounding only; clipped fractions miss it by more.
-    if unweighted and np.abs(counts - whole).max() <= 1e-6:
-        return whole
-    return counts
+    hint = (
+        "Pass a single fitted tree: a forest's with tree=0, 1, …, a search's best_estimator_, or a pipeline that ends "
+        "in a tree."
+    )
+    if any("Regressor" in name for name in (*ancestor_names(model, "sklearn.tree"), found)):
+        hint = "Regression trees have no classes."
+    check_class(model, "sklearn.tree", SUPPORTED, hint)
+    check_fitted(model, hasattr(model, "tree_"))
+    check_one_output(model, model.n_outputs_)
 
 
 def was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
-    """Whether a fitted tree, or the rows passed with it, show that it was fitted with NaN."""
+    """Tell whether a fitted tree, or the rows passed with it, show that it was fitted with NaN."""
     source = model.tree_
     inner = np.flatnonzero(source.children_left >= 0)
     sizes = source.n_node_samples

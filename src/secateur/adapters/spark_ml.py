@@ -18,22 +18,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.adapters.nodes import Node, make_from_nodes, pack_codes
 from secateur.adapters.pipelines.limits import name_cells
 from secateur.adapters.spark_stages import Slot, trace_stages
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.tree.contract import check_tree
 from secateur.tree.pipeline_columns import Columns
-from secateur.tree.tree import Label, Tree, make_tree
+from secateur.tree.tree import Label, Tree
 
 __all__ = ["find_features_column", "read_model"]
 
 SUPPORTED = "DecisionTreeClassificationModel"
+STAGES_READ = (
+    "Fit a pipeline of StringIndexer, OneHotEncoder, Imputer, VectorIndexer and VectorAssembler, on columns that other "
+    "stages have prepared."
+)
 HINTS = {
     "RandomForestClassificationModel": "Pass one of its trees; behind other stages as PipelineModel([*stages, "
     "forest.trees[0]]).",
@@ -57,22 +62,21 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         cause = "A column of vectors went in" if strange is None else f"The stage {strange} is not read"
         raise UnsupportedModelError(
             f"The stages before the tree make {len(slots)} numbers as far as they are read, but the tree was fitted on "
-            f"{last.numFeatures}. {cause}: fit a pipeline of StringIndexer, OneHotEncoder, Imputer, VectorIndexer and "
-            "VectorAssembler, on columns that other stages have prepared."
+            f"{last.numFeatures}. {cause}. {STAGES_READ}"
         )
     takes_nan = [any(math.isnan(v) for v in (*(slot.missing or ()), *(slot.nan or ()))) for slot in slots]
     return _decode(_read_tree(last, takes_nan, classes, class_names), slots)
 
 
 def find_features_column(model: Any) -> str | None:
-    """The column of vectors that a tree, alone or behind stages that do not make it, reads; None elsewhere."""
+    """Find the column of vectors that a tree reads; None where the stages before it make that column."""
     before, last, _ = _split_stages(model)
     column: str = last.getFeaturesCol()
     return None if column in trace_stages(before, None) else column
 
 
 def _split_stages(model: Any) -> tuple[list[Any], Any, list[Any]]:
-    """The stages before the tree, the tree, and those after it."""
+    """Return the stages before the tree, the tree, and those after it."""
     if type(model).__name__ != "PipelineModel":
         return [], model, []
     stages = _flatten(model)
@@ -100,14 +104,13 @@ def _check_supported(model: Any) -> None:
         raise UnsupportedModelError(f"Expected a {SUPPORTED} of pyspark.ml, found {found}. {hint}")
     if not type(model._java_obj).__module__.startswith("py4j"):
         raise UnsupportedModelError(
-            "This model lives on the far side of Spark Connect, where its nodes cannot be read. Save it, and load it "
-            "in a session on the driver."
+            "This model is behind Spark Connect, where its nodes cannot be read. Save it and load it on the driver."
         )
     _find_jvm()  # before anything is asked of it
     if model.isDefined(model.thresholds):
         raise UnsupportedModelError(
-            f"This {found} predicts by the thresholds {model.getThresholds()}, not by the largest class. Clear them "
-            "with model.clear(model.thresholds), or fit with weights instead."
+            f"This {found} predicts by the thresholds {model.getThresholds()}, not by the largest class. Call "
+            "model.clear(model.thresholds), or fit with weights instead."
         )
 
 
@@ -115,7 +118,7 @@ def _check_supported(model: Any) -> None:
 
 
 def _find_classes(tree: Any, before: Sequence[Any], after: Sequence[Any]) -> tuple[list[Label], tuple[str, ...] | None]:
-    """The labels of the classes, and how they read if a stage after the tree says so."""
+    """Return the labels of the classes, and their names if a stage after the tree gives any."""
     classes: list[Label] = list(range(tree.numClasses))
     for stage in before:
         if type(stage).__name__ == "StringIndexerModel":
@@ -142,28 +145,6 @@ def _find_classes(tree: Any, before: Sequence[Any], after: Sequence[Any]) -> tup
 # The tree over the numbers of the vector.
 
 
-class NodeRecord(NamedTuple):
-    """A node as Spark's writer lists it; a leaf has no children."""
-
-    left: int
-    right: int
-    feature: int
-    threshold: float
-    left_categories: tuple[int, ...]
-    n_categories: int
-    stats: list[float]
-
-    @property
-    def is_set(self) -> bool:
-        """Whether it splits by categories."""
-        return self.n_categories >= 0 and self.left >= 0
-
-    @property
-    def others_left(self) -> bool:
-        """Whether a value that is none of the categories goes left."""
-        return self.is_set and len(self.left_categories) > self.n_categories // 2
-
-
 def _find_jvm() -> Any:
     from pyspark import SparkContext
 
@@ -173,7 +154,7 @@ def _find_jvm() -> Any:
     return context._jvm
 
 
-def _list_nodes(model: Any) -> list[NodeRecord]:
+def _list_nodes(model: Any) -> list[dict[str, Any]]:
     jvm = _find_jvm()
     try:
         companion = getattr(jvm.org.apache.spark.ml.tree, "DecisionTreeModelReadWrite$NodeData$")
@@ -188,42 +169,16 @@ def _list_nodes(model: Any) -> list[NodeRecord]:
         raise UnsupportedModelError(
             f"This version of Spark does not list the nodes of a tree as Spark 4 does ({type(error).__name__})."
         ) from error
-    return [_read_record(record) for record in json.loads(text)]
-
-
-def _read_record(record: dict[str, Any]) -> NodeRecord:
-    split = record["split"]
-    is_set = split["numCategories"] >= 0 and record["leftChild"] >= 0
-    listed = [float(value) for value in split["leftCategoriesOrThreshold"]]
-    return NodeRecord(
-        left=record["leftChild"],
-        right=record["rightChild"],
-        feature=split["featureIndex"],
-        threshold=math.nan if is_set or record["leftChild"] < 0 else listed[0],
-        left_categories=tuple(sorted(int(value) for value in listed)) if is_set else (),
-        n_categories=split["numCategories"],
-        stats=[float(value) for value in record["impurityStats"]],
-    )
+    records: list[dict[str, Any]] = json.loads(text)
+    return records
 
 
 def _read_tree(model: Any, takes_nan: list[bool], classes: list[Label], class_names: Sequence[str] | None) -> Tree:
-    nodes = _list_nodes(model)
-    sizes = {node.feature: node.n_categories for node in nodes if node.is_set}
-    codes = {
-        place: [*node.left_categories, *([node.n_categories] if node.others_left else [])]
-        for place, node in enumerate(nodes)
-        if node.is_set
-    }
-    return make_tree(
-        children_left=[node.left for node in nodes],
-        children_right=[node.right for node in nodes],
-        feature=[node.feature for node in nodes],
-        threshold=[node.threshold for node in nodes],
-        missing_left=[node.others_left for node in nodes],
-        left_categories=codes,
+    records = _list_nodes(model)
+    sizes = {split["featureIndex"]: split["numCategories"] for split in map(_set_split, records) if split is not None}
+    return make_from_nodes(
+        [_read_record(model, record) for record in records],
         categories=[tuple(range(sizes[f])) if f in sizes else None for f in range(model.numFeatures)],
-        leaf_class=[_largest(model, node.stats) for node in nodes],
-        counts=[node.stats for node in nodes],
         classes=classes,
         class_names=class_names,
         n_features=model.numFeatures,
@@ -232,8 +187,29 @@ def _read_tree(model: Any, takes_nan: list[bool], classes: list[Label], class_na
     )
 
 
+def _set_split(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the split of a node that splits by categories, else None."""
+    split: dict[str, Any] = record["split"]
+    return split if record["leftChild"] >= 0 and split["numCategories"] >= 0 else None
+
+
+def _read_record(model: Any, record: dict[str, Any]) -> Node:
+    """Read a node as Spark's writer lists it; a leaf has no children."""
+    counts = [float(value) for value in record["impurityStats"]]
+    left, right, split = record["leftChild"], record["rightChild"], record["split"]
+    if left < 0:
+        return Node(leaf_class=_largest(model, counts), counts=counts)
+    listed = [float(value) for value in split["leftCategoriesOrThreshold"]]
+    if _set_split(record) is None:
+        return Node(left, right, split["featureIndex"], listed[0], counts=counts)
+    n_categories = split["numCategories"]
+    others_left = len(listed) > n_categories // 2
+    codes = sorted(int(value) for value in listed) + [n_categories] * others_left
+    return Node(left, right, split["featureIndex"], missing_left=others_left, codes=codes, counts=counts)
+
+
 def _largest(model: Any, stats: Sequence[float]) -> int:
-    """The class that Spark predicts: from the counts, or from shares where it is told to make no counts."""
+    """Find the class that Spark predicts: from the counts, or from shares where it is told to make no counts."""
     if not model.getRawPredictionCol() and model.getProbabilityCol():
         total = 0.0
         for one in stats:  # one after another, as Spark adds
@@ -245,44 +221,32 @@ def _largest(model: Any, stats: Sequence[float]) -> int:
 # The tree over the columns before the stages.
 
 
-@dataclass(frozen=True)
-class Source:
-    """What the tree asks of one column: a number, cells of a number, or labels.
+class Source(NamedTuple):
+    """What the tree asks of one column: a number, cells of a number, or labels."""
 
-    Attributes
-    ----------
-    labels : tuple of labels, or None
-    cuts : tuple of float, or None
-    is_closed, takes_missing : bool
-    """
-
-    labels: tuple[Label, ...] | None
-    cuts: tuple[float, ...] | None
-    is_closed: bool
-    takes_missing: bool
+    labels: tuple[Label, ...] | None = None
+    cuts: tuple[float, ...] | None = None
+    is_closed: bool = False
+    takes_missing: bool = False
 
 
 def _decode(encoded: Tree, slots: Sequence[Slot]) -> Tree:
-    """The tree over slots as one over the columns that they come from."""
+    """Read the tree over slots as one over the columns that they come from."""
     tested = np.unique(encoded.feature[~encoded.is_leaf]).tolist()
     strange = next((slots[place] for place in tested if slots[place].source is None), None)
     if strange is not None:
         raise UnsupportedModelError(
-            f"The tree tests what the stage {strange.maker} makes, which is not read back to its columns. Fit a "
-            "pipeline of StringIndexer, OneHotEncoder, Imputer, VectorIndexer and VectorAssembler, on columns that "
-            "other stages have prepared."
+            f"The tree tests what the stage {strange.maker} makes, which is not read back to its columns. {STAGES_READ}"
         )
     names = list(dict.fromkeys(slot.source for slot in slots if slot.source is not None))
     asked: dict[str, list[int]] = {}
     for place in tested:
         asked.setdefault(str(slots[place].source), []).append(place)
     sources = {name: _settle_source(name, places, encoded, slots) for name, places in asked.items()}
-    plain = Source(None, None, False, False)
-    settled = [sources.get(name, plain) for name in names]
+    settled = [sources.get(name, Source()) for name in names]
     feature, threshold = encoded.feature.copy(), encoded.threshold.copy()
     missing_left = np.zeros(encoded.n_nodes, dtype=bool)
-    codes: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
-    lengths = np.zeros(encoded.n_nodes, dtype=np.int64)
+    codes: dict[int, NDArray[np.int64]] = {}
     for node in np.flatnonzero(~encoded.is_leaf).tolist():
         slot = slots[encoded.feature[node]]
         feature[node] = names.index(str(slot.source))
@@ -290,16 +254,13 @@ def _decode(encoded: Tree, slots: Sequence[Slot]) -> Tree:
         missing_left[node] = source.takes_missing and _missing_side(encoded, node, slot)
         if source.labels is not None:
             threshold[node] = math.nan
-            found = _left_codes(encoded, node, slot, source)
-            codes.append(found)
-            lengths[node] = len(found)
+            codes[node] = _left_codes(encoded, node, slot, source)
     tree = replace(
         encoded,
         feature=feature,
         threshold=threshold,
         missing_left=missing_left,
-        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        category_codes=np.concatenate(codes),
+        **pack_codes(codes, encoded.n_nodes),
         n_features=len(names),
         accepts_missing=np.array([source.takes_missing for source in settled], dtype=bool),
         categories=tuple(source.labels for source in settled),
@@ -331,12 +292,11 @@ def _settle_source(name: str, places: Sequence[int], encoded: Tree, slots: Seque
         return Source(tuple(labels), None, is_closed, takes_missing)
     if any(is_label):
         raise UnsupportedModelError(
-            f"The tree tests column {name!r} both as a number and by its categories, which one column of a rule cannot "
-            "hold. Fit with one of the two."
+            f"The tree tests column {name!r} both as a number and by its categories. Fit with one of the two."
         )
     markers = [slot.marker for slot in own if slot.marker is not None]
     if not markers:
-        return Source(None, None, False, takes_missing)
+        return Source(takes_missing=takes_missing)
     limits = encoded.threshold[np.isin(encoded.feature, places)].tolist()
     limits += [end for marker in markers for end in (math.nextafter(marker, -math.inf), marker)]
     cuts = sorted({cut + 0.0 for cut in limits})  # -0.0 is 0.0
@@ -344,7 +304,7 @@ def _settle_source(name: str, places: Sequence[int], encoded: Tree, slots: Seque
 
 
 def _goes_left(encoded: Tree, node: int, values: tuple[float, ...], name: str | None) -> bool:
-    """Where a split of a slot sends a value, or several if it is not known which of them comes."""
+    """Tell whether a split of a slot sends a value left, or all of several values that it may be."""
     if not encoded.is_categorical[node]:
         sides = {bool(value <= encoded.threshold[node]) for value in values}
     else:
@@ -354,38 +314,32 @@ def _goes_left(encoded: Tree, node: int, values: tuple[float, ...], name: str | 
     if len(sides) > 1:
         raise UnsupportedModelError(
             f"Where a missing {name} goes depends on whether the column holds whole numbers, floats or doubles, to "
-            "which the pipeline's Imputer rounds its surrogate. Pass the rows along with the pipeline: types tell."
+            "which the Imputer rounds its surrogate. Pass the rows, too, which show the types."
         )
     return sides.pop()
 
 
 def _missing_side(encoded: Tree, node: int, slot: Slot) -> bool:
-    """Where a missing value goes; null and NaN must go the same way, for rules do not tell them apart."""
+    """Tell whether a missing value goes left; refuse null and NaN that part, for rules do not tell them apart."""
     side = _goes_left(encoded, node, slot.missing or (math.nan,), slot.source)
     if slot.nan is not None and _goes_left(encoded, node, slot.nan, slot.source) != side:
         raise UnsupportedModelError(
-            f"To the pipeline, null and NaN in column {slot.source!r} are not the same, because its Imputer fills "
-            "nulls alone. Fit the Imputer with missingValue=NaN, or the VectorAssembler with handleInvalid='error'."
+            f"To the pipeline, null and NaN in column {slot.source!r} are not the same: its Imputer fills nulls alone. "
+            "Fit the Imputer with missingValue=NaN, or the VectorAssembler with handleInvalid='error'."
         )
     return side
 
 
 def _left_codes(encoded: Tree, node: int, slot: Slot, source: Source) -> NDArray[np.int64]:
-    left = []
+    values: list[tuple[float, ...]]  # the numbers that each code may become; none where the row is refused
     if source.cuts is not None:  # the highest number of each cell stands for it
-        for number in (*source.cuts, math.inf):
-            left.append(_goes_left(encoded, node, slot.of_number(number), slot.source))
+        values = [slot.of_number(number) for number in (*source.cuts, math.inf)]
     elif slot.labels is None:  # numbers that are categories to the tree alone
-        for label in source.labels or ():
-            left.append(_goes_left(encoded, node, slot.of_number(float(label)), slot.source))
-        left.append(_goes_left(encoded, node, (math.nan,), slot.source))
+        values = [*(slot.of_number(float(label)) for label in source.labels or ()), (math.nan,)]
     else:
-        for label in source.labels or ():
-            value = slot.of_label(label)
-            left.append(value is not None and _goes_left(encoded, node, (value,), slot.source))
-        other = None if source.is_closed else slot.unlisted
-        left.append(other is not None and _goes_left(encoded, node, (other,), slot.source))
-    return np.flatnonzero(left)
+        found = [*(slot.of_label(label) for label in source.labels or ()), None if source.is_closed else slot.unlisted]
+        values = [() if value is None else (value,) for value in found]
+    return np.flatnonzero([bool(some) and _goes_left(encoded, node, some, slot.source) for some in values])
 
 
 def _collect_remarks(asked: dict[str, list[int]], slots: Sequence[Slot]) -> list[str]:

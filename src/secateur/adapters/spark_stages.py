@@ -1,4 +1,4 @@
-"""What the fitted stages of a pyspark.ml PipelineModel make of its columns, number by number.
+"""Trace what the fitted stages of a pyspark.ml PipelineModel make of its columns, number by number.
 
 Spark's stages pass named columns on; a tree reads one vector. Each number of that vector is a :class:`Slot`: a
 function of one original column, given by its value for every label, for null and for NaN. Read as Spark 4 computes:
@@ -34,52 +34,33 @@ NAN = (math.nan,)
 
 @dataclass(frozen=True)
 class Slot:
-    """One number that stages make of one column.
+    """One number that stages make of one column; None stands for a row that is refused."""
 
-    Attributes
-    ----------
-    source : str or None
-        The column that it comes from; None where a stage cannot be inverted.
-    maker : str
-        The last stage that had a part in it.
-    labels : tuple of labels, or None
-        What the column holds; None where it is read as a number.
-    values : tuple of float
-        The number for each label.
-    unlisted : float or None
-        The number for a label that is not listed; None where such a row is refused.
-    missing, nan : tuple of float, or None
-        The number for null, and for NaN; None where such a row is refused. Where it depends on the type of the column,
-        which is not known, there are several.
-    marker : float or None
-        A number that counts as null, too.
-    """
-
-    source: str | None
-    maker: str = ""
-    labels: tuple[Label, ...] | None = None
-    values: tuple[float, ...] = ()
-    unlisted: float | None = None
-    missing: tuple[float, ...] | None = NAN
-    nan: tuple[float, ...] | None = NAN
-    marker: float | None = None
+    source: str | None  # the column that it comes from; None where a stage cannot be inverted
+    maker: str = ""  # the last stage that had a part in it
+    labels: tuple[Label, ...] | None = None  # what the column holds; None where it is read as a number
+    values: tuple[float, ...] = ()  # the number for each label
+    unlisted: float | None = None  # the number for a label that is not listed
+    missing: tuple[float, ...] | None = NAN  # the number for null; several where the column's unknown type decides
+    nan: tuple[float, ...] | None = NAN  # the number for NaN, likewise
+    marker: float | None = None  # a number that counts as null, too
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the column as it is."""
+        """Tell whether it is the column as it is."""
         return self.source is not None and not self.maker
 
     def of_label(self, label: Label) -> float | None:
-        """The number for a label; None where such a row is refused."""
+        """Return the number for a label."""
         labels = self.labels or ()
         return self.values[labels.index(label)] if label in labels else self.unlisted
 
     def of_number(self, number: float) -> tuple[float, ...]:
-        """The number for a number."""
+        """Return the numbers that a number may become."""
         return (self.missing or NAN) if number == self.marker else (number,)
 
     def mapped(self, maker: str, function: Callable[[float], float | None]) -> Slot:
-        """What another stage makes of a column of labels; None is a value that the stage refuses."""
+        """Apply another stage to a column of labels; None is a value that the stage refuses."""
         found = [function(value) for value in self.values]
         if any(value is None for value in found):  # a label that every row is refused for
             return Slot(None, maker)
@@ -94,7 +75,7 @@ class Slot:
 
 
 def map_each(values: tuple[float, ...] | None, function: Callable[[float], float | None]) -> tuple[float, ...] | None:
-    """What a stage makes of some values; None if it refuses one of them."""
+    """Apply a stage to some values; None if it refuses one of them."""
     found = [] if values is None else [function(value) for value in values]
     listed = tuple(value for value in found if value is not None)
     return listed if values is not None and len(listed) == len(values) else None
@@ -104,108 +85,79 @@ Made = dict[str, tuple[Slot, ...]]
 
 
 def trace_stages(stages: Sequence[Any], X: Any) -> Made:
-    """The slots of every column that the stages make; what a stage makes that is not read counts as one slot.
+    """Find the slots of every column that the stages make; an output that is not read counts as one slot.
 
-    Parameters
-    ----------
-    stages : sequence of fitted stages, before the tree
-    X : data frame or None
-        Shows the types of the columns.
-
-    Returns
-    -------
-    dict of str to tuple of Slot
+    A data frame ``X`` shows the types of the columns.
     """
     made: Made = {}
     for stage in stages:
-        name = type(stage).__name__
-        trace = STAGES.get(name)
-        if trace is None:
-            _trace_unknown(stage, made)
-        else:
-            trace(stage, made, X)
+        STAGES.get(type(stage).__name__, _trace_unknown)(stage, made, X)
     return made
 
 
 def _ends(stage: Any) -> tuple[list[str], list[str]]:
-    """Names of the columns that a stage takes, and of those that it makes."""
-    found = []
-    for one, many in (("inputCol", "inputCols"), ("outputCol", "outputCols")):
+    """Name the columns that a stage takes, and those that it makes."""
+
+    def find(one: str, many: str) -> list[str]:
         if stage.hasParam(many) and stage.isSet(many):
-            found.append(list(stage.getOrDefault(many)))
-        elif stage.hasParam(one) and stage.isDefined(one):
-            found.append([stage.getOrDefault(one)])
-        else:
-            found.append([])
-    return found[0], found[1]
+            return list(stage.getOrDefault(many))
+        return [stage.getOrDefault(one)] if stage.hasParam(one) and stage.isDefined(one) else []
+
+    return find("inputCol", "inputCols"), find("outputCol", "outputCols")
 
 
 def _scalar(made: Made, name: str) -> Slot:
-    """The one number of a column; a column that no stage made is one of the person's own."""
+    """Return the one number of a column; a column that no stage made is one of the user's own."""
     if name not in made:
         return Slot(name)
     return made[name][0] if len(made[name]) == 1 else Slot(None, "a vector")
 
 
-def _trace_unknown(stage: Any, made: Made) -> None:
+def _trace_unknown(stage: Any, made: Made, X: Any) -> None:
     name = type(stage).__name__
     outputs = _ends(stage)[1]
     if not outputs:
         raise UnsupportedModelError(
-            f"The pipeline has the stage {name}, which may change any column. Fit a pipeline without it, on columns "
-            "that it has prepared."
+            f"The pipeline has the stage {name}, which may change any column. Fit a pipeline without it."
         )
     for output in outputs:
         made[output] = (Slot(None, name),)
 
 
 def _trace_indexer(stage: Any, made: Made, X: Any) -> None:
-    is_kept = stage.getHandleInvalid() == KEEP
-    inputs, outputs = _ends(stage)
-    for name, output, labels in zip(inputs, outputs, stage.labelsArray, strict=True):
-        before = _scalar(made, name)
-        other = (float(len(labels)),) if is_kept else None
-        made[output] = (
-            Slot(
-                name,
-                type(stage).__name__,
-                tuple(labels),
-                tuple(float(code) for code in range(len(labels))),
-                other[0] if other else None,
-                other,
-                other,
-            )
-            if before.is_plain
-            else Slot(None, type(stage).__name__),
-        )
+    is_kept, maker = stage.getHandleInvalid() == KEEP, type(stage).__name__
+    for name, output, labels in zip(*_ends(stage), stage.labelsArray, strict=True):
+        slot = Slot(None, maker)
+        if _scalar(made, name).is_plain:
+            other = float(len(labels)) if is_kept else None
+            missing = None if other is None else (other,)
+            slot = Slot(name, maker, tuple(labels), tuple(map(float, range(len(labels)))), other, missing, missing)
+        made[output] = (slot,)
 
 
 def _trace_one_hot(stage: Any, made: Made, X: Any) -> None:
     is_kept, drops_last = stage.getHandleInvalid() == KEEP, stage.getDropLast()
-    inputs, outputs = _ends(stage)
-    for name, output, size in zip(inputs, outputs, stage.categorySizes, strict=True):
+    maker = type(stage).__name__
+    for name, output, size in zip(*_ends(stage), stage.categorySizes, strict=True):
         before = _scalar(made, name)
-        width = size + is_kept - drops_last
         slots = []
-        for place in range(width):
+        for place in range(size + is_kept - drops_last):
 
             def indicate(value: float, place: int = place, size: int = size) -> float | None:
                 if not 0 <= value < size and not is_kept:
                     return None
                 return float((int(value) if 0 <= value < size else size) == place)
 
-            maker = type(stage).__name__
             slots.append(Slot(None, maker) if before.labels is None else before.mapped(maker, indicate))
         made[output] = tuple(slots)
 
 
 def _trace_imputer(stage: Any, made: Made, X: Any) -> None:
-    inputs, outputs = _ends(stage)
     surrogates = stage.surrogateDF.head()
     marker = float(stage.getMissingValue())
     if math.isinf(marker):
-        raise UnsupportedModelError("The pipeline's Imputer takes infinite numbers for missing ones, which rows lack.")
-    for name, output in zip(inputs, outputs, strict=True):
+        raise UnsupportedModelError("The pipeline's Imputer takes infinite numbers for missing, and rows hold none.")
+    for name, output in zip(*_ends(stage), strict=True):
         before = _scalar(made, name)
         fills = _cast_fill(float(surrogates[name]), None if X is None else _kind_of(X, name), name)
         slot = Slot(name, type(stage).__name__, missing=fills, nan=fills)
@@ -215,20 +167,20 @@ def _trace_imputer(stage: Any, made: Made, X: Any) -> None:
 
 
 def _cast_fill(fill: float, kind: str | None, name: str) -> tuple[float, ...]:
-    """A surrogate in the type of its column, to which Spark casts it."""
+    """Cast a surrogate to the type of its column, as Spark does."""
     by_kind = {"float64": fill, "float32": float(np.float32(fill)), "whole": float(math.trunc(fill))}
     if kind is None:
         return tuple(dict.fromkeys(by_kind.values()))
     if kind not in by_kind:
         raise UnsupportedModelError(
-            f"The pipeline's Imputer fills column {name!r} of type {kind}, whose rounding is not known here. Cast the "
-            "column to double before fitting."
+            f"The pipeline's Imputer fills column {name!r} of type {kind}, which is not read. Cast it to double "
+            "before fitting."
         )
     return (by_kind[kind],)
 
 
 def _kind_of(X: Any, name: str) -> str | None:
-    """What numbers a column of a frame holds; None where it has no such column."""
+    """Find the type of a column's numbers; None where the frame has no such column."""
     names = frame_columns(X)
     if names is None or name not in names:
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters.pipelines.decoded import Asked, Decoded
-from secateur.adapters.pipelines.labels import all_labels, settle_labels
+from secateur.adapters.pipelines.labels import list_labels, settle_labels
 from secateur.adapters.pipelines.limits import settle_numbers
 from secateur.adapters.pipelines.missing import settle_fills, settle_missing
 from secateur.adapters.pipelines.numbers import NumberSource, Scale, look_at_columns
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.adapters.pipelines.probe import Encoder, Sample
+    from secateur.adapters.pipelines.probe import Probe
     from secateur.adapters.pipelines.trace import Trace
     from secateur.tree.tree import Tree
 
@@ -28,31 +28,14 @@ NUMERIC = (Shape.SAME, Shape.ORDERED, Shape.BINNED)
 CANNOT = "which cannot be inverted"
 
 
-def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], sample: Sample, encoder: Encoder) -> Decoded:
-    """Find what the tested encoded columns ask of the columns before the preprocessor.
-
-    Parameters
-    ----------
-    traces : sequence of Trace, one for each encoded column
-    trees : sequence of Tree
-        Over the encoded columns.
-    sample : Sample
-    encoder : Encoder
-
-    Returns
-    -------
-    Decoded
-    """
-    asked = Asked.of(trees)
-    found = Decoded(asked)
-    numbers, labelled = _sort_columns(traces, asked, sample, found)
-    tried = {
-        column: (list(all_labels(traces, places)) or [sample.label(column)], places)
-        for column, places in labelled.items()
-    }
-    strange, found.limited = look_at_columns(numbers, tried, traces, sample, encoder)
+def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], probe: Probe) -> Decoded:
+    """Find what the tested encoded columns ask of the columns before the preprocessor."""
+    found = Decoded(Asked.of(trees), traces, probe)
+    numbers, labelled = _sort_columns(found)
+    tried = {column: (list_labels(column, places, found), places) for column, places in labelled.items()}
+    strange, found.limited = look_at_columns(numbers, tried, traces, probe)
     for place, reason in strange.items():
-        if place in asked.limits:
+        if place in found.asked.limits:
             found.give_up(place, f"which {reason}")
     for source in numbers:
         source.bins = {number: block for number, block in source.bins.items() if not strange.keys() & set(block)}
@@ -61,10 +44,10 @@ def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], sample: Sampl
     labelled = {c: kept for c, places in labelled.items() if (kept := [p for p in places if p not in strange])}
     found.source |= {place: source.column for source in numbers for place in source.used}
     found.source |= {place: column for column, places in labelled.items() for place in places}
-    settle_missing([*(source.column for source in numbers), *labelled], asked, sample, encoder, found)
-    settle_fills(traces, sample, encoder, found)
-    settle_numbers(numbers, traces, asked, sample, encoder, found)
-    settle_labels(labelled, traces, asked, sample, encoder, found)
+    settle_missing([*(source.column for source in numbers), *labelled], found)
+    settle_fills(found)
+    settle_numbers(numbers, found)
+    settle_labels(labelled, found)
     for column in found.categories.keys() - set(found.source.values()):  # all its splits were given up
         del found.categories[column]
         found.cuts.pop(column, None)
@@ -72,12 +55,11 @@ def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], sample: Sampl
     return found
 
 
-def _sort_columns(
-    traces: Sequence[Trace], asked: Asked, sample: Sample, found: Decoded
-) -> tuple[list[NumberSource], dict[int, list[int]]]:
-    """The columns that are asked as numbers, and those that are asked as categories; the rest is derived."""
+def _sort_columns(found: Decoded) -> tuple[list[NumberSource], dict[int, list[int]]]:
+    """List the columns that are asked as numbers, and those that are asked as categories; give up the rest."""
+    traces = found.traces
     by_source: dict[int, list[int]] = {}
-    for place in asked.limits:
+    for place in found.asked.limits:
         trace = traces[place]
         if trace.shape in (Shape.DERIVED, Shape.RELABELLED):
             found.give_up(place, CANNOT)
@@ -89,7 +71,7 @@ def _sort_columns(
         numeric = [place for place in places if traces[place].shape in NUMERIC]
         coded = [place for place in places if traces[place].shape is Shape.CODED]
         blank = [place for place in places if traces[place].shape is Shape.BLANK]
-        kind = sample.kind(column)
+        kind = found.probe.sample.kind(column)
         if numeric and kind is None:
             for place in numeric:
                 found.give_up(place, "which reads numbers from a column of something else")
@@ -97,7 +79,7 @@ def _sort_columns(
         if numeric or (blank and not coded and kind is not None):
             for place in coded:
                 found.give_up(place, "whose column is used as a number, too")
-            source = _as_number_source(column, kind, numeric + blank, traces, found)
+            source = _as_number_source(column, kind, numeric + blank, found)
             if source.used:
                 numbers.append(source)
         elif coded or blank:
@@ -105,15 +87,14 @@ def _sort_columns(
     return numbers, labelled
 
 
-def _as_number_source(
-    column: int, kind: np.dtype[Any] | None, places: list[int], traces: Sequence[Trace], found: Decoded
-) -> NumberSource:
+def _as_number_source(column: int, kind: np.dtype[Any] | None, places: list[int], found: Decoded) -> NumberSource:
     used, bins = [], {}
     for place in places:
-        trace = traces[place]
+        trace = found.traces[place]
         if trace.bin is not None and trace.shape is Shape.BINNED:
             number = trace.bin[0]
-            block = {one.bin: at for at, one in enumerate(traces) if one.bin is not None and one.bin[0] == number}
+            binned = ((at, one.bin) for at, one in enumerate(found.traces) if one.bin is not None)
+            block = {own: at for at, own in binned if own[0] == number}
             if len(block) < trace.n_bins:
                 found.give_up(place, "some bins of which were left out")
                 continue
@@ -129,23 +110,9 @@ def _as_number_source(
 def find_sides(
     tree: Tree, nodes: NDArray[np.int64], place: int, found: Decoded
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Where the splits of one encoded column send categories, and a missing value.
+    """Find where the splits of one encoded column send codes, shape (n_nodes, n_codes), and a missing value.
 
-    Parameters
-    ----------
-    tree : Tree
-        Over the encoded columns.
-    nodes : ndarray of int64
-        Its splits of the column.
-    place : int
-        The encoded column.
-    found : Decoded
-
-    Returns
-    -------
-    left : ndarray of bool, shape (n_nodes, n_codes)
-        No codes where the column asks for a number.
-    missing_left : ndarray of bool, shape (n_nodes,)
+    There are no codes where the column asks for a number.
     """
     upper, nan_left = tree.upper[nodes], tree.missing_left[nodes]
     missing = found.missing.get(place, np.nan)

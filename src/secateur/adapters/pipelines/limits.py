@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.adapters.pipelines.numbers import (
-    NumberSource,
-    Question,
-    View,
-    ask_rows,
-    find_limits,
-    look_beside_limits,
-)
+from secateur.adapters.pipelines.numbers import NumberSource, Question, View, find_limits, look_beside_limits
 from secateur.adapters.pipelines.trace import Shape
 
 if TYPE_CHECKING:
@@ -22,36 +15,26 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.adapters.pipelines.decoded import Asked, Decoded
-    from secateur.adapters.pipelines.probe import Encoder, Sample
-    from secateur.adapters.pipelines.trace import Trace
+    from secateur.adapters.pipelines.decoded import Decoded
 
 __all__ = ["name_cells", "settle_numbers"]
 
-# A split lists the cells on its left, so many splits of many cells make long lists that nobody can read.
+# A split lists the cells on its left, so many splits of many cells make lists too long to read.
 MOST_CODES = 2_000_000
 
 
-def settle_numbers(
-    sources: list[NumberSource],
-    traces: Sequence[Trace],
-    asked: Asked,
-    sample: Sample,
-    encoder: Encoder,
-    found: Decoded,
-) -> None:
+def settle_numbers(sources: Sequence[NumberSource], found: Decoded) -> None:
     """Find the limits of the columns that are asked as numbers; where limits do not tell, their cells."""
-    questions = [_questions(source, traces, asked) for source in sources]
-    limits = find_limits(sources, questions, sample, encoder)
-    loose = [
-        number for number, source in enumerate(sources) if not all(traces[place].is_exact for place in source.used)
-    ]
+    traces, asked, probe = found.traces, found.asked, found.probe
+    questions = [_questions(source, found) for source in sources]
+    limits = find_limits(sources, questions, probe)
+    tried = list(zip(sources, questions, limits, strict=True))
     found.distance = look_beside_limits(
-        [sources[k] for k in loose], [questions[k] for k in loose], [limits[k] for k in loose], sample, encoder
+        [one for one in tried if not all(traces[place].is_exact for place in one[0].used)], probe
     )
     by_cell: dict[int, NDArray[np.float64]] = {}
     n_asked = {source.column: sum(asked.n_nodes[place] for place in source.used) for source in sources}
-    for source, listed, limit in zip(sources, questions, limits, strict=True):
+    for source, listed, limit in tried:
         of_view: dict[View, list[float]] = {}
         for question, value in zip(listed, limit.tolist(), strict=True):
             of_view.setdefault(question.view, []).append(value)
@@ -83,12 +66,11 @@ def settle_numbers(
                 for place in source.used:
                     found.give_up(place, "whose numbers the tree divides into too many cells")
     if by_cell:
-        _settle_cells(
-            [source for source in sources if source.column in by_cell], by_cell, asked, sample, encoder, found
-        )
+        _settle_cells([source for source in sources if source.column in by_cell], by_cell, found)
 
 
-def _questions(source: NumberSource, traces: Sequence[Trace], asked: Asked) -> list[Question]:
+def _questions(source: NumberSource, found: Decoded) -> list[Question]:
+    traces, asked = found.traces, found.asked
     kind = np.dtype(asked.dtype).type
     questions: list[Question] = []
     for number, block in source.bins.items():
@@ -111,27 +93,20 @@ def _questions(source: NumberSource, traces: Sequence[Trace], asked: Asked) -> l
     return questions
 
 
-def _settle_cells(
-    sources: list[NumberSource],
-    cuts: Mapping[int, NDArray[np.float64]],
-    asked: Asked,
-    sample: Sample,
-    encoder: Encoder,
-    found: Decoded,
-) -> None:
-    """One category for each stretch of numbers that no split divides."""
+def _settle_cells(sources: Sequence[NumberSource], cuts: Mapping[int, NDArray[np.float64]], found: Decoded) -> None:
+    """Make a category of each stretch of numbers that no split divides."""
     varied = {}
     for source in sources:
         limits = cuts[source.column].astype(source.scale.kind)
         above = np.array([source.scale.after(limits[-1])]).astype(source.scale.kind)
         varied[source.column] = np.concatenate([limits, above])
     places = sorted({place for source in sources for place in source.used})
-    encoded = ask_rows(sample, encoder, varied, places)
+    encoded = found.probe.ask_rows(varied, places)
     for source in sources:
         n_cells = len(varied[source.column])
         seen = {place: encoded[place][:n_cells] for place in source.used}
         sides = [
-            np.where(np.isnan(values), -1, np.searchsorted(asked.limits[place], values))
+            np.where(np.isnan(values), -1, np.searchsorted(found.asked.limits[place], values))
             for place, values in seen.items()
         ]
         differs: NDArray[np.bool_] = np.any([np.diff(side) != 0 for side in sides], axis=0)
@@ -145,6 +120,6 @@ def _settle_cells(
 
 
 def name_cells(cuts: list[float]) -> tuple[str, ...]:
-    """What the cells up to each of some cuts are called."""
+    """Name the cells up to each of some cuts."""
     texts = [repr(cut).removesuffix(".0") for cut in cuts]
     return (f"<= {texts[0]}", *(f"{low} < x <= {high}" for low, high in pairwise(texts)))

@@ -1,4 +1,4 @@
-"""Where a number changes sides: the exact limit in a person's own column for each threshold behind the steps.
+"""Find where a number changes sides: the exact limit in the user's column for each threshold behind the steps.
 
 A function that rises, rounded, still rises, so ``function(x) <= threshold`` holds up to one number and for none above
 it. That number is found by bisection over the numbers of the column's own type, as keys that count them in order: 64
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.adapters.pipelines.probe import Encoder, Sample
+    from secateur.adapters.pipelines.probe import Probe
     from secateur.adapters.pipelines.trace import Trace
 
-__all__ = ["NumberSource", "Question", "Scale", "ask_rows", "find_limits", "look_at_columns", "look_beside_limits"]
+__all__ = ["NumberSource", "Question", "Scale", "View", "find_limits", "look_at_columns", "look_beside_limits"]
 
 GRID_KEYS = 512
 GRID_SEEN = 256
@@ -46,24 +46,15 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Scale:
-    """The numbers that a column can hold, counted in order.
-
-    Attributes
-    ----------
-    kind : dtype
-    is_positive : bool
-        Whether only positive numbers are asked.
-    bound : float
-        Only numbers up to this one, in size, are asked.
-    """
+    """The numbers that a column can hold, counted in order."""
 
     kind: np.dtype[Any]
-    is_positive: bool = False
-    bound: float = np.inf
+    is_positive: bool = False  # ask positive numbers only
+    bound: float = np.inf  # ask numbers up to this size only
 
     @property
     def ends(self) -> NDArray[Any]:
-        """The lowest and the highest number."""
+        """Return the lowest and the highest number."""
         if self.kind.kind == "f":
             limits = np.finfo(self.kind)
             highest = min(float(limits.max), self.bound)
@@ -75,7 +66,7 @@ class Scale:
         return np.array([1 if self.is_positive else max(whole.min, -bound - 1), bound], dtype=self.kind)
 
     def keys(self, values: NDArray[Any]) -> NDArray[np.uint64]:
-        """The place of each number among all."""
+        """Count the numbers below each."""
         if self.kind.kind == "u":
             return values.astype(np.uint64)
         if self.kind.kind != "f":
@@ -86,7 +77,7 @@ class Scale:
         return np.where(bits & sign, ~bits & mask, bits | sign)
 
     def values(self, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        """The numbers at these places."""
+        """Return the numbers with these keys."""
         if self.kind.kind == "u":
             return keys.astype(self.kind)
         if self.kind.kind != "f":
@@ -97,12 +88,12 @@ class Scale:
         return bits.astype(f"u{self.kind.itemsize}").view(self.kind)
 
     def after(self, value: float) -> float:
-        """The next number, or the highest itself."""
+        """Return the next number, or the highest itself."""
         key = self.keys(np.array([value]).astype(self.kind))
         return float(self.values(np.minimum(key + np.uint64(1), self.keys(self.ends)[1:]))[0])
 
     def grid(self, seen: NDArray[np.float64]) -> NDArray[Any]:
-        """Numbers from all over the scale, more of them where a column's own numbers are; increasing."""
+        """Pick numbers from all over the scale, more of them where the column's own are; increasing."""
         low, high = self.keys(self.ends).tolist()
         spread = np.array([low + (high - low) * step // (GRID_KEYS - 1) for step in range(GRID_KEYS)], dtype=np.uint64)
         parts = [spread]
@@ -130,39 +121,28 @@ class Question(NamedTuple):
 
 @dataclass
 class NumberSource:
-    """A column whose numbers the tree asks for, through one or more encoded columns.
-
-    Attributes
-    ----------
-    column : int
-    scale : Scale
-    used : list of int
-        The encoded columns that the tree tests.
-    bins : dict of int to tuple of int
-        For each discretization: its encoded columns in order.
-    rises : dict of int to bool
-        Whether each encoded column rises; else it falls.
-    gaps : dict of int to tuple of (bool, bool)
-        Encoded columns that are NaN for numbers below, or above, those that they have a value for.
-    anchor : float
-        A number for which all of them have a value.
-    """
+    """A column whose numbers the tree asks for, through one or more encoded columns."""
 
     column: int
     scale: Scale
     used: list[int]
+    """The encoded columns that the tree tests."""
     bins: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """For each discretization: its encoded columns in order."""
     rises: dict[int, bool] = field(default_factory=dict)
+    """Whether each encoded column rises; else it falls."""
     gaps: dict[int, tuple[bool, bool]] = field(default_factory=dict)
+    """Whether each encoded column is NaN below, and above, the numbers that it has a value for."""
     anchor: float = 0.0
+    """A number for which all of them have a value."""
 
     @property
     def places(self) -> list[int]:
-        """All encoded columns that are read."""
+        """List all encoded columns that are read."""
         return sorted({*self.used, *(place for block in self.bins.values() for place in block)})
 
     def view(self, view: View, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any]) -> NDArray[np.float64]:
-        """The view's value for some numbers."""
+        """Compute a view's value for some numbers."""
         if view.kind == "bins":
             return sum((rank * encoded[place] for rank, place in enumerate(view.places)), np.zeros(len(x)))
         values = encoded[view.places[0]]
@@ -177,21 +157,6 @@ class NumberSource:
         return np.where(below, -np.inf, np.where(above, np.inf, turned))
 
 
-def ask_rows(
-    sample: Sample, encoder: Encoder, varied: Mapping[int, NDArray[Any]], places: Sequence[int]
-) -> dict[int, NDArray[np.float64]]:
-    """The encoded columns of rows in which some columns vary; shorter ones repeat their last value."""
-    n_rows = max(len(values) for values in varied.values())
-    padded = {
-        column: values
-        if len(values) == n_rows
-        else np.concatenate([values, np.repeat(values[-1:], n_rows - len(values))])
-        for column, values in varied.items()
-    }
-    encoded = encoder.encode_numbers(sample.build(padded, n_rows), places)
-    return {place: encoded[:, number] for number, place in enumerate(places)}
-
-
 # Do the columns behave as their steps promise?
 
 
@@ -199,41 +164,27 @@ def look_at_columns(
     sources: list[NumberSource],
     labels: Mapping[int, tuple[list[Any], list[int]]],
     traces: Sequence[Trace],
-    sample: Sample,
-    encoder: Encoder,
+    probe: Probe,
 ) -> tuple[dict[int, str], list[str]]:
-    """Try every source on a wide range of values.
+    """Try every source on a wide range of values; sources learn which encoded columns rise, and where they end.
 
-    Parameters
-    ----------
-    sources : list of NumberSource
-        They learn which encoded columns rise, and where these have no value.
-    labels : mapping of int to (labels, encoded columns)
-        For each categorical source.
-    traces : sequence of Trace
-    sample : Sample
-    encoder : Encoder
-
-    Returns
-    -------
-    strange : dict of int to str
-        The encoded columns that do not behave as their steps promise, and why.
-    remarks : list of str
-        Columns, by number in braces, that the pipeline takes only some numbers of.
+    ``labels`` holds the labels and the encoded columns of each categorical source. Returned are the encoded columns
+    that do not behave as their steps promise, with the reason, and remarks on columns, by number in braces, of which
+    the pipeline takes only some numbers.
     """
     strange: dict[int, str] = {}
     limited: list[str] = []
-    grids: dict[int, NDArray[Any]] = {one.column: one.scale.grid(sample.numbers(one.column)) for one in sources}
+    grids: dict[int, NDArray[Any]] = {one.column: one.scale.grid(probe.sample.numbers(one.column)) for one in sources}
     tables = {column: _as_objects(listed) for column, (listed, _) in labels.items()}
 
     def ask(columns: Sequence[int]) -> object:
-        return ask_rows(sample, encoder, {c: grids[c] if c in grids else tables[c] for c in columns}, [])
+        return probe.ask_rows({c: grids[c] if c in grids else tables[c] for c in columns}, [])
 
     for column in find_refused([*grids, *tables], ask):
         source = next((one for one in sources if one.column == column), None)
         if source is not None:
             source.scale = Scale(source.scale.kind, is_positive=True)
-            seen = sample.numbers(column)
+            seen = probe.sample.numbers(column)
             grids[column] = source.scale.grid(seen[seen > 0])
             if (seen > 0).all() and not find_refused([column], ask):
                 limited.append(f"The pipeline takes positive numbers of {{{column}}} only")
@@ -252,8 +203,8 @@ def look_at_columns(
         {place for one in sources if one.column in grids for place in one.places}
         | {place for column in tables for place in labels[column][1]}
     )
-    straight = ask_rows(sample, encoder, padded, places)
-    shuffled = ask_rows(sample, encoder, {c: v[shuffles[c]] for c, v in padded.items()}, places)
+    straight = probe.ask_rows(padded, places)
+    shuffled = probe.ask_rows({c: v[shuffles[c]] for c, v in padded.items()}, places)
     for place in places:
         # Each column in an order of its own: what depends on another column as well comes out differently.
         here, there = straight[place][shuffles[traces[place].source]], shuffled[place]
@@ -263,7 +214,7 @@ def look_at_columns(
     for source in sources:
         if source.column in grids:
             size = len(grids[source.column])
-            seen = sample.numbers(source.column)
+            seen = probe.sample.numbers(source.column)
             grid, encoded = grids[source.column], {place: straight[place][:size] for place in source.places}
             disorder = _look_at_order(source, grid, encoded, traces, seen)
             if disorder and not any(traces[place].is_exact for place in disorder):
@@ -286,7 +237,7 @@ def _as_objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _pick_anchor(inside: NDArray[np.float64], seen: NDArray[np.float64]) -> float:
-    """A number among those in the middle of the column's own, or of all where there are none."""
+    """Pick the number nearest to the middle of the column's own, or to 0 where there are none."""
     middle = np.median(seen) if len(seen) else 0.0
     with np.errstate(over="ignore"):
         return float(inside[np.abs(inside - middle).argmin()])
@@ -299,7 +250,7 @@ def _look_at_order(
     traces: Sequence[Trace],
     seen: NDArray[np.float64],
 ) -> dict[int, str]:
-    """Which encoded columns neither rise nor fall, or have a value here and there only."""
+    """Find encoded columns that neither rise nor fall, or have a value here and there only."""
     strange: dict[int, str] = {}
     everywhere = np.ones(len(grid), dtype=bool)
     for place in source.used:
@@ -337,30 +288,16 @@ def _look_at_order(
 
 
 def find_limits(
-    sources: Sequence[NumberSource], questions: Sequence[Sequence[Question]], sample: Sample, encoder: Encoder
+    sources: Sequence[NumberSource], questions: Sequence[Sequence[Question]], probe: Probe
 ) -> list[NDArray[np.float64]]:
-    """The largest number for which each question is true.
-
-    Parameters
-    ----------
-    sources : sequence of NumberSource
-    questions : sequence of (sequence of Question)
-        For each source.
-    sample : Sample
-    encoder : Encoder
-
-    Returns
-    -------
-    list of ndarray of float64
-        ``inf`` where the question is true for every number, ``-inf`` where it is true for none.
-    """
+    """Find the largest number for which each question is true: ``inf`` if for every number, ``-inf`` if for none."""
     places = sorted({place for source in sources for place in source.places})
     asked_of = [_Answers(source, asked) for source, asked in zip(sources, questions, strict=True)]
     bounds = [source.scale.keys(source.scale.ends) for source in sources]
     low = [np.full(len(asked), bound[0]) for bound, asked in zip(bounds, questions, strict=True)]
     high = [np.full(len(asked), bound[1]) for bound, asked in zip(bounds, questions, strict=True)]
     ends = {source.column: source.scale.ends.astype(source.scale.kind) for source in sources}
-    encoded = ask_rows(sample, encoder, ends, places) if ends else {}
+    encoded = probe.ask_rows(ends, places) if ends else {}
     found, open_ = [], []
     for source, answers in zip(sources, asked_of, strict=True):
         first, last = answers.of_all(encoded, ends[source.column])
@@ -374,7 +311,7 @@ def find_limits(
             keys.append(_cut(lower[some], upper[some], sections))
             if len(some):
                 varied[source.column] = source.scale.values(keys[-1].ravel())
-        encoded = ask_rows(sample, encoder, varied, places)
+        encoded = probe.ask_rows(varied, places)
         for number, (source, answers) in enumerate(zip(sources, asked_of, strict=True)):
             some = open_[number]
             if not len(some):
@@ -391,7 +328,7 @@ def find_limits(
 
 
 def _cut(low: NDArray[np.uint64], high: NDArray[np.uint64], sections: int) -> NDArray[np.uint64]:
-    """Keys that cut each span into sections; a short span repeats its last key."""
+    """Cut each span of keys into sections; a short span repeats its last key."""
     span = high - low
     step = np.maximum(span // np.uint64(sections), np.uint64(1))
     offsets = step[:, None] * np.arange(1, sections, dtype=np.uint64)
@@ -400,7 +337,7 @@ def _cut(low: NDArray[np.uint64], high: NDArray[np.uint64], sections: int) -> ND
 
 
 class _Answers:
-    """The questions of one source, asked all at once."""
+    """Answer all questions of one source at once."""
 
     def __init__(self, source: NumberSource, questions: Sequence[Question]) -> None:
         self.source = source
@@ -410,13 +347,13 @@ class _Answers:
         self.limit = np.array([question.limit for question in questions], dtype=np.float64)
 
     def of_all(self, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether each question is true of each row, shape (n_rows, n_questions)."""
+        """Tell whether each question is true of each row, shape (n_rows, n_questions)."""
         return self._see(encoded, x)[:, self.view] <= self.limit
 
     def of_own(
         self, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any], some: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Whether some questions are true, each of as many rows of its own; shape (n_questions, n_rows_each)."""
+        """Tell whether some questions are true of rows of their own; shape (n_questions, n_rows_each)."""
         n_each = len(x) // len(some)
         seen = self._see(encoded, x)[np.arange(len(x)), np.repeat(self.view[some], n_each)]
         true: NDArray[np.bool_] = seen.reshape(len(some), n_each) <= self.limit[some][:, None]
@@ -428,42 +365,28 @@ class _Answers:
 
 
 def look_beside_limits(
-    sources: Sequence[NumberSource],
-    questions: Sequence[Sequence[Question]],
-    limits: Sequence[NDArray[np.float64]],
-    sample: Sample,
-    encoder: Encoder,
+    tried: Sequence[tuple[NumberSource, Sequence[Question], NDArray[np.float64]]], probe: Probe
 ) -> dict[int, float]:
-    """How far from a limit a number may still be on the other side, for the columns where there is such a number.
+    """Find how far from a limit a number may still be on the other side, for the columns with such a number nearby.
 
-    Parameters
-    ----------
-    sources, questions, limits : sequences of the same length
-        As :func:`find_limits` takes and returns them.
-    sample : Sample
-    encoder : Encoder
-
-    Returns
-    -------
-    dict of int to float
-        The largest distance found among the neighbouring numbers.
+    ``tried`` are sources with the questions that :func:`find_limits` took and the limits that it found.
     """
-    finite = [np.flatnonzero(np.isfinite(found)) for found in limits]
+    finite = [np.flatnonzero(np.isfinite(found)) for _, _, found in tried]
     n_most = max((len(some) for some in finite), default=0)
     if n_most == 0:
         return {}
     stride = max(1, -(-n_most * 2 * NEIGHBOURS // NEIGHBOUR_ROWS))
     offsets = np.arange(-NEIGHBOURS, NEIGHBOURS + 1, stride, dtype=np.int64)
     varied = {}
-    for source, found, some in zip(sources, limits, finite, strict=True):
+    for (source, _, found), some in zip(tried, finite, strict=True):
         low, high = source.scale.keys(source.scale.ends)
         keys = source.scale.keys(found[some].astype(source.scale.kind))
         near = keys[:, None] + offsets.astype(np.uint64)  # wraps around as signed addition would
         varied[source.column] = source.scale.values(np.clip(near, low, high).ravel())
     asked = {column: values for column, values in varied.items() if len(values)}
-    encoded = ask_rows(sample, encoder, asked, sorted({place for source in sources for place in source.places}))
+    encoded = probe.ask_rows(asked, sorted({place for source, _, _ in tried for place in source.places}))
     distance = {}
-    for source, listed, found, some in zip(sources, questions, limits, finite, strict=True):
+    for (source, listed, found), some in zip(tried, finite, strict=True):
         if not len(some):
             continue
         x = varied[source.column]

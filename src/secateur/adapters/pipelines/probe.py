@@ -1,7 +1,7 @@
-"""Rows that ask a preprocessor questions: tables like a person's own, with chosen values in chosen columns.
+"""Ask a preprocessor questions by sending it rows: tables like the user's own, with chosen values in chosen columns.
 
 A probe has the library, the column names and the types of the rows that the pipeline takes, because steps select
-columns by name and compute in the type of what they get. Only the columns that a question is about vary; the others
+columns by name and compute in the type of their input. Only the columns that a question is about vary; the others
 repeat one row that the pipeline is known to take.
 """
 
@@ -26,34 +26,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "Sample", "find_refused", "make_sample", "take_rows"]
+__all__ = ["Encoder", "Probe", "Sample", "check_width", "find_refused", "make_sample", "take_rows"]
 
 # Cells of one encoded block; one-hot columns of many categories make rows wide.
 BLOCK_CELLS = 20_000_000
 BLOCK_ROWS = 1 << 16
-# A row without missing values is looked for among so many, and a column's numbers are known well enough from so many.
+# Rows searched for one without missing values, and for the numbers of a column.
 SEARCHED_ROWS = 10_000
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """The steps before the tree, run on rows; only the columns that somebody asks for are kept.
-
-    Attributes
-    ----------
-    preprocessor : fitted transformer
-    width : int
-        Number of columns that it makes.
-    dtype : {"float32", "float64"}
-        What the tree behind rounds a value to.
-    """
+    """Run the steps before the tree on rows, and keep only the columns asked for."""
 
     preprocessor: Any
-    width: int
-    dtype: str
+    width: int  # number of columns that it makes
+    dtype: str  # what the tree behind rounds a value to
 
     def __call__(self, rows: Any, places: Sequence[int]) -> NDArray[np.float64]:
-        """Some columns of the encoded rows, rounded as the tree rounds them; shape (n_rows, n_places)."""
+        """Return some columns of the encoded rows, rounded as the tree rounds them; shape (n_rows, n_places)."""
         size = max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(1, self.width)))
         n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         starts = range(0, n_rows, size)
@@ -72,22 +63,18 @@ class Encoder:
             return self.preprocessor.transform(rows)
 
     def encode_numbers(self, rows: Any, places: Sequence[int]) -> NDArray[np.float64]:
-        """As a call, but infinite values between two steps are passed on and not refused."""
+        """Encode rows, but pass infinite values on between two steps where they would be refused."""
         from sklearn import config_context
 
         with config_context(assume_finite=True):
             return self(rows, places)
 
     def is_sparse(self, rows: Any) -> bool:
-        """Whether the steps make a sparse matrix of rows."""
+        """Tell whether the steps make a sparse matrix of rows."""
         return hasattr(self._encode(rows), "tocsc")
 
     def _pick(self, encoded: Any, places: Sequence[int]) -> NDArray[np.float64]:
-        if encoded.shape[1] != self.width:
-            raise UnsupportedModelError(
-                f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on {self.width}. "
-                "Fit the pipeline as a whole."
-            )
+        check_width(encoded.shape[1], self.width)
         chosen = np.asarray(places, dtype=np.int64)
         with np.errstate(over="ignore"):
             if hasattr(encoded, "tocsc"):
@@ -101,8 +88,17 @@ class Encoder:
             return np.asarray(encoded)[:, chosen].astype(self.dtype).astype(np.float64)
 
 
+def check_width(made: int, expected: int) -> None:
+    """Refuse steps that make another number of columns than the tree was fitted on."""
+    if made != expected:
+        raise UnsupportedModelError(
+            f"The steps before the tree make {made} columns, but the tree was fitted on {expected}. Fit the pipeline "
+            "as a whole."
+        )
+
+
 def find_refused(columns: Sequence[int], ask: Callable[[Sequence[int]], object]) -> list[int]:
-    """The columns for which a question makes the preprocessor raise; halves are asked until each is found."""
+    """Find the columns for which a question makes the preprocessor raise, by halving."""
     if not len(columns):
         return []
     try:
@@ -116,7 +112,7 @@ def find_refused(columns: Sequence[int], ask: Callable[[Sequence[int]], object])
 
 
 def take_rows(X: Any, chosen: NDArray[np.int64]) -> Any:
-    """Some rows, in the library that they came in."""
+    """Take some rows, in the library that they came in."""
     if frame_columns(X) is None:
         return np.asarray(X)[chosen]
     import narwhals as nw
@@ -126,29 +122,19 @@ def take_rows(X: Any, chosen: NDArray[np.int64]) -> Any:
 
 @dataclass(frozen=True)
 class Sample:
-    """What the rows that a pipeline takes look like, and a row that it takes.
-
-    Attributes
-    ----------
-    table : ndarray of shape (n_rows, n_columns), or a narwhals frame
-        The rows; at least one.
-    base : int
-        The row that probes repeat.
-    is_real : bool
-        Whether the rows are a person's own, and not made up.
-    """
+    """Rows that a pipeline takes, as an array or a narwhals frame of at least one row."""
 
     table: Any
-    base: int
-    is_real: bool
+    base: int  # the row that probes repeat
+    is_real: bool  # the rows are the user's own, and not made up
 
     @property
     def is_frame(self) -> bool:
-        """Whether the rows are a data frame."""
+        """Tell whether the rows are a data frame."""
         return not isinstance(self.table, np.ndarray)
 
     def kind(self, column: int) -> np.dtype[Any] | None:
-        """The type of a column's numbers; None where it holds none."""
+        """Find the type of a column's numbers; None where it holds none."""
         if not self.is_frame:
             if self.table.dtype != object:
                 return self.table.dtype if self.table.dtype.kind in "fiub" else None
@@ -168,7 +154,7 @@ class Sample:
 
     @cached_property
     def blank_whole(self) -> frozenset[int]:
-        """Columns of whole numbers that hold blanks: to a pipeline, which sees an array, they are doubles."""
+        """List the columns of whole numbers with blanks: to a pipeline, which sees an array, they are doubles."""
         if not self.is_frame:
             return frozenset()
         return frozenset(
@@ -178,7 +164,7 @@ class Sample:
         )
 
     def numbers(self, column: int) -> NDArray[np.float64]:
-        """Numbers that a column holds, without missing and infinite ones."""
+        """Return the finite numbers of a column."""
         step = max(1, len(self.table) // SEARCHED_ROWS)
         values = self.table[::step, column] if not self.is_frame else self.table[::step][:, column]
         if self.is_frame:
@@ -192,7 +178,7 @@ class Sample:
         return floats[np.isfinite(floats)] if self.is_real else floats[:0]
 
     def markers(self, column: int) -> list[Any]:
-        """What stands for a missing value in a column: what the rows hold, and then what else it could be."""
+        """List what stands for a missing value in a column: what the rows hold first, then what else could."""
         nan = float("nan")
         if not self.is_frame:
             held = self.table[:, column].tolist() if self.table.dtype == object else []
@@ -207,12 +193,12 @@ class Sample:
         return [None, nan] if bool(series.is_null().any()) else [nan, None]
 
     def label(self, column: int) -> Any:
-        """A value that a column holds."""
+        """Return a value of a column."""
         values = self.table[:, column].tolist() if not self.is_frame else self.table[:, column].to_list()
         return next((value for value in values if not is_missing(value)), None)
 
     def build(self, varied: Mapping[int, Sequence[Any] | NDArray[Any]], n_rows: int) -> Any:
-        """Rows of which some columns vary and the others repeat the base row."""
+        """Build rows in which some columns vary and the others repeat the base row."""
         if not self.is_frame:
             return self._build_array(varied, n_rows)
         if self.table.implementation.is_pandas_like():
@@ -269,7 +255,7 @@ class Sample:
 
 
 def _as_series(pandas: Any, values: Any, dtype: Any) -> Any:
-    """Values as a pandas column of a type; where it cannot hold a missing value, as pandas itself would keep both."""
+    """Make a pandas column of a type, or of the nearest one that holds the values."""
     if str(dtype) == "category":
         return pandas.Series(list(values), dtype=object).astype("category")
     if isinstance(values, np.ndarray) and values.dtype.kind == "f" and getattr(dtype, "kind", "O") in "iub":
@@ -284,7 +270,7 @@ def _as_series(pandas: Any, values: Any, dtype: Any) -> Any:
 
 
 def _number_kind(values: list[Any]) -> np.dtype[Any] | None:
-    """float64 where objects are all numbers, else None."""
+    """Return float64 where objects are all numbers, else None."""
     held = [value for value in values if not is_missing(value)]
     plain = all(isinstance(value, (int, float, np.number, np.bool_)) for value in held)
     return np.dtype(np.float64) if held and plain else None
@@ -295,21 +281,36 @@ def _order_markers(markers: list[Any], values: list[Any]) -> list[Any]:
     return [held, *(one for one in markers if type(one) is not type(held))]
 
 
+@dataclass(frozen=True)
+class Probe:
+    """Rows like the user's own, and the steps that they are sent through."""
+
+    sample: Sample
+    encoder: Encoder
+
+    def ask_rows(self, varied: Mapping[int, NDArray[Any]], places: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+        """Encode rows in which some columns vary; shorter ones repeat their last value."""
+        n_rows = max(len(values) for values in varied.values())
+        padded = {
+            column: np.concatenate([values, np.repeat(values[-1:], n_rows - len(values))])
+            for column, values in varied.items()
+        }
+        encoded = self.encoder.encode_numbers(self.sample.build(padded, n_rows), places)
+        return {place: encoded[:, number] for number, place in enumerate(places)}
+
+    def try_values(self, values: Mapping[int, Any], places: Sequence[int]) -> tuple[list[int], dict[int, float]]:
+        """Put a value into each column; return the columns that take theirs, and the encoded columns of these."""
+
+        def ask(columns: Sequence[int]) -> NDArray[np.float64]:
+            return self.encoder(self.sample.build({column: [values[column]] for column in columns}, 1), places)
+
+        refused = set(find_refused(list(values), ask))
+        taken = [column for column in values if column not in refused]
+        return taken, dict(zip(places, ask(taken)[0].tolist(), strict=True)) if taken else {}
+
+
 def make_sample(X: Any, names: Sequence[str] | None, made_up: Sequence[Any]) -> Sample:
-    """The rows of a person, or one row made up where there are none.
-
-    Parameters
-    ----------
-    X : array-like or data frame, or None
-    names : sequence of str, or None
-        Names of the columns that the pipeline was fitted on.
-    made_up : sequence
-        A value for each column.
-
-    Returns
-    -------
-    Sample
-    """
+    """Take the user's rows, or one row of made-up values where there are none."""
     if X is None:
         return Sample(_make_up(names, made_up), 0, False)
     if frame_columns(X) is not None:
@@ -357,12 +358,12 @@ def _make_up(names: Sequence[str] | None, values: Sequence[Any]) -> Any:
 
 
 def _frame_library() -> Any:
-    """The data frame library at hand; one that is in use already comes first."""
+    """Import a data frame library, rather one that is in use already."""
     known = ("pandas", "polars")
     for name in sorted(known, key=lambda name: name not in sys.modules):
         if name in sys.modules or find_spec(name) is not None:
             return import_module(name)
     raise UnsupportedModelError(
-        "The pipeline was fitted on a data frame and picks columns by name, so reading it needs pandas or polars. "
-        "Install one of them, or pass the training rows."
+        "This pipeline picks columns of a data frame by name, so reading it needs pandas or polars. Install one of "
+        "them, or pass the training rows."
     )

@@ -2,9 +2,9 @@
 
 The *structure*, which encoded column comes from which column by what kind of step, is read from the steps' public
 attributes. The *sides*, where a split sends a number, a category, an unknown value or a missing one, are never derived
-from a step's parameters: rows are run through the fitted steps themselves. What
-cannot be told in terms of the columns before the pipeline stays a column that the pipeline makes: it is appended under
-its own name (:mod:`~secateur.adapters.pipelines.columns`).
+from a step's parameters: rows are run through the fitted steps themselves. What cannot be told in terms of the columns
+before the pipeline stays a column that the pipeline makes, appended under its own name
+(:mod:`~secateur.adapters.pipelines.columns`).
 
 Nodes keep their ids, children, classes and counts. A row given to the tree is what the pipeline takes, so the tree's
 dtype is float64 although the tree behind compares float32.
@@ -12,13 +12,15 @@ dtype is float64 although the tree behind compares float32.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters.nodes import pack_codes
 from secateur.adapters.pipelines.columns import decode_columns, find_sides
-from secateur.adapters.pipelines.probe import Encoder, make_sample, take_rows
+from secateur.adapters.pipelines.probe import Encoder, Probe, check_width, make_sample, take_rows
 from secateur.adapters.pipelines.remarks import collect_remarks
 from secateur.adapters.pipelines.trace import Shape, check_fitted, trace_steps
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
@@ -47,30 +49,19 @@ CHECKED_ROWS = 10_000
 
 
 def is_pipeline(model: Any) -> bool:
-    """Whether a model is a pipeline of steps, scikit-learn's or one derived from it."""
+    """Tell whether a model is a pipeline of steps, scikit-learn's or one derived from it."""
     return any(ancestor.__name__ == "Pipeline" for ancestor in type(model).__mro__) and hasattr(model, "steps")
 
 
 def split_pipeline(pipeline: Any) -> tuple[Any, Any]:
-    """The steps before the last one, as a transformer, and the last step.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-
-    Returns
-    -------
-    preprocessor : fitted transformer, or None
-        None where there is only one step, or the others do nothing.
-    last : estimator
-    """
+    """Return the steps before the last one, as a transformer or None if they do nothing, and the last step."""
     if not pipeline.steps:
         raise UnsupportedModelError("The pipeline has no steps. Pass one that ends in a fitted tree.")
     *before, (name, last) = pipeline.steps
     if last is None or isinstance(last, str) or not hasattr(last, "predict"):
         found = last if isinstance(last, str) else type(last).__qualname__
         raise UnsupportedModelError(
-            f"The last step of the pipeline, {name!r}, is {found}, which is no tree. Pass a pipeline that ends in one."
+            f"The last step of the pipeline, {name!r}, is {found}, not a tree. Pass a pipeline that ends in a tree."
         )
     idle = all(step is None or step == "passthrough" for _, step in before)
     return (None if idle else pipeline[:-1]), last
@@ -81,36 +72,25 @@ def read_trees(
 ) -> list[Tree]:
     """Read a fitted pipeline that ends in a tree, or in many, or say why it cannot be read.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-    X : array-like or data frame, or None
-        Training rows, as the pipeline takes them.
-    read_last : callable
-        ``read_last(last, rows)`` reads the trees of the last step, given the rows that it sees, or None.
-    gaps_are_zeros : bool, default=True
-        Whether the last step takes what a sparse matrix leaves out for 0.
-
-    Returns
-    -------
-    list of Tree
+    ``read_last(last, rows)`` reads the trees of the last step, given the training rows that it sees, or None.
+    ``gaps_are_zeros`` tells whether the last step takes what a sparse matrix leaves out for 0.
     """
     preprocessor, last = split_pipeline(pipeline)
     if preprocessor is None:
         return list(read_last(last, X))
     if isinstance(X, np.ndarray):
         X = np.asarray(X)  # a mark that all is finite would outlive a step that makes NaN
-    encoded = None if X is None else _encode_all(preprocessor, X)
-    # Rows show a tree only whether it was fitted with NaN, which it cannot be where they are sparse.
+    encoded = rows = None if X is None else _encode_all(preprocessor, X)
+    if hasattr(rows, "toarray"):  # rows show only whether a tree was fitted with NaN, which sparse ones cannot
+        rows = None
+    elif isinstance(rows, np.ndarray) and rows.dtype == object:  # made of columns of different types
+        rows = rows.astype(np.float64)
     try:
-        trees = read_last(last, None if encoded is None or hasattr(encoded, "toarray") else _as_numbers(encoded))
+        trees = read_last(last, rows)
     except UnsupportedModelError as error:
         raise UnsupportedModelError(f"The last step of the pipeline cannot be read. {error}") from error
-    if encoded is not None and encoded.shape[1] != trees[0].n_features:
-        raise UnsupportedModelError(
-            f"The steps before the tree make {encoded.shape[1]} columns, but the tree was fitted on "
-            f"{trees[0].n_features}. Fit the pipeline as a whole."
-        )
+    if encoded is not None:
+        check_width(encoded.shape[1], trees[0].n_features)
     return read_behind(preprocessor, trees, X, gaps_are_zeros=gaps_are_zeros)
 
 
@@ -119,60 +99,32 @@ def read_behind(
 ) -> list[Tree]:
     """Read trees over encoded columns as trees over the columns before the encoding.
 
-    Parameters
-    ----------
-    preprocessor : fitted transformer
-        All steps before the trees.
-    encoded_trees : sequence of Tree
-        Trees over the columns that it makes, all of one dtype; numeric splits only.
-    X : array-like or data frame, default=None
-        Rows that the preprocessor takes. They show the types of the columns and check the result.
-    gaps_are_zeros : bool, default=True
-        Whether the trees' library takes what a sparse matrix leaves out for 0.
-
-    Returns
-    -------
-    list of Tree
-        Each with the node ids, classes and counts of its source; all share their columns.
+    The encoded trees share one dtype and split by numbers only. Rows show the types of the columns and check the
+    result. The trees read keep the node ids, classes and counts of their sources; all share their columns.
     """
     first = encoded_trees[0]
     if any(levels is not None for tree in encoded_trees for levels in tree.categories):
         raise UnsupportedModelError(
-            "The tree behind these steps splits by categories itself. Pass the last step alone, with the rows as it "
-            "sees them."
+            "The tree behind these steps splits by categories itself. Pass the last step alone, with the rows it sees."
         )
     n_columns, names = _incoming(preprocessor, X)
     traces = trace_steps(preprocessor, n_columns, first.n_features)
-    if len(traces) != first.n_features:
-        raise UnsupportedModelError(
-            f"The steps before the tree make {len(traces)} columns, but the tree was fitted on {first.n_features}. "
-            "Fit the pipeline as a whole."
-        )
+    check_width(len(traces), first.n_features)
     encoder = Encoder(preprocessor, first.n_features, first.dtype)
     sample = _settle_sample(X, names, traces, n_columns, encoder)
     if not gaps_are_zeros and encoder.is_sparse(sample.build({}, 1)):
         raise UnsupportedModelError(
-            "The steps before the tree make a sparse matrix, and the tree takes the zeros that it leaves out for "
-            "missing values. Fit it behind steps that make none: OneHotEncoder(sparse_output=False), "
-            "ColumnTransformer(sparse_threshold=0)."
+            "The steps before the tree make a sparse matrix, and the tree takes its zeros for missing values. Fit it "
+            "behind OneHotEncoder(sparse_output=False), ColumnTransformer(sparse_threshold=0) or the like."
         )
-    found = decode_columns(traces, encoded_trees, sample, encoder)
-    trees = _assemble(encoded_trees, traces, found, sample, encoder, names, n_columns)
+    found = decode_columns(traces, encoded_trees, Probe(sample, encoder))
+    trees = _assemble(encoded_trees, found, names, n_columns)
     if X is not None:
         _check_on_rows(trees, encoded_trees, X, encoder)
     return trees
 
 
-def _as_numbers(encoded: Any) -> Any:
-    """Rows as a tree sees them; columns of different types may have made them objects."""
-    if isinstance(encoded, np.ndarray) and encoded.dtype == object:
-        return encoded.astype(np.float64)
-    return encoded
-
-
 def _encode_all(preprocessor: Any, X: Any) -> Any:
-    import warnings
-
     from sklearn.exceptions import NotFittedError
 
     names = frame_columns(X)
@@ -181,9 +133,9 @@ def _encode_all(preprocessor: Any, X: Any) -> Any:
         check_names([str(name) for name in expected], names, "X", "pipeline")
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; pass X.toarray().")
-    if frame_columns(X) is not None and not hasattr(X, "__len__"):
+    if names is not None and not hasattr(X, "__len__"):
         raise InputError("Expected X as an array or a data frame in memory; collect a lazy one first.")
-    if np.ndim(X) == 0 and frame_columns(X) is None:
+    if names is None and np.ndim(X) == 0:
         raise InputError(f"Expected X as a table of rows, found {type(X).__name__}.")
     if len(X) == 0:
         raise InputError("X has no rows; at least one is needed.")
@@ -198,7 +150,7 @@ def _encode_all(preprocessor: Any, X: Any) -> Any:
 
 
 def _incoming(preprocessor: Any, X: Any) -> tuple[int, list[str] | None]:
-    """Number and names of the columns that go in."""
+    """Return the number and the names of the columns that go in."""
     names = _find_attribute(preprocessor, "feature_names_in_")
     shown = None if X is None else frame_columns(X)
     if names is not None:
@@ -212,14 +164,12 @@ def _incoming(preprocessor: Any, X: Any) -> tuple[int, list[str] | None]:
         for one in [step for _, step in getattr(preprocessor, "steps", ())] or [preprocessor]:
             if one is not None and not isinstance(one, str):
                 check_fitted(one)
-        raise UnsupportedModelError(
-            "The pipeline does not say how many columns it takes. Pass the training rows along with it."
-        )
+        raise UnsupportedModelError("The pipeline does not say how many columns it takes. Pass the training rows, too.")
     return int(n_columns), None
 
 
 def _find_attribute(step: Any, name: str) -> Any:
-    """A fitted attribute of the first step that has it."""
+    """Find a fitted attribute of the first step that has it."""
     found = getattr(step, name, None)
     if found is None and is_pipeline(step):
         inner = (one for _, one in step.steps)
@@ -230,7 +180,7 @@ def _find_attribute(step: Any, name: str) -> Any:
 def _settle_sample(
     X: Any, names: list[str] | None, traces: Sequence[Trace], n_columns: int, encoder: Encoder
 ) -> Sample:
-    """Rows to probe with; without rows, values are made up until the steps take them."""
+    """Return rows to probe with; without rows, make values up until the steps take them."""
     if X is not None:
         return make_sample(X, names, ())
     labels = {trace.source: trace.labels[0] for trace in traces if trace.labels}
@@ -248,36 +198,24 @@ def _settle_sample(
             continue
         return sample
     raise UnsupportedModelError(
-        f"No row could be made up that the pipeline takes ({error}). Pass the training rows along with it."
+        f"No row could be made up that the pipeline takes ({error}). Pass the training rows, too."
     )
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """Makes a tree's columns from the rows that its pipeline takes.
-
-    Attributes
-    ----------
-    encoder : Encoder
-    places : tuple of int
-        The encoded columns to append.
-    names : tuple of str
-        What they are called.
-    columns : tuple of str, or None
-        Names of the columns that go in; None where there are none.
-    """
+    """Make a tree's columns from the rows that its pipeline takes."""
 
     encoder: Encoder
-    places: tuple[int, ...]
-    names: tuple[str, ...]
-    columns: tuple[str, ...] | None
+    places: tuple[int, ...]  # the encoded columns to append
+    names: tuple[str, ...]  # what they are called
+    columns: tuple[str, ...] | None  # names of the columns that go in, if any
 
     def __call__(self, X: Any) -> Any:
-        """The rows with the derived columns after their own, in the library that they came in."""
+        """Append the derived columns to the rows, in the library that they came in."""
         if frame_columns(X) is None:
             rows = np.asarray(X)
-            given = rows if self.columns is None else make_sample(None, self.columns, [0.0] * len(self.columns))
-            made = self._make(rows if self.columns is None else _as_frame(given, rows))
+            made = self._make(rows if self.columns is None else _as_frame(self.columns, rows))
             dtype = np.result_type(rows.dtype, np.float64) if rows.dtype.kind in "fiub" else np.dtype(object)
             return np.column_stack([rows.astype(dtype), made.astype(dtype)])
         import narwhals as nw
@@ -302,76 +240,69 @@ class Derivation:
             raise InputError(f"The pipeline refuses the rows: {' '.join(str(error).split())}") from error
 
 
-def _as_frame(sample: Any, rows: NDArray[Any]) -> Any:
-    """An array as a frame, for steps that pick columns by name."""
+def _as_frame(names: Sequence[str], rows: NDArray[Any]) -> Any:
+    """Make a frame of an array, for steps that pick columns by name."""
     import narwhals as nw
 
-    columns = {}
-    for place, name in enumerate(sample.table.columns):
-        listed = rows[:, place].tolist()
-        columns[name] = nw.new_series(name, listed, backend=sample.table.implementation)
+    backend = make_sample(None, names, [0.0] * len(names)).table.implementation
+    columns = {name: nw.new_series(name, rows[:, k].tolist(), backend=backend) for k, name in enumerate(names)}
     return nw.from_dict(columns).to_native()
 
 
 # Assembling.
 
 
-def _assemble(
-    encoded_trees: Sequence[Tree],
-    traces: Sequence[Trace],
-    found: Decoded,
-    sample: Sample,
-    encoder: Encoder,
-    names: list[str] | None,
-    n_columns: int,
-) -> list[Tree]:
+def _assemble(encoded_trees: Sequence[Tree], found: Decoded, names: list[str] | None, n_columns: int) -> list[Tree]:
+    """Make trees over the columns before the steps; those that only the pipeline can make come last."""
+    sample, encoder = found.probe.sample, found.probe.encoder
     known = [f"x{column}" for column in range(n_columns)] if names is None else names
     places = sorted(found.derived)
-    derived = _name_derived(encoder.preprocessor, traces, places, known)
+    derived = _name_derived(encoder.preprocessor, found.traces, places, known)
     feature_of = found.source | {place: n_columns + rank for rank, place in enumerate(places)}
     n_features = n_columns + len(places)
     tested = set(found.source.values())
-    integers = tuple(
-        sorted(
-            column
-            for column in tested - found.categories.keys()
-            if sample.is_real and (kind := sample.kind(column)) is not None and kind.kind in "iub"
-        )
-    )
+    kinds = {column: sample.kind(column) for column in sorted(tested - found.categories.keys()) if sample.is_real}
+    given = None if names is None else tuple(names)
     columns = Columns(
         cuts=tuple(found.cuts.get(feature) for feature in range(n_features)),
         closed=tuple(feature in found.closed for feature in range(n_features)),
         ranges=tuple(found.ranges.get(feature) if feature in tested else None for feature in range(n_features)),
         derived=tuple(derived),
-        remarks=tuple(collect_remarks(found, traces, known, dict(zip(places, derived, strict=True)), sample)),
+        remarks=tuple(collect_remarks(found, known, dict(zip(places, derived, strict=True)))),
         asked=tuple(sorted({feature_of[int(f)] for tree in encoded_trees for f in tree.feature[~tree.is_leaf]})),
-        derive=Derivation(encoder, tuple(places), tuple(derived), None if names is None else tuple(names))
-        if places
-        else None,
+        derive=Derivation(encoder, tuple(places), tuple(derived), given) if places else None,
     )
     accepts = np.zeros(n_features, dtype=bool)
     accepts[sorted(found.accepts & tested)] = True
     accepts[n_columns:] = [all(tree.accepts_missing[place] for tree in encoded_trees) for place in places]
-    return [
-        _assemble_one(tree, found, feature_of, n_features, accepts, columns, integers, [*known, *derived], names)
-        for tree in encoded_trees
-    ]
+    shared: dict[str, Any] = {
+        "n_features": n_features,
+        "accepts_missing": accepts,
+        "categories": tuple(found.categories.get(place) for place in range(n_features)),
+        "feature_names": (*known, *derived) if derived or names is not None else None,
+        "dtype": "float64",
+        "facts": Facts(integers=tuple(c for c, kind in kinds.items() if kind is not None and kind.kind in "iub")),
+    }
+    trees = []
+    for tree in encoded_trees:
+        decoded = replace(
+            tree,
+            columns=replace(columns, encoded=tree),
+            monotone=_carry_signs(tree, found, feature_of, n_features),
+            **shared,
+            **_decode_splits(tree, found, feature_of, accepts),
+        )
+        check_tree(decoded)
+        trees.append(decoded)
+    return trees
 
 
-def _assemble_one(
-    tree: Tree,
-    found: Decoded,
-    feature_of: dict[int, int],
-    n_features: int,
-    accepts: NDArray[np.bool_],
-    columns: Columns,
-    integers: tuple[int, ...],
-    full_names: list[str],
-    names: list[str] | None,
-) -> Tree:
+def _decode_splits(
+    tree: Tree, found: Decoded, feature_of: dict[int, int], accepts: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Compute the arrays of a tree's splits over the columns before the steps."""
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     missing_left = tree.missing_left.copy()
-    lengths = np.zeros(tree.n_nodes, dtype=np.int64)
     left_codes: dict[int, NDArray[np.int64]] = {}
     for place in np.unique(tree.feature[~tree.is_leaf]).tolist():
         nodes = np.flatnonzero(tree.feature == place)
@@ -383,35 +314,18 @@ def _assemble_one(
             threshold[nodes] = found.limits[place][np.searchsorted(found.asked.limits[place], tree.upper[nodes])]
         else:
             threshold[nodes] = np.nan
-            lengths[nodes] = left.sum(axis=1)
             left_codes |= dict(zip(nodes.tolist(), (np.flatnonzero(side) for side in left), strict=True))
-    listed = [left_codes[node] for node in sorted(left_codes)]
-    # Not make_tree, which takes lists: a large tree behind many categories has millions of codes.
-    decoded = replace(
-        tree,
-        feature=feature,
-        threshold=threshold,
-        missing_left=missing_left & np.append(accepts, False)[feature],
-        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        category_codes=np.concatenate([np.zeros(0, dtype=np.int64), *listed]),
-        n_features=n_features,
-        accepts_missing=accepts,
-        categories=tuple(found.categories.get(place) for place in range(n_features)),
-        feature_names=tuple(full_names) if columns.derived or names is not None else None,
-        dtype="float64",
-        monotone=_carry_signs(tree, found, feature_of, n_features),
-        columns=replace(columns, encoded=tree),
-        facts=Facts(integers=integers),
-    )
-    check_tree(decoded)
-    return decoded
+    return {
+        "feature": feature,
+        "threshold": threshold,
+        "missing_left": missing_left & np.append(accepts, False)[feature],
+        **pack_codes(left_codes, tree.n_nodes),
+    }
 
 
 def _carry_signs(tree: Tree, found: Decoded, feature_of: dict[int, int], n_features: int) -> NDArray[np.int8] | None:
-    """The monotonicity signs that hold for the columns before the steps, too.
-
-    None where a column is derived: it may move with one that has a sign.
-    """
+    """Return the monotonicity signs that hold for the columns before the steps, too."""
+    # A derived column may move with one that has a sign.
     if tree.monotone is None or found.derived:
         return None
     signs = np.zeros(n_features, dtype=np.int8)
@@ -425,7 +339,7 @@ def _carry_signs(tree: Tree, found: Decoded, feature_of: dict[int, int], n_featu
 
 
 def _name_derived(preprocessor: Any, traces: Sequence[Trace], places: list[int], taken: Sequence[str]) -> list[str]:
-    """What the pipeline calls its columns; where it does not say, the step and a number."""
+    """Name derived columns as the pipeline does; where it does not, by the step and a number."""
     try:
         listed = [str(name) for name in preprocessor.get_feature_names_out()]
     except Exception:  # many steps have no names, and say so in many ways
@@ -470,13 +384,13 @@ def _check_on_rows(trees: Sequence[Tree], encoded_trees: Sequence[Tree], X: Any,
             value = _cell(some, row, feature)
             raise UnsupportedModelError(
                 f"The pipeline sends row {chosen[row]} to leaf {behind[row]}, but its steps as read send it to leaf "
-                f"{reached[row]}: they part at column {tree.feature_name(feature)!r}, which holds {value}. A step is "
-                "not what it was taken for; pass the last step alone, with the rows as it sees them."
+                f"{reached[row]}: they part at column {tree.feature_name(feature)!r}, which holds {value}. A step does "
+                "not do what it was taken for. Pass the last step alone, with the rows that it sees."
             )
 
 
 def _cell(X: Any, row: int, column: int) -> str:
-    """One value of the rows, as text; columns that the pipeline makes are not among them."""
+    """Write one value of the rows as text; columns that the pipeline makes are not among them."""
     names = frame_columns(X)
     if column >= (np.asarray(X).shape[1] if names is None else len(names)):
         return "what the pipeline made"
@@ -488,7 +402,7 @@ def _cell(X: Any, row: int, column: int) -> str:
 
 
 def _parting(tree: Tree, one: int, other: int) -> int:
-    """The last node on the way to both of two leaves."""
+    """Find the last node on the way to both of two leaves."""
     parent = np.full(tree.n_nodes, -1, dtype=np.int64)
     inner = np.flatnonzero(~tree.is_leaf)
     parent[tree.children_left[inner]] = inner

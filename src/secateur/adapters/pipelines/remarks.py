@@ -1,4 +1,4 @@
-"""What a reader of rules before a pipeline should know, a sentence each."""
+"""Tell a reader of rules about the columns before a pipeline what to know, a sentence each."""
 
 from __future__ import annotations
 
@@ -20,27 +20,12 @@ __all__ = ["collect_remarks"]
 SHOWN = 5
 
 
-def collect_remarks(
-    found: Decoded, traces: Sequence[Trace], names: Sequence[str], derived: Mapping[int, str], sample: Sample
-) -> list[str]:
-    """The remarks on the columns that a tree tests.
-
-    Parameters
-    ----------
-    found : Decoded
-    traces : sequence of Trace
-    names : sequence of str
-        Names of the columns before the pipeline.
-    derived : mapping of int to str
-        Names of the derived columns.
-    sample : Sample
-
-    Returns
-    -------
-    list of str
-    """
+def collect_remarks(found: Decoded, names: Sequence[str], derived: Mapping[int, str]) -> list[str]:
+    """Write the remarks on the columns that a tree tests, given the names of the columns and of the derived ones."""
+    traces, sample = found.traces, found.probe.sample
     remarks = []
-    for column in sorted(set(found.source.values())):
+    tested = sorted(set(found.source.values()))
+    for column in tested:
         places = found.places_of(column)
         own = [traces[place] for place in places]
         remarks += _on_missing(column, own, names[column], found)
@@ -59,7 +44,7 @@ def collect_remarks(
                 f"Rounding does not keep the order of {names[column]}: within {found.distance[column]:.2g} of a limit "
                 "a row may go the other way."
             )
-    small = [names[column] for column in sorted(set(found.source.values())) if _is_small(column, found, sample)]
+    small = [names[column] for column in tested if _is_small(column, found, sample)]
     if small:
         remarks.append(
             f"{_list(small)} {'is' if len(small) == 1 else 'are'} float32 or smaller in the rows given, and the "

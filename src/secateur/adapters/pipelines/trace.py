@@ -1,8 +1,8 @@
-"""Which column comes out of which, by what kind of step.
+"""Trace which column comes out of which, by what kind of step.
 
 The steps are read by their public fitted attributes alone and never run. What a step does to a column is looked up by
-the name of its class, or of the class that it derives from, so that no library needs to be imported: a new transformer
-is one more line in ``STEPS``. Whatever is not in the table makes columns that nobody can invert.
+the name of its class, or of a class that it derives from, so no library needs to be imported: a new transformer is one
+more line in ``STEPS``. Whatever is not in the table makes columns that cannot be inverted.
 
 The table says only what *may* be inverted. The sides of a split are found by running the steps, and a column that does
 not behave as the table says is treated as one that cannot be inverted (see :mod:`secateur.adapters.pipelines.numbers`).
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Shape", "Trace", "check_fitted", "trace_steps"]
 
-# Functions that FunctionTransformer is often given without an inverse although they have one, or at least an order.
+# Functions that keep an order, and that FunctionTransformer is often given without an inverse.
 ORDERED_FUNCTIONS = frozenset(
     (
         *("log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "expm1", "exp2"),
@@ -50,44 +50,21 @@ class Shape(Enum):
 
 @dataclass(frozen=True)
 class Trace:
-    """Where one column, on its way through the steps, comes from.
+    """Where one column, on its way through the steps, comes from."""
 
-    Attributes
-    ----------
-    source : int
-        The column that went into the pipeline; -1 for a derived column.
-    shape : Shape
-    maker : str
-        The class that made it what it is.
-    is_exact : bool
-        Whether rounding keeps the order of the numbers, as it does for sums, products and tables.
-    labels : tuple of labels
-        The categories that an encoder knows.
-    replaced : tuple of labels
-        Values that were replaced by others before.
-    rare : tuple of labels
-        The categories that an encoder counts as one.
-    bin : tuple of (int, int), or None
-        Of a binned column: which discretization it belongs to, and the number of its bin.
-    n_bins : int
-        How many bins that discretization has.
-    fill : label or None
-        What a missing value counts as, in terms of the source.
-    """
-
-    source: int
+    source: int  # the column that went into the pipeline; -1 for a derived column
     shape: Shape
-    maker: str = ""
-    is_exact: bool = True
-    labels: tuple[Label, ...] = ()
-    replaced: tuple[Label, ...] = ()
-    rare: tuple[Label, ...] = ()
-    bin: tuple[int, int] | None = None
-    n_bins: int = 0
-    fill: Label | None = None
+    maker: str = ""  # the class that made it what it is
+    is_exact: bool = True  # rounding keeps the order of the numbers, as it does for sums, products and tables
+    labels: tuple[Label, ...] = ()  # categories that an encoder knows
+    replaced: tuple[Label, ...] = ()  # values that were replaced by others before
+    rare: tuple[Label, ...] = ()  # categories that an encoder counts as one
+    bin: tuple[int, int] | None = None  # the discretization that a binned column belongs to, and its bin
+    n_bins: int = 0  # how many bins that discretization has
+    fill: Label | None = None  # what a missing value counts as, in terms of the source
 
     def derived(self, maker: str) -> Trace:
-        """The trace of what a step made of this column that cannot be inverted; the first such step is named."""
+        """Trace a column made of this one that cannot be inverted; the first such step is named."""
         return self if self.shape is Shape.DERIVED else Trace(-1, Shape.DERIVED, maker)
 
 
@@ -96,20 +73,7 @@ class UnknownWidthError(Exception):
 
 
 def trace_steps(preprocessor: Any, n_columns: int, width: int) -> list[Trace]:
-    """Where each column that the preprocessor makes comes from.
-
-    Parameters
-    ----------
-    preprocessor : fitted transformer
-    n_columns : int
-        Number of columns that go in.
-    width : int
-        Number of columns that the tree behind it was fitted on.
-
-    Returns
-    -------
-    list of Trace
-    """
+    """Find where each column that the preprocessor makes comes from; ``width`` is the number that the tree expects."""
     return _trace(preprocessor, [Trace(column, Shape.SAME) for column in range(n_columns)], width, count())
 
 
@@ -133,12 +97,7 @@ def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterato
 
 
 def check_fitted(step: Any) -> None:
-    """Raise if a step is not fitted yet.
-
-    Parameters
-    ----------
-    step : transformer
-    """
+    """Refuse a step that is not fitted yet."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -200,7 +159,7 @@ def _through_columns(step: Any, incoming: list[Trace], width: int | None, number
 
 
 def _find_places(columns: Any, names: Any, n_columns: int) -> list[int]:
-    """Positions of the columns that one part of a ColumnTransformer takes, however they were given."""
+    """Find the places of the columns that one part of a ColumnTransformer takes, however they were given."""
     if isinstance(columns, slice):
         position = {} if names is None else {name: place for place, name in enumerate(names.tolist())}
         start, stop = columns.start, columns.stop
@@ -237,7 +196,7 @@ def _through_frozen(step: Any, incoming: list[Trace], width: int | None, numbers
 def _through_vectorizer(
     step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]
 ) -> list[Trace] | None:
-    """The columns of skrub's TableVectorizer: a list of steps for each column, the last of them one for each output."""
+    """Trace skrub's TableVectorizer: a list of steps for each column, the last of them one for each output."""
     position = {name: place for place, name in enumerate(step.feature_names_in_)}
     by_output: dict[str, Trace] = {}
     for name, inner in step.all_processing_steps_.items():
@@ -267,9 +226,9 @@ def _through_vectorizer(
 
 
 def _compose(step: Any, before: Trace, *, is_exact: bool) -> Trace:
-    """One column after a step that keeps the order of its numbers."""
+    """Trace a column through a step that keeps the order of its numbers."""
     maker = type(step).__name__
-    if before.shape in (Shape.CODED, Shape.BLANK):  # any function of one column of theirs is a function of the same
+    if before.shape in (Shape.CODED, Shape.BLANK):  # a function of such a column is still one of its source
         return before
     if before.shape in (Shape.SAME, Shape.ORDERED):
         return replace(before, shape=Shape.ORDERED, maker=maker, is_exact=before.is_exact and is_exact)
@@ -360,7 +319,7 @@ def _blanks(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
 
 
 def _coded(step: Any, before: Trace, known: Sequence[Any], rare: Sequence[Any]) -> Trace:
-    """One column after an encoder that knows these categories."""
+    """Trace a column through an encoder that knows these categories."""
     maker = type(step).__name__
     if before.shape in (Shape.CODED, Shape.BLANK):
         return before
@@ -402,19 +361,19 @@ def _rare(step: Any, incoming: list[Trace]) -> list[list[Any]]:
 
 
 def _blank_texts(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
-    """The columns of skrub's CleanNullStrings: some texts, and blank ones, count as missing."""
+    """Trace skrub's CleanNullStrings: some texts, and blank ones, count as missing."""
     return [_relabelled(one, [*step.null_strings_, "", " "], type(step).__name__) for one in incoming]
 
 
 def _to_float(step: Any, incoming: list[Trace], *_: Any) -> list[Trace] | None:
-    """The columns of skrub's ToFloat: numbers are rounded to float32, which keeps their order; texts are parsed."""
+    """Trace skrub's ToFloat: numbers are rounded to float32, which keeps their order; texts are parsed."""
     if any(one.shape is Shape.RELABELLED for one in incoming):
         return None
     return _elementwise(step, incoming)
 
 
 def _as_label(value: Any) -> Label | None:
-    """A category as JSON can carry it; None for a date, bytes and the like."""
+    """Write a category as JSON can carry it; None for a date, bytes and the like."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float) and not np.isfinite(plain):
         return None

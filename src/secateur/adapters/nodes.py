@@ -1,0 +1,105 @@
+"""Nodes as adapters read them, one record each, and the Tree that they make."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.errors import FormatError
+from secateur.tree.tree import Tree, make_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Node", "after_splits", "grow_nodes", "make_from_nodes", "order_nodes", "pack_codes"]
+
+
+class Node(NamedTuple):
+    """One node: a leaf has a class, a split has children, a column and a threshold or the codes that go left."""
+
+    left: int = -1
+    right: int = -1
+    feature: int = -1
+    threshold: float = math.nan
+    missing_left: bool = False
+    codes: Sequence[int] | None = None
+    leaf_class: int = -1
+    counts: Any = None
+
+    def with_child(self, side: str, child: int) -> Node:
+        """Return the node with one of its children, "left" or "right"."""
+        return self._replace(left=child) if side == "left" else self._replace(right=child)
+
+
+def make_from_nodes(nodes: Sequence[Node], **tree: Any) -> Tree:
+    """Make a checked tree of nodes, listed by id; the other arguments are those of ``make_tree``."""
+    return make_tree(
+        children_left=[node.left for node in nodes],
+        children_right=[node.right for node in nodes],
+        feature=[node.feature for node in nodes],
+        threshold=[node.threshold for node in nodes],
+        missing_left=[node.missing_left for node in nodes],
+        left_categories={place: node.codes for place, node in enumerate(nodes) if node.codes is not None},
+        leaf_class=[node.leaf_class for node in nodes],
+        counts=None if any(node.counts is None for node in nodes) else [node.counts for node in nodes],
+        **tree,
+    )
+
+
+def grow_nodes(root: Any, read: Callable[[Any], tuple[Node, Mapping[str, Any]]]) -> list[Node]:
+    """Number nested nodes in preorder; ``read`` gives a node and its children by side, in the order to number them."""
+    nodes: list[Node] = []
+    stack: list[tuple[Any, int, str]] = [(root, -1, "")]
+    while stack:
+        source, parent, side = stack.pop()
+        if parent >= 0:
+            nodes[parent] = nodes[parent].with_child(side, len(nodes))
+        node, children = read(source)
+        stack += [(child, len(nodes), side) for side, child in reversed(list(children.items()))]
+        nodes.append(node)
+    return nodes
+
+
+def order_nodes(
+    root: int, children_of: Callable[[int], Iterable[int]], what: str, n_nodes: int | None = None
+) -> list[int]:
+    """List the nodes below a root in the order of their new ids.
+
+    They keep the order of their numbers if every child comes after its parent and, where ``n_nodes`` is given, all of
+    0, 1, … are reached. Else they come in preorder.
+    """
+    found: list[int] = []
+    seen: set[int] = set()
+    is_ordered = True
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            raise FormatError(f"A node of {what} is the child of two nodes.")
+        seen.add(node)
+        found.append(node)
+        children = list(children_of(node))
+        is_ordered &= all(child > node for child in children)
+        stack += reversed(children)
+    is_whole = n_nodes is None or sorted(found) == list(range(n_nodes))
+    return sorted(found) if is_ordered and is_whole else found
+
+
+def after_splits(child: int, n_splits: int) -> int:
+    """Give leaf ``i``, written as child ``-1 - i``, an id after those of the splits."""
+    return child if child >= 0 else n_splits - 1 - child
+
+
+def pack_codes(left_codes: Mapping[int, NDArray[np.int64]], n_nodes: int) -> dict[str, Any]:
+    """Write the codes that go left as a Tree holds them; make_tree takes lists, too slow for millions of codes."""
+    lengths = np.zeros(n_nodes, dtype=np.int64)
+    for node, codes in left_codes.items():
+        lengths[node] = len(codes)
+    return {
+        "category_offsets": np.concatenate([[0], np.cumsum(lengths)]),
+        "category_codes": np.concatenate([np.zeros(0, dtype=np.int64), *(left_codes[k] for k in sorted(left_codes))]),
+    }
