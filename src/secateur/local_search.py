@@ -326,7 +326,7 @@ class _Slots:
             sums=np.zeros((most_codes, problem.n_classes)),
             counts=np.zeros(most_codes, dtype=np.int64),
             present=np.zeros(most_codes, dtype=np.int64),
-            violations=np.zeros((max(n_slots, 2), problem.n_classes)),
+            class_weights=np.zeros((max(n_slots, 2), problem.n_classes)),
             sizes=np.zeros(n_slots, dtype=np.int64),
             copy_feature=np.zeros(n_slots, dtype=np.int64),
             copy_cut=np.zeros(n_slots, dtype=np.int64),
@@ -350,23 +350,23 @@ class _Slots:
 
     def clean(self, problem: Problem) -> None:
         """Majority labels; drop splits with an empty side and merge sibling leaves of one class."""
-        violations = np.zeros((problem.n_slots, problem.n_classes))
-        np.add.at(violations, (self.route(problem), problem.y), problem.weight)
-        self.label = violations.argmax(axis=1)
+        class_weights = np.zeros((problem.n_slots, problem.n_classes))
+        np.add.at(class_weights, (self.route(problem), problem.y), problem.weight)
+        self.label = class_weights.argmax(axis=1)
         alive = self._alive()
         for slot in range(problem.first_deepest - 1, -1, -1):
             left, right = 2 * slot + 1, 2 * slot + 2
             if not alive[slot] or self.feature[slot] < 0:
                 continue
-            violations[slot] = violations[left] + violations[right]
-            empty_left, empty_right = not violations[left].any(), not violations[right].any()
+            class_weights[slot] = class_weights[left] + class_weights[right]
+            empty_left, empty_right = not class_weights[left].any(), not class_weights[right].any()
             leaves = self.feature[left] < 0 and self.feature[right] < 0
             if empty_left or empty_right:
                 self._promote(slot, right if empty_left else left)
             elif leaves and self.label[left] == self.label[right]:
                 self.feature[slot] = -1
             if self.feature[slot] < 0:
-                self.label[slot] = violations[slot].argmax()
+                self.label[slot] = class_weights[slot].argmax()
 
     def objective(self, problem: Problem) -> float:
         """Misclassified weight plus the cost of the splits."""

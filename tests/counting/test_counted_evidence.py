@@ -162,5 +162,5 @@ def test_evidence_is_saved_and_loaded(tmp_path: Path) -> None:
     with pytest.raises(secateur.InputError, match="cannot be read"):
         Evidence.load(tmp_path / "none")
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(secateur.FormatError, match="no file of evidence, or it is damaged"):
+    with pytest.raises(secateur.FormatError, match="not an evidence file, or it is damaged"):
         Evidence.load(path)
