@@ -84,7 +84,7 @@ def test_facts_and_names_are_part_of_the_evidence() -> None:
     parts = [collect_evidence(model, X[i::2], y[i::2], **known) for i in range(2)]
     rules = secateur.simplify(model, evidence=parts[0] + parts[1])
     assert rules == secateur.simplify(model, X, y, **known)
-    assert "age is a whole number" in {rules.tree.facts.describe_grid(0, "age")}
+    assert "age is a whole number" in {rules.tree.facts.describe_decimals(0, "age")}
     with pytest.raises(secateur.InputError, match="facts was passed beside evidence"):
         secateur.simplify(model, evidence=parts[0], facts=["age <= 100"])
 
