@@ -35,14 +35,7 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = [
-    "PatternCounter",
-    "ViolationCounts",
-    "count_violations",
-    "find_reliability",
-    "list_patterns",
-    "split_rules",
-]
+__all__ = ["PatternCounter", "ViolationCounts", "count_violations", "find_reliability", "list_patterns", "split_rules"]
 
 # Up to this many rows times rules, numpy is done before numba would be imported. It looks at all rows at once, so there
 # must not be too many of them.

@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "Preorder",
-    "Room",
-    "RuleConditions",
-    "Tests",
-    "count_by_violations",
-    "find_first_rules",
-]
+__all__ = ["Preorder", "Room", "RuleConditions", "Tests", "count_by_violations", "find_first_rules"]
 
 TILE_WORDS = 16
 TILE_ROWS = 1024

@@ -308,12 +308,9 @@ def delete_links(walk, box, offsets, links, leaf_class, deleted):  # type: ignor
                 meet_feature(walk, box, links, begin, end, deleted, tested)
         for entry in range(begin, end):
             tested = feature[parent[links[entry]]]
-            kept_low[tested], kept_high[tested], kept_missing[tested] = (
-                -float("inf"),
-                float("inf"),
-                accepts_missing[tested],
-            )
-            low[tested], high[tested], missing[tested] = -float("inf"), float("inf"), accepts_missing[tested]
+            kept_low[tested], kept_high[tested] = -float("inf"), float("inf")
+            low[tested], high[tested] = -float("inf"), float("inf")
+            missing[tested] = kept_missing[tested] = accepts_missing[tested]
             if set_start[parent[links[entry]]] >= 0:
                 open_feature(walk, box, tested)
 

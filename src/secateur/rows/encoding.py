@@ -16,15 +16,7 @@ if TYPE_CHECKING:
     from secateur.tree.pipeline_columns import Columns
     from secateur.tree.tree import Label, Tree
 
-__all__ = [
-    "category_code",
-    "frame_numbers",
-    "is_missing",
-    "read_column",
-    "read_source",
-    "recode",
-    "to_terms",
-]
+__all__ = ["category_code", "frame_numbers", "is_missing", "read_column", "read_source", "recode", "to_terms"]
 
 
 def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:

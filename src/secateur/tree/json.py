@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import FormatError, InvalidTreeError
+from secateur.tree import json_parts as parts
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS
-from secateur.tree.json_parts import (
-    columns_from_dict,
-    columns_to_dict,
-    facts_from_dict,
-    facts_to_dict,
-    read_number,
-    read_whole,
-    write_number,
-)
 from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -92,11 +84,11 @@ def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """Turn a tree into plain lists and scalars, ready for ``json.dumps``."""
     plain = {name: _to_plain(getattr(tree, name)) for name in FIELDS}
-    plain["threshold"] = [write_number(limit) for limit in plain["threshold"]]
+    plain["threshold"] = [parts.write_number(limit) for limit in plain["threshold"]]
     if tree.columns is not None:
-        plain["columns"] = columns_to_dict(tree.columns)
+        plain["columns"] = parts.columns_to_dict(tree.columns)
     if tree.facts:
-        plain["facts"] = facts_to_dict(tree.facts)
+        plain["facts"] = parts.facts_to_dict(tree.facts)
     return {"format": FORMAT, "version": VERSION if len(plain) > len(FIELDS) else PLAIN_VERSION, **plain}
 
 
@@ -110,15 +102,17 @@ def tree_from_dict(content: object) -> Tree:
         }
         tree = Tree(
             **arrays,
-            threshold=np.array([np.nan if limit is None else read_number(limit) for limit in fields["threshold"]]),
+            threshold=np.array(
+                [np.nan if limit is None else parts.read_number(limit) for limit in fields["threshold"]]
+            ),
             classes=np.array(fields["classes"]),
-            n_features=read_whole(fields["n_features"]),
+            n_features=parts.read_whole(fields["n_features"]),
             categories=tuple(None if levels is None else tuple(levels) for levels in fields["categories"]),
             feature_names=None if fields["feature_names"] is None else tuple(map(str, fields["feature_names"])),
             class_names=tuple(map(str, fields["class_names"])),
             dtype=str(fields["dtype"]),
-            columns=None if fields.get("columns") is None else columns_from_dict(fields["columns"]),
-            facts=NO_FACTS if fields.get("facts") is None else facts_from_dict(fields["facts"]),
+            columns=None if fields.get("columns") is None else parts.columns_from_dict(fields["columns"]),
+            facts=NO_FACTS if fields.get("facts") is None else parts.facts_from_dict(fields["facts"]),
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error
