@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,18 +97,7 @@ class _Atom:
 
 
 def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
-    """The tree over the rows that its facts allow.
-
-    Parameters
-    ----------
-    tree : Tree
-    linked : bool, default=True
-        Whether implications count; without them a bundle is a group, and so one feature of its own.
-
-    Returns
-    -------
-    Feasible
-    """
+    """Turn a tree into one over the rows that its facts allow; unless ``linked``, implications are left out."""
     facts = tree.facts if linked else replace(tree.facts, implications=())
     closed = [] if tree.columns is None else [f for f, is_closed in enumerate(tree.columns.closed) if is_closed]
     if not facts and not closed:
@@ -143,13 +132,13 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
 
 
 def _round(region: Region, n_decimals: int, dtype: str) -> Region:
-    """The numbers of a region with so many decimals, as a region that is empty if it holds none."""
+    """Keep the numbers of a region with so many decimals; the region is empty if it holds none."""
     low, high = (round_down_to_decimals(end, n_decimals, dtype) for end in region[:2])
     return region._replace(low=low, high=high)
 
 
 def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[int, Region]:
-    """What the claims leave each feature that they are about; categories that are refused go too."""
+    """Find what the claims leave each feature that they are about; refused categories are left out too."""
     regions: dict[int, Region] = {}
     for feature in closed:
         levels = tree.categories[feature] or ()
@@ -167,7 +156,7 @@ def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[in
 
 
 def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], features: tuple[int, ...]) -> _Atom:
-    """The states that some columns can be in together, one region a column in each."""
+    """Find the states that some columns can be in together, with a region for each column."""
     groups = {facts.group_of[feature] for feature in features if feature in facts.group_of}
     atoms = [_group_atom(tree, facts, claimed, place) for place in sorted(groups)]
     atoms += [_column_atom(tree, facts, claimed, f) for f in features if f not in facts.group_of]
@@ -198,7 +187,7 @@ def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
 
 
 def _holds(tree: Tree, atom: _Atom, claim: Claim) -> NDArray[np.bool_]:
-    """In which states of an atom a claim about it holds."""
+    """Mark the states of an atom in which a claim about it holds."""
     if claim.subject >= tree.n_features:
         return np.array([code in (claim.region.codes or ()) for code in atom.codes or ()])
     return np.array([_is_within(region, claim.region) for region in atom.regions[claim.subject]])
@@ -214,18 +203,13 @@ def _is_within(part: Region, whole: Region) -> bool:
 
 
 def _group_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], place: int) -> _Atom:
-    """A group: one of its columns is 1, or none."""
+    """List the states of a group: one of its columns is 1, or none."""
     group = facts.groups[place]
     ones = np.eye(len(group.features) + 1, len(group.features))
-    atom = _Atom(
-        group.features,
-        {feature: ones[:, column].tolist() for column, feature in enumerate(group.features)},
-        {
-            feature: [_point(value) for value in ones[:, column].tolist()]
-            for column, feature in enumerate(group.features)
-        },
-        list(range(len(ones))),
-    )
+    values: dict[int, list[Any]] = dict(zip(group.features, ones.T.tolist(), strict=True))
+    points = {value: Region(math.nextafter(value, -math.inf), value) for value in (0.0, 1.0)}
+    regions = {feature: [points[value] for value in held] for feature, held in values.items()}
+    atom = _Atom(group.features, values, regions, list(range(len(ones))))
     allowed = np.ones(len(ones), dtype=bool)
     for claim in facts.claims:
         if claim.subject == tree.n_features + place:
@@ -238,12 +222,8 @@ def _group_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], place: 
     return atom.keep(np.flatnonzero(allowed))
 
 
-def _point(value: float) -> Region:
-    return Region(math.nextafter(value, -math.inf), value)
-
-
 def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], feature: int) -> _Atom:
-    """A column, cut where the tree or a fact asks."""
+    """List the states of a column, cut where the tree or a fact asks."""
     held = claimed.get(feature, domain_of(tree, feature))
     regions: list[Region] = []
     values: list[Label | None] = []
@@ -272,7 +252,7 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
 
 
 def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasible:
-    """Put one categorical feature in the place of each bundle."""
+    """Replace each bundle by one categorical feature."""
     if not states:
         freeze_tree(tree)
         return Feasible(tree)
@@ -310,7 +290,7 @@ def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasib
 
 
 def _sides(tree: Tree, nodes: NDArray[np.int64], feature: int, regions: list[Region]) -> NDArray[np.bool_]:
-    """Which states go left at each of a feature's splits, shape (n_nodes, n_states)."""
+    """Mark the states that go left at each of a feature's splits, shape (n_nodes, n_states)."""
     missing = np.array([region.missing for region in regions])
     if tree.categories[feature] is None:
         high = np.array([region.high for region in regions])

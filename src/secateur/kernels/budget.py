@@ -322,13 +322,8 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
 
     An entry that does not fit never will: rows in conflict stay there, and a rule only grows.
     """
-    heap, place, cost, further, counters = (
-        accounts.heap,
-        accounts.place,
-        accounts.cost,
-        accounts.further,
-        accounts.counters,
-    )
+    heap, place, counters = accounts.heap, accounts.place, accounts.counters
+    cost, further = accounts.cost, accounts.further
     real_cost, is_settled, is_ranked = accounts.real_cost, accounts.is_settled, accounts.is_ranked
     version, newly = accounts.version, accounts.newly
     watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,13 +117,10 @@ def to_terms(
 def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDArray[np.float64]:
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
-    if values.dtype == object:
-        listed = values.tolist()
-        if not any(isinstance(value, (str, bytes)) for value in listed):
-            try:
-                return np.array([np.nan if is_missing(value) else float(value) for value in listed])
-            except (TypeError, ValueError):
-                pass
+    listed = values.tolist()
+    if values.dtype == object and not any(isinstance(value, (str, bytes)) for value in listed):
+        with suppress(TypeError, ValueError):
+            return np.array([np.nan if is_missing(value) else float(value) for value in listed])
     raise InputError(
         f"Column {name!r} of {what} holds {found}, but the tree compares numbers. Pass the column as the pipeline "
         "takes it."

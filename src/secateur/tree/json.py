@@ -102,9 +102,7 @@ def tree_from_dict(content: object) -> Tree:
         }
         tree = Tree(
             **arrays,
-            threshold=np.array(
-                [np.nan if limit is None else parts.read_number(limit) for limit in fields["threshold"]]
-            ),
+            threshold=np.array([np.nan if x is None else parts.read_number(x) for x in fields["threshold"]]),
             classes=np.array(fields["classes"]),
             n_features=parts.read_whole(fields["n_features"]),
             categories=tuple(None if levels is None else tuple(levels) for levels in fields["categories"]),

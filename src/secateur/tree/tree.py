@@ -156,12 +156,10 @@ class Tree:
             for number, level in enumerate(self.levels):
                 depth[level] = number
             return _read_only(depth)
-        depths = [0] * self.n_nodes
-        for node, (left, right) in enumerate(
-            zip(self.children_left.tolist(), self.children_right.tolist(), strict=True)
-        ):
+        depths, rights = [0] * self.n_nodes, self.children_right.tolist()
+        for node, left in enumerate(self.children_left.tolist()):
             if left >= 0:  # a child has a larger id than its parent
-                depths[left] = depths[right] = depths[node] + 1
+                depths[left] = depths[rights[node]] = depths[node] + 1
         return _read_only(np.array(depths))
 
     @property

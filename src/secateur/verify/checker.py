@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
     Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
+    Domain = tuple[NDArray[Any], NDArray[np.int64]]
 
 __all__ = ["Verification", "verify_rules"]
 
@@ -82,7 +83,7 @@ def verify_rules(
     matrix: NDArray[Any] | None = None,
     class_ids: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
-    domain: tuple[NDArray[Any], NDArray[np.int64]] | None = None,
+    domain: Domain | None = None,
     *,
     chunks: Iterable[Chunk] | None = None,
 ) -> Verification:
@@ -131,11 +132,7 @@ class _Counted:
 
 class _Checker:
     def __init__(
-        self,
-        tree: Tree,
-        record: Mapping[str, Any],
-        chunks: Iterable[Chunk] | None,
-        domain: tuple[NDArray[Any], NDArray[np.int64]] | None,
+        self, tree: Tree, record: Mapping[str, Any], chunks: Iterable[Chunk] | None, domain: Domain | None
     ) -> None:
         self.tree, self.record, self.chunks, self.domain = tree, record, chunks, domain
         self.paths = walk_paths(tree)
@@ -181,9 +178,8 @@ class _Checker:
             walked = _cut(self.paths.links, self.paths.offsets)
             listed = _cut(self.record["links"], self.record["offsets"])
             labels = self.tree.classes[self.classes].tolist()
-            for leaf, path, links, label, said in zip(
-                *(leaves, walked, listed, labels, self.record["predictions"]), strict=True
-            ):
+            parts = leaves, walked, listed, labels, self.record["predictions"]
+            for leaf, path, links, label, said in zip(*parts, strict=True):
                 if links != path:
                     broken.append(f"Kept and deleted links of the rule of leaf {leaf} are not the links of its path.")
                 elif said != label:
@@ -309,9 +305,8 @@ class _Checker:
         """M1-D: check that the listed domain, or the stated directions, certify each shortened rule."""
         signs = self.record["parameters"].get("monotone")
         if signs is not None:
-            self.report(
-                "every shortened rule is certified by the stated monotonicity", self._refuted_by_direction(signs)
-            )
+            refuted = self._refuted_by_direction(signs)
+            self.report("every shortened rule is certified by the stated monotonicity", refuted)
             return
         if self.domain is None:
             self.failures.append(
@@ -385,8 +380,8 @@ class _Checker:
 
 def _cut(links: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[int]]:
     """Cut the links into those of each rule."""
-    flat, ends = links.tolist(), offsets.tolist()
-    return [flat[first:last] for first, last in pairwise(ends)]
+    flat = links.tolist()
+    return [flat[first:last] for first, last in pairwise(offsets.tolist())]
 
 
 def _shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
