@@ -36,19 +36,19 @@ SHOWN_NAMES = 5
 
 
 def first_line(error: Exception) -> str:
-    """The first line of what another library says of an error, without its full stop."""
+    """Take the first line of another library's error message, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(". ")
 
 
 def shorten(items: Sequence[object]) -> str:
-    """List the first of some items, and say how many more there are."""
+    """List the first few items and count the rest."""
     shown = ", ".join(repr(item) for item in items[:SHOWN_NAMES])
     return shown if len(items) <= SHOWN_NAMES else f"{shown} and {len(items) - SHOWN_NAMES} more"
 
 
 def did_you_mean(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Ask for the known name nearest to a misspelt one, with a blank before the question; nothing if none is near.
+    """Suggest the known name nearest to a misspelt one, after a blank; an empty text if none is near.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Data frames of any library, without importing one."""
+"""Read and make data frames of any library without importing one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ LIBRARIES = ("pandas", "polars")
 
 
 def frame_columns(X: Any) -> list[str] | None:
-    """Column names of a data frame of any library; None for anything else."""
-    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect_schema"):  # which warns when asked for its columns
+    """List the column names of a data frame of any library; None for anything else.
+
+    narwhals would refuse a frame with two columns of one name, which :func:`secateur.rows.checking.check_rows` names.
+    """
+    if hasattr(X, "collect_schema"):  # frames of polars and narwhals; lazy ones warn when asked for their columns
         return [str(column) for column in X.collect_schema().names()]
     for attribute in ("column_names", "columns"):  # a pyarrow table has both; its columns are arrays
         names = getattr(X, attribute, None)
@@ -29,7 +32,7 @@ def frame_columns(X: Any) -> list[str] | None:
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None) -> Any:
-    """Equally long columns as a data frame of the wanted, the imported or the installed library."""
+    """Make a data frame of equally long columns with the wanted library, else one that is imported or installed."""
     if library is not None and library not in LIBRARIES:
         raise ParameterError(f"Expected library='pandas' or library='polars', found {library!r}.")
     choices = [library] if library else sorted(LIBRARIES, key=lambda name: name not in sys.modules)

@@ -330,7 +330,7 @@ class _Slots:
             **{name: whole(n_slots) for name in ("sizes", "copy_feature", "copy_cut", "copy_label")},
             copy_threshold=np.zeros(n_slots),
             sums=np.zeros((most_codes, problem.n_classes)),
-            violations=np.zeros((max(n_slots, 2), problem.n_classes)),
+            class_weights=np.zeros((max(n_slots, 2), problem.n_classes)),
         )
 
     def route(self, problem: Problem) -> NDArray[np.int64]:
@@ -346,23 +346,23 @@ class _Slots:
     def clean(self, problem: Problem) -> None:
         """Give leaves their majority class, drop splits with an empty side, and merge sibling leaves of one class."""
         room, promote = self._make_room(problem), compile_module(kernels).promote
-        violations = np.zeros((problem.n_slots, problem.n_classes))
-        np.add.at(violations, (self.route(problem), problem.y), problem.weight)
-        self.label[:] = violations.argmax(axis=1)
+        class_weights = np.zeros((problem.n_slots, problem.n_classes))
+        np.add.at(class_weights, (self.route(problem), problem.y), problem.weight)
+        self.label[:] = class_weights.argmax(axis=1)
         alive = self._alive()
         for slot in range(problem.first_deepest - 1, -1, -1):
             left, right = 2 * slot + 1, 2 * slot + 2
             if not alive[slot] or self.feature[slot] < 0:
                 continue
-            violations[slot] = violations[left] + violations[right]
-            empty_left, empty_right = not violations[left].any(), not violations[right].any()
+            class_weights[slot] = class_weights[left] + class_weights[right]
+            empty_left, empty_right = not class_weights[left].any(), not class_weights[right].any()
             leaves = self.feature[left] < 0 and self.feature[right] < 0
             if empty_left or empty_right:
                 promote(room, slot, right if empty_left else left, problem.n_slots)
             elif leaves and self.label[left] == self.label[right]:
                 self.feature[slot] = -1
             if self.feature[slot] < 0:
-                self.label[slot] = violations[slot].argmax()
+                self.label[slot] = class_weights[slot].argmax()
 
     def objective(self, problem: Problem) -> float:
         """Add up the misclassified weight and the cost of the splits."""

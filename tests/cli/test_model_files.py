@@ -300,7 +300,7 @@ def test_trees_of_other_trainings_differ() -> None:
     assert find_tree_differences(tree, secateur.from_model(MODEL)) == []
     scaled = DecisionTreeClassifier(max_depth=3, random_state=0).fit(2 * X, Y)
     assert find_tree_differences(tree, secateur.from_model(scaled)) == [
-        "The model's tree is not the one of the rules: its thresholds differ."
+        "The model's tree is not the tree of the rules: its thresholds differ."
     ]
     fewer = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:, :3], Y)
     assert "The model has 3 columns, but the rules are of a tree with 4." in find_tree_differences(
@@ -322,11 +322,11 @@ def test_trees_that_differ_in_one_thing_only_differ() -> None:
     turned = tree.missing_left.copy()
     turned[0] = not turned[0]
     for changed, sentence in (
-        ({"missing_left": turned}, "The model's tree is not the one of the rules: it sends blanks elsewhere."),
-        ({"dtype": "float64"}, "The model's tree is not the one of the rules: it rounds numbers in another way."),
+        ({"missing_left": turned}, "The model's tree is not the tree of the rules: it sends blanks elsewhere."),
+        ({"dtype": "float64"}, "The model's tree is not the tree of the rules: it rounds numbers differently."),
         (
             {"feature_names": names[::-1]},
-            "The model's columns have other names, or another order, than those of the rules.",
+            "The model's columns have other names or another order than those of the rules.",
         ),
     ):
         assert find_tree_differences(named, replace(named, **changed)) == [sentence]

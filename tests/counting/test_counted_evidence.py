@@ -95,7 +95,7 @@ def test_facts_and_names_are_part_of_the_evidence() -> None:
     parts = [collect_evidence(model, X[i::2], y[i::2], **known) for i in range(2)]
     rules = secateur.simplify(model, evidence=parts[0] + parts[1])
     assert rules == secateur.simplify(model, X, y, **known)
-    assert "age is a whole number" in {rules.tree.facts.describe_grid(0, "age")}
+    assert "age is a whole number" in {rules.tree.facts.describe_decimals(0, "age")}
     with pytest.raises(secateur.InputError, match="facts was passed beside evidence"):
         secateur.simplify(model, evidence=parts[0], facts=["age <= 100"])
 
@@ -173,5 +173,5 @@ def test_evidence_is_saved_and_loaded(tmp_path: Path) -> None:
     with pytest.raises(secateur.InputError, match="cannot be read"):
         Evidence.load(tmp_path / "none")
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(secateur.FormatError, match="no file of evidence, or it is damaged"):
+    with pytest.raises(secateur.FormatError, match="not an evidence file, or it is damaged"):
         Evidence.load(path)

@@ -96,7 +96,7 @@ def cell_values(tree: Tree, feature: int) -> list[float]:
     facts = tree.facts
     if feature in facts.integers:
         return [*map(float, range(-4, 6)), *missing]
-    if feature in facts.grid_of:  # tenths
+    if feature in facts.decimals_of:  # tenths
         return [*(float(kind_of(tree)(k / 10)) for k in (-50, *range(-11, 32), 50)), *missing]
     if feature in facts.group_of:
         return [0.0, 1.0]

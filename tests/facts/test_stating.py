@@ -14,9 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import InputError, ParameterError, find_groups, simplify
+from secateur.facts.groups import read_groups
 from secateur.facts.parsing import parse_facts
 from secateur.methods.row_mixture import _find_bundles
-from secateur.tree.decimals import last_on_grid, next_on_grid
+from secateur.tree.decimals import last_with_decimals, next_with_decimals
 from secateur.tree.facts import Group
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree, make_tree
@@ -127,11 +128,14 @@ def test_groups_delete_more_and_say_so() -> None:
     ("groups", "sentence"),
     [
         ({"a": ["city_Paris", "city_Rome"], "b": ["city_Rome", "city_Oslo"]}, "'city_Rome' is in the group 'a' and in"),
-        ([["city_Paris", "city_Lima"]], "'city_Lima', which is none of the columns"),
+        ([["city_Paris", "city_Lima"]], "Group 1 has the column 'city_Lima', which the tree does not have"),
         ([[0, 99]], "column 99, but there are 9 columns"),
-        ({"a": ["city_Paris"]}, "has 1 columns; a group needs at least two"),
+        ([["city_Paris"]], r"^Group 1 has one column; a group needs two or more\.$"),
+        ([["city_Paris", "city_Rome"], []], r"^Group 2 has no columns; a group needs two or more\.$"),
+        ({"a": ["city_Paris"]}, r"^The group 'a' has one column; a group needs two or more\.$"),
+        ([["city_Paris", "city_Rom"]], r"^Group 1 has the column 'city_Rom', which .* Did you mean 'city_Rome'\?$"),
         ({"age": ["city_Paris", "city_Rome"]}, "'age' has the name of a column"),
-        ({"a": "city_Paris"}, "Expected the columns of the group 'a' as a list"),
+        ({"a": "city_Paris"}, "^The group 'a' must be a list of columns, found 'city_Paris'"),
         ("city", "Expected groups as a mapping"),
     ],
 )
@@ -139,6 +143,12 @@ def test_groups_that_cannot_be_are_refused(groups: Any, sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(ParameterError, match=sentence):
         simplify(model, X, y, groups=groups)
+
+
+def test_groups_in_a_list_may_differ_in_length() -> None:
+    model, X, _ = fitted()
+    groups = read_groups(secateur.from_model(model), [X.columns[:2], [2, 3, 4]])
+    assert [group.features for group in groups] == [(0, 1), (2, 3, 4)]
 
 
 def test_rows_that_are_not_one_hot_are_named() -> None:
@@ -179,7 +189,7 @@ def test_an_array_has_one_type_and_says_nothing_of_a_column() -> None:
 @pytest.mark.parametrize(
     ("integers", "error", "sentence"),
     [
-        (["height"], ParameterError, "names the column 'height', which the tree does not know"),
+        (["height"], ParameterError, "names the column 'height', which the tree does not have"),
         ("age", ParameterError, "Expected integers as a list"),
         (["bmi"], InputError, "The fact is that 'bmi' is a whole number, but row 0 of X has"),
     ],
@@ -210,11 +220,11 @@ def test_the_types_of_a_frame_are_taken_by_name() -> None:
 def test_the_last_number_on_a_grid_is_the_last(limit: float, decimals: int, dtype: str) -> None:
     kind = np.dtype(dtype).type
     end = float(kind(limit))
-    last = last_on_grid(end, decimals, dtype)
+    last = last_with_decimals(end, decimals, dtype)
     step = Decimal(1).scaleb(-decimals)
     with localcontext(prec=400):
         assert float(kind(float(last))) <= end < float(kind(float(last + step)))
-    assert next_on_grid(end, decimals, dtype) > end
+    assert next_with_decimals(end, decimals, dtype) > end
 
 
 @pytest.mark.parametrize("limit", [2**24, 2**24 + 2, 2**25 + 4, -(2**24), -(2**25) - 4, 2**30])
@@ -302,7 +312,8 @@ def test_an_implication_has_two_sides() -> None:
     ("words", "sentence"),
     [
         ("height > 3", r"Cannot read the fact 'height > 3'.* the columns are 'bmi', 'city'"),
-        ("bmi", "Cannot read the fact 'bmi'"),
+        ("bmmi > 3", r"Cannot read the fact 'bmmi > 3'.* Did you mean 'bmi'\?"),
+        ("bmi", r"Cannot read the fact 'bmi'.*'\.$"),
         ("bmi > tall", "'bmi' holds numbers, found 'tall'"),
         ("bmi != 3", "'bmi' holds numbers; give bounds"),
         ("city > Paris", "'city' holds categories; use '=' or 'in'"),

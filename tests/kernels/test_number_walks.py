@@ -29,7 +29,7 @@ def delete_in_any_tree(tree: Tree) -> NDArray[np.bool_]:
 def delete_in_plain_python(tree: Tree) -> NDArray[np.bool_]:
     paths = trace_paths(tree)
     deleted = np.zeros(len(paths.links), dtype=bool)
-    nodes, box = number_walks.pack_nodes(tree, paths), number_walks.make_number_box(tree)
+    nodes, box = run_walks.pack_nodes(tree, paths), run_walks.make_number_box(tree)
     number_walks.delete_number_links(nodes, paths.is_left, box, paths.offsets, paths.links, paths.leaf_class, deleted)
     assert np.isneginf(box.low).all(), "the box is as it was"
     assert np.isposinf(box.high).all(), "the box is as it was"
@@ -47,9 +47,9 @@ def test_the_same_rows_are_counted_as_in_any_tree(tree: Tree, data: st.DataObjec
     weights = np.ones(len(X)) if w is None else np.array(w)
     listed = run_walks.make_indexed_rows(tree, index, y[index.order], weights[index.order])
     counts, others = np.zeros((2, paths.n_rules, tree.n_classes))
-    nodes, box = number_walks.pack_nodes(tree, paths), number_walks.make_number_box(tree)
+    nodes, box = run_walks.pack_nodes(tree, paths), run_walks.make_number_box(tree)
     arrays = paths.offsets, paths.links, paths.leaf_class
-    as_they_lie = number_walks.make_number_rows(tree, index, y, weights)
+    as_they_lie = run_walks.make_number_rows(tree, index, y, weights)
     number_walks.count_number_rows(nodes, paths.is_left, box, *arrays, deleted, as_they_lie, counts)
     assert np.isneginf(box.low).all(), "the box is as it was"
     assert np.isposinf(box.high).all(), "the box is as it was"

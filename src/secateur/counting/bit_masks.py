@@ -1,7 +1,7 @@
-"""Which rows satisfy which links, one bit a row.
+"""Mark the rows that satisfy each link, one bit for each row.
 
-One mask a link, built once and shared by all rules and trials: the rows of any rule are the intersection of its
-links' masks.
+A link's mask is made once and shared by all rules and trials: the rows of a rule are the intersection of its links'
+masks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MASK_BYTES = 1 << 26
 
 
 def pack_links(tree: Tree, matrix: NDArray[Any]) -> Masks:
-    """Masks of all links over the rows of a checked matrix, shape (n_nodes, n_words).
+    """Make the masks of all links over the rows of a checked matrix, shape (n_nodes, n_words).
 
     Bit ``r`` of mask ``b`` says whether row ``r`` satisfies the link into node ``b``. The root's mask holds every row.
     """
@@ -61,7 +61,7 @@ def pack_links(tree: Tree, matrix: NDArray[Any]) -> Masks:
 
 
 def rows_in(masks: Masks, links: NDArray[np.int32]) -> Masks:
-    """Mask of the rows that satisfy all the links; every row if there are none."""
+    """Mask the rows that satisfy all the links; every row if there are none."""
     if not len(links):
         everyone: Masks = masks[0]
         return everyone
@@ -70,7 +70,7 @@ def rows_in(masks: Masks, links: NDArray[np.int32]) -> Masks:
 
 
 def pack_bits(flags: NDArray[np.bool_]) -> Masks:
-    """Pack the last axis to bits, padded with zeros to whole words."""
+    """Pack the last axis to bits and pad it with zeros to whole words."""
     padded = np.zeros((*flags.shape[:-1], -(-flags.shape[-1] // 64) * 8), dtype=np.uint8)
     packed = np.packbits(flags, axis=-1, bitorder="little")
     padded[..., : packed.shape[-1]] = packed
@@ -79,5 +79,5 @@ def pack_bits(flags: NDArray[np.bool_]) -> Masks:
 
 
 def unpack_bits(mask: Masks, n_rows: int) -> NDArray[np.bool_]:
-    """The first ``n_rows`` bits of the last axis as bools."""
+    """Turn the first ``n_rows`` bits of the last axis into bools."""
     return np.unpackbits(mask.view(np.uint8), axis=-1, count=n_rows, bitorder="little").view(bool)

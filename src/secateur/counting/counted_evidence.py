@@ -1,8 +1,8 @@
-"""Evidence that adds up: what rule methods need of training rows, small and the same however the rows were cut.
+"""Evidence that adds up: counts that answer what methods ask of training rows.
 
 For each rule the rows are counted by class and by *which of its conditions they violate*. Whatever a method asks (what
-does the rule gain without this condition, and without those two?) is then a sum of counts. Counts of pieces add up, so
-rows may come in chunks, from many files or from many machines.
+does the rule gain without this condition, and without those two?) is then a sum of counts. Counts of chunks add up, so
+rows may come from many files or from many machines.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Evidence(TrainingEvidence):
     is_weighted : bool
         Whether the counts are sums of weights.
     method : str or None
-        The method that it was collected for; None for all that a summary can serve.
+        The method that it was collected for; None for every method that counts can serve.
     ignored, opened : ndarray of bool, shape (n_entries,)
-        Conditions that nobody looked at, and conditions that rows are told apart by. Others are firm: a row that
+        Conditions that were not looked at, and conditions that rows are told apart by. Others are firm: a row that
         violates one is not counted for the rule.
     leaf_counts : ndarray of float64, shape (n_rules, n_classes)
         Rows that satisfy all conditions of a rule's path.
@@ -99,7 +99,7 @@ class Evidence(TrainingEvidence):
                 raise InputError(f"Expected evidence to merge with, found {type(other).__name__}.")
             if other.digest != self.digest or other.method != self.method:
                 raise InputError(
-                    "The two summaries are of different trees, methods or facts: collect both with the same tree, "
+                    "The two summaries are of different trees, methods or facts. Collect both with the same tree, "
                     "such as one from secateur.from_model."
                 )
         every = (self, *others)
@@ -116,7 +116,7 @@ class Evidence(TrainingEvidence):
 
     @cached_property
     def digest(self) -> str:
-        """What tells whether two summaries are about the same conditions."""
+        """A hash of the tree and its conditions: two summaries can be merged only if theirs are equal."""
         found = hashlib.sha256(tree_to_json(self.tree).encode())
         found.update(np.packbits(self.ignored).tobytes() + np.packbits(self.opened).tobytes())
         return found.hexdigest()
@@ -168,15 +168,17 @@ class Evidence(TrainingEvidence):
                 arrays = {name: stored[name] for name in stored.files}
             head = json.loads(arrays.pop("head").tobytes())
             if head["format"] != FORMAT:
-                raise FormatError(f"Expected a file of evidence, found {head['format']!r}.")
+                raise FormatError(f"Expected an evidence file, found {head['format']!r}.")
             if head["version"] > VERSION:
-                raise FormatError(f"The evidence was written by a newer secateur (version {head['version']}): upgrade.")
+                raise FormatError(
+                    f"A newer secateur wrote this evidence (version {head['version']}): upgrade secateur."
+                )
             tree = tree_from_json(head["tree"])
             read = cls(tree, int(head["n_rows"]), bool(head["is_weighted"]), head["method"], **arrays)
         except FormatError:
             raise
         except Exception as error:
-            raise FormatError("This is no file of evidence, or it is damaged.") from error
+            raise FormatError("This is not an evidence file, or it is damaged.") from error
         _check_shapes(read)
         return read
 
@@ -207,26 +209,15 @@ class Evidence(TrainingEvidence):
             raise InputError(f"{path} cannot be read: {error.strerror}.") from error
         return cls.from_bytes(content)
 
-    def answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        """Count the rows of rules by the open conditions that they violate, from the counts at hand.
-
-        Parameters
-        ----------
-        paths : Paths
-        conditions : Conditions
-
-        Returns
-        -------
-        ViolationCounts
-        """
+    def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
         loose = (conditions.deleted | conditions.opened) & conditions.among[paths.rule]
         unknown = (loose & ~self.opened & ~self.ignored) | (
             self.ignored & ~conditions.deleted & conditions.among[paths.rule]
         )
         if unknown.any():
             raise ParameterError(
-                f"The evidence was collected for the method {self.method!r} and does not tell what this one asks: "
-                "collect it for this method, or for none in particular."
+                f"The evidence was collected for the method {self.method!r} and cannot answer this one. Collect it for "
+                "this method, or without naming one."
             )
         rules, offsets = list_patterns(paths, conditions)
         cells = self._project(paths, conditions, rules, offsets)
@@ -262,16 +253,16 @@ class Evidence(TrainingEvidence):
 
     @property
     def n_numbers(self) -> int:
-        """How many numbers it holds."""
+        """Number of counts that it holds."""
         return self.cells.size + self.leaf_counts.size
 
     def __repr__(self) -> str:
-        what = "every method that a summary can serve" if self.method is None else repr(self.method)
+        what = "every method that counts can serve" if self.method is None else repr(self.method)
         return f"<Evidence: {self.n_rows:,} rows for {self.leaf_counts.shape[0]} rules, for {what}>"
 
 
 def _rank_in_rule(paths: Paths, entries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of some entries come before each of them in its rule."""
+    """Count the entries that come before each of these in its rule."""
     rule = paths.rule[entries]
     return np.arange(len(entries)) - np.searchsorted(rule, rule)
 
@@ -291,15 +282,12 @@ def check_size(paths: Paths, opened: NDArray[np.bool_], n_classes: int, method: 
 
 def _check_shapes(read: Evidence) -> None:
     paths = trace_paths(read.tree, 0.0)
-    size = (len(paths.links),)
-    masks = (read.ignored, read.opened)
-    right = all(mask.shape == size and mask.dtype == bool for mask in masks)
-    if right:
-        n_open = np.bincount(paths.rule[read.opened], minlength=paths.n_rules)
-        widened = np.bincount(paths.rule[read.ignored], minlength=paths.n_rules) > 0
-        n_cells = int((np.int64(1) << n_open[widened | (n_open > 0)]).sum())
-        numbers: Any = (read.leaf_counts, read.cells)
-        shapes = ((paths.n_rules, read.tree.n_classes), (n_cells, read.tree.n_classes))
-        right = all(a.shape == s and a.dtype == np.float64 for a, s in zip(numbers, shapes, strict=True))
-    if not right:
+    marks: list[Any] = [read.ignored, read.opened]
+    fits = all(mark.shape == (len(paths.links),) and mark.dtype == bool for mark in marks)
+    if fits:
+        every = np.ones(paths.n_rules, dtype=bool)
+        n_cells = list_patterns(paths, Conditions(read.ignored, read.opened, every))[1][-1]
+        counts: list[tuple[Any, int]] = [(read.leaf_counts, paths.n_rules), (read.cells, n_cells)]
+        fits = all(a.shape == (size, read.tree.n_classes) and a.dtype == np.float64 for a, size in counts)
+    if not fits:
         raise FormatError("The arrays of the evidence do not fit its tree: the file was cut or edited.")

@@ -1,4 +1,4 @@
-"""Which rules cover which rows, and which of them wins, by bit masks a block of rows at a time."""
+"""Find the rules that cover each row and the one that wins, by bit masks, a block of rows at a time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
-from secateur.counting.tile_arguments import Conditions, make_literals, make_tests
+from secateur.counting.tile_arguments import Conditions, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module
 from secateur.kernels.threads import map_in_threads
-from secateur.kernels.tiles import make_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,7 @@ SMALL_SEARCH = 1 << 22
 
 
 def cover_rows(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
-    """Whether each rule covers each row, shape (n_rows, n_rules)."""
+    """Find out whether each rule covers each row, shape (n_rows, n_rules)."""
     covered = np.empty((rows.n_rows, paths.n_rules), dtype=bool)
     for span, masks in mask_blocks(tree, rows):
         for rule in range(paths.n_rules):
@@ -38,17 +37,12 @@ def cover_rows(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows)
 
 
 def find_winners(
-    tree: Tree,
-    paths: Paths,
-    deleted: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    rows: Rows,
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
 ) -> NDArray[np.int64]:
-    """For each row the first rule of the ranking that covers it; every row is covered, for deletion only widens."""
-    winners = np.empty(rows.n_rows, dtype=np.int64)
+    """Find the first rule of the ranking that covers each row; every row is covered, for deletion only widens."""
     if rows.n_rows * paths.n_rules > SMALL_SEARCH:
-        _find_by_tiles(tree, paths, deleted, ranking, rows, winners)
-        return winners
+        return _find_by_tiles(tree, paths, deleted, ranking, rows)
+    winners = np.empty(rows.n_rows, dtype=np.int64)
     for span, masks in mask_blocks(tree, rows):
         undecided = masks[0].copy()
         block = winners[span]
@@ -65,8 +59,8 @@ def find_winners(
 def find_overlap(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Rows covered by rules of different classes, and rows covered at all."""
-    conflict, covered = np.empty(rows.n_rows, dtype=bool), np.empty(rows.n_rows, dtype=bool)
+    """Find the rows that rules of different classes cover, and the rows that any rule covers."""
+    conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
     for span, masks in mask_blocks(tree, rows):
         by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
         for rule, class_id in enumerate(paths.leaf_class.tolist()):
@@ -81,38 +75,35 @@ def find_overlap(
 
 
 def _find_by_tiles(
-    tree: Tree,
-    paths: Paths,
-    deleted: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    rows: Rows,
-    winners: NDArray[np.int64],
-) -> None:
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
+) -> NDArray[np.int64]:
     """Find the winners in compiled code, blocks of rows on several threads."""
+    winners = np.empty(rows.n_rows, dtype=np.int64)
     find_first_rules = compile_module(tiles).find_first_rules
-    features, tests, literal = make_tests(tree)
+    features, tests, condition_of = make_tests(tree)
     every = np.arange(paths.n_rules)
-    conditions = Conditions(deleted, np.zeros_like(deleted), every >= 0)
-    literals = make_literals(paths, literal, conditions, every, every, False)
+    kept = Conditions(deleted, np.zeros_like(deleted), every >= 0)
+    conditions = make_rule_conditions(paths, condition_of, kept, every, every, False)
 
     def find(span: tuple[int, int]) -> None:
         block = rows.block(*span, features)
         place = block.values, block.origin, block.step, block.columns, block.n_rows
         room = make_room(tests, 0, 0, 0)
-        find_first_rules(*place, tests, literals, ranking, room, winners[slice(*span)])
+        find_first_rules(*place, tests, conditions, ranking, room, winners[slice(*span)])
 
     for _ in map_in_threads(find, rows.spans()):
         pass
+    return winners
 
 
 def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:
-    """Mask of the rows that a rule covers."""
+    """Mask the rows that a rule covers."""
     span = paths.entries(rule)
     return rows_in(masks, paths.links[span][~deleted[span]])
 
 
 def mask_blocks(tree: Tree, rows: Rows) -> Iterator[tuple[slice, Masks]]:
-    """Link masks of the rows, a bounded block at a time."""
+    """Mask the rows of every link, a bounded block of rows at a time."""
     size = max(64, MASK_BYTES // tree.n_nodes * 8 // 64 * 64)
     for first in range(0, rows.n_rows, size):
         span = slice(first, min(first + size, rows.n_rows))

@@ -1,4 +1,4 @@
-"""Training rows as evidence: how many rows, and of which class, any rule covers."""
+"""Count the training rows themselves, in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WALKED_LEAVES = 1_000
 
 @dataclass
 class RowEvidence(TrainingEvidence):
-    """Labelled, possibly weighted rows, and the counts of rules that somebody has asked for already.
+    """Labelled, possibly weighted rows, and the counts that were asked for already.
 
     Parameters
     ----------
@@ -48,7 +48,6 @@ class RowEvidence(TrainingEvidence):
     _counted: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]] | None = field(
         default=None, init=False, repr=False
     )
-
     _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
 
     @property
@@ -56,8 +55,7 @@ class RowEvidence(TrainingEvidence):
         """Number of rows."""
         return self.rows.n_rows
 
-    def answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        """Count the rows themselves."""
+    def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
         listed = LabelledRows(self.rows, self.class_ids, self.weights)
         violations = count_violations(self.tree, paths, conditions, listed, self._leaf_counts)
         self._leaf_counts = violations.leaf_counts
@@ -66,7 +64,7 @@ class RowEvidence(TrainingEvidence):
     def count(
         self, paths: Paths, deleted: NDArray[np.bool_], *, is_exact: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(Weighted) rows of each class that each rule covers, and each leaf's own rule; shape (n_rules, n_classes).
+        """Count rows as the base class says.
 
         Rules that meet no leaf of another class are narrow: where there are many, the tree itself finds their rows.
         Others are wide, and a walk with one of them would visit most of the tree: they are counted by masks.
@@ -80,7 +78,7 @@ class RowEvidence(TrainingEvidence):
     def count_by_walks(
         self, paths: Paths, deleted: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same as :meth:`count`, always by walking the tree with each rule's box."""
+        """Count as :meth:`count` does, but always by walking the tree with each rule's box."""
         index = index_rows(self.tree, paths, self.rows)
         leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[paths.leaf_ids]
         widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
@@ -90,9 +88,6 @@ class RowEvidence(TrainingEvidence):
     def remember(
         self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
     ) -> None:
-        """Keep the counts that a method came by, so that nobody counts its rules again.
-
-        Weights that were added in another order may differ in the last bit: these are counted again, row by row.
-        """
+        """Keep the counts that a method made; sums of weights are made again, as their order decides the last bit."""
         if self.weights is None:
             self._counted = deleted.copy(), counts, leaf_counts

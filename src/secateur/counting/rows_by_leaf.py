@@ -1,7 +1,7 @@
-"""The fitted tree as an index of rows: rows in the order of the leaves that they reach.
+"""Use the tree as an index of rows: put them in the order of the leaves that they reach.
 
-Left to right, the rows that pass a node are then one run, so that a walk of the tree with a rule's box finds the rows
-that it covers without looking at the others.
+The rows that pass a node are then one run, so that a walk of the tree with a rule's box finds the rows that it covers
+without looking at the others.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class RowIndex:
     rows : Rows
         The rows, in their own order.
     order : ndarray of int64, shape (n_rows,)
-        Which row stands where.
+        The rows from the leftmost leaf to the rightmost.
     columns : ndarray of int64, shape (n_columns,)
-        Which features the tree tests.
+        The features that the tree tests.
     first, last : ndarray of int64, shape (n_nodes,)
-        The rows at ``first[i]`` to ``last[i]``, the latter not included, pass node ``i``.
+        ``order[first[i]:last[i]]`` are the rows that pass node ``i``.
     reached : ndarray of int64, shape (n_rows,)
         The leaf that each row reaches, in the rows' own order.
     """
@@ -52,12 +52,12 @@ class RowIndex:
 
     @cached_property
     def values(self) -> NDArray[Any]:
-        """The columns that the tree tests, rows in order, shape (n_rows, n_columns)."""
+        """The tested columns, rows in the order of their leaves, shape (n_rows, n_columns)."""
         return self.rows.take(self.order, self.columns)
 
 
 def index_rows(tree: Tree, paths: Paths, rows: Rows) -> RowIndex:
-    """Route the rows and put them in the order of their leaves, otherwise as they were."""
+    """Route the rows and put them in the order of their leaves; rows of one leaf keep theirs."""
     reached = apply_tree(tree, rows)
     columns = np.unique(tree.feature[tree.feature >= 0])
     rank = np.zeros(tree.n_nodes, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Rules as the counting kernels read them: distinct tests, and each condition as a literal of one of them."""
+"""Rules as the counting kernels read them: the distinct tests of a tree, each condition as a side of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.kernels.tiles import Preorder, RuleLiterals, Tests
+from secateur.kernels.tiles import SPLIT_TESTS, TILE_ROWS, TILE_WORDS, Preorder, Room, RuleConditions, Tests
 from secateur.tree.paths import find_runs
 
 if TYPE_CHECKING:
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["Conditions", "make_literals", "make_preorder", "make_tests"]
+__all__ = ["Conditions", "make_preorder", "make_room", "make_rule_conditions", "make_tests"]
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What becomes of the conditions of rules in a violations; what is neither deleted nor open is firm.
+    """Which conditions of rules are deleted and which are open; the others are firm.
 
     Attributes
     ----------
     deleted, opened : ndarray of bool, shape (n_entries,)
     among : ndarray of bool, shape (n_rules,)
-        The rules that are counted at all.
+        The rules to count.
     """
 
     deleted: NDArray[np.bool_]
@@ -36,7 +36,7 @@ class Conditions:
 
 
 def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]:
-    """The tested features, the distinct tests in their terms, and the literal of the link into each node."""
+    """List the tested features, the distinct tests in their terms, and the condition of the link into each node."""
     inner = np.flatnonzero(~tree.is_leaf)
     first_leaf, _ = find_runs(tree, tree.is_leaf.astype(np.int64))
     start, table = tree.category_table
@@ -51,9 +51,9 @@ def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]
     chosen = order[is_new]
     slot = np.empty(len(chosen), dtype=np.int64)
     slot[np.argsort(first_leaf[inner[chosen]], kind="stable")] = np.arange(len(chosen))
-    literal = np.full(tree.n_nodes, -1, dtype=np.int64)
-    literal[tree.children_left[inner]] = 2 * slot[test]
-    literal[tree.children_right[inner]] = 2 * slot[test] + 1
+    condition_of = np.full(tree.n_nodes, -1, dtype=np.int64)
+    condition_of[tree.children_left[inner]] = 2 * slot[test]
+    condition_of[tree.children_right[inner]] = 2 * slot[test] + 1
     n_limits = np.bincount(column[chosen][start[inner[chosen]] < 0], minlength=len(features))
     tests = Tests(
         slot=slot,
@@ -66,55 +66,46 @@ def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]
         table=table,
         takes_missing=tree.accepts_missing[features],
     )
-    return features, tests, literal
+    return features, tests, condition_of
 
 
-def make_literals(
+def make_rule_conditions(
     paths: Paths,
-    literal: NDArray[np.int64],
+    condition_of: NDArray[np.int64],
     conditions: Conditions,
     rules: NDArray[np.int64],
     cells: NDArray[np.int64],
     is_paired: bool,
-) -> RuleLiterals:
-    """The firm and open literals of some rules."""
+) -> RuleConditions:
+    """List the firm and the open conditions of some rules, given the condition of the link into each node."""
+
+    def gather(chosen: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the chosen conditions of each rule begin, and these conditions."""
+        sizes = np.bincount(paths.rule[chosen], minlength=paths.n_rules)[rules]
+        return np.concatenate([[0], np.cumsum(sizes)]), condition_of[paths.links[chosen]]
+
     listed = np.zeros(paths.n_rules, dtype=bool)
     listed[rules] = True
     among = listed[paths.rule] & ~conditions.deleted
-    firm_offsets, firm = _gather(paths, literal, rules, among & ~conditions.opened)
-    return RuleLiterals(
-        firm_offsets,
-        firm,
-        int(np.diff(firm_offsets).max(initial=0)),
-        _shared_prefixes(firm_offsets, firm),
-        *_gather(paths, literal, rules, among & conditions.opened),
-        cells,
-        is_paired,
-    )
+    offsets, firm = gather(among & ~conditions.opened)
+    longest, shared = int(np.diff(offsets).max(initial=0)), _find_shared(offsets, firm)
+    return RuleConditions(offsets, firm, longest, shared, *gather(among & conditions.opened), cells, is_paired)
 
 
-def _gather(
-    paths: Paths, literal: NDArray[np.int64], rules: NDArray[np.int64], chosen: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The literals of chosen entries, and where those of each rule begin."""
-    sizes = np.bincount(paths.rule[chosen], minlength=paths.n_rules)[rules]
-    return np.concatenate([[0], np.cumsum(sizes)]), literal[paths.links[chosen]]
-
-
-def _shared_prefixes(offsets: NDArray[np.int64], literals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many first literals each rule shares with the one before."""
+def _find_shared(offsets: NDArray[np.int64], conditions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many first conditions each rule shares with the rule before it."""
     sizes = np.diff(offsets)
     shared = np.zeros(len(sizes), dtype=np.int64)
     alive = np.arange(1, len(sizes))
     for place in range(int(sizes.max(initial=0))):
         alive = alive[np.minimum(sizes[alive], sizes[alive - 1]) > place]
-        alive = alive[literals[offsets[alive] + place] == literals[offsets[alive - 1] + place]]
+        alive = alive[conditions[offsets[alive] + place] == conditions[offsets[alive - 1] + place]]
         shared[alive] = place + 1
     return shared
 
 
-def make_preorder(tree: Tree, paths: Paths, literal: NDArray[np.int64]) -> Preorder:
-    """The nodes of the tree, left subtree before right subtree, as the kernels visit them."""
+def make_preorder(tree: Tree, paths: Paths, condition_of: NDArray[np.int64]) -> Preorder:
+    """List the nodes as the kernels visit them: left subtree before right subtree."""
     size = np.ones(tree.n_nodes, dtype=np.int64)
     for inner in reversed(tree.inner_levels):
         size[inner] += size[tree.children_left[inner]] + size[tree.children_right[inner]]
@@ -122,13 +113,16 @@ def make_preorder(tree: Tree, paths: Paths, literal: NDArray[np.int64]) -> Preor
     for inner in tree.inner_levels:
         place[tree.children_left[inner]] = place[inner] + 1
         place[tree.children_right[inner]] = place[inner] + 1 + size[tree.children_left[inner]]
-    node = np.empty(tree.n_nodes, dtype=np.int64)
-    node[place] = np.arange(tree.n_nodes)
+    node = np.argsort(place)
     rule = np.full(tree.n_nodes, -1, dtype=np.int64)
     rule[paths.leaf_ids] = np.arange(paths.n_rules)
-    return Preorder(
-        depth=tree.node_depth[node],
-        literal=literal[node],
-        beyond=np.arange(tree.n_nodes) + size[node],
-        rule=rule[node],
-    )
+    beyond = np.arange(tree.n_nodes) + size[node]
+    return Preorder(tree.node_depth[node], condition_of[node], beyond, rule[node])
+
+
+def make_room(tests: Tests, longest: int, depth: int, n_classes: int) -> Room:
+    """Allocate room for a thread to count rules of up to ``longest`` firm conditions."""
+    sizes = tests.most_limits, len(tests.limit), depth + 1, n_classes, 1 << SPLIT_TESTS, longest + 1
+    masks = (np.zeros((size, TILE_WORDS), dtype=np.uint64) for size in sizes)
+    n_columns = len(tests.n_limits)
+    return Room(np.zeros((n_columns, TILE_ROWS), dtype=tests.limit.dtype), np.zeros(TILE_ROWS, dtype=np.int32), *masks)

@@ -1,4 +1,4 @@
-"""What methods ask of training rows, whoever answers: the rows themselves, or counts of them."""
+"""What methods ask of training rows, whether the rows themselves answer or counts of them."""
 
 from __future__ import annotations
 
@@ -51,26 +51,16 @@ class TrainingEvidence(ABC):
         """
         nothing, everyone = np.zeros_like(deleted), np.ones(paths.n_rules, dtype=bool)
         conditions = Conditions(deleted, nothing if opened is None else opened, everyone if among is None else among)
-        return self.answer(paths, conditions)
+        return self._answer(paths, conditions)
 
     @abstractmethod
-    def answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        """Answer :meth:`count_violations`, with nothing left out.
-
-        Parameters
-        ----------
-        paths : Paths
-        conditions : Conditions
-
-        Returns
-        -------
-        ViolationCounts
-        """
+    def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
+        """Answer :meth:`count_violations`."""
 
     def count_violations_left(
         self, paths: Paths, deleted: NDArray[np.bool_], left: NDArray[np.int64]
     ) -> ViolationCounts:
-        """Count the rows of the rules of some conditions, which are open.
+        """Open some conditions and count the rows of their rules.
 
         Parameters
         ----------
@@ -88,7 +78,7 @@ class TrainingEvidence(ABC):
         return self.count_violations(paths, deleted, opened, among)
 
     def split_rules(self, paths: Paths, opened: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-        """Groups of rules that one violations can count.
+        """Split the rules into groups that one pass can count.
 
         Parameters
         ----------
@@ -120,10 +110,10 @@ class TrainingEvidence(ABC):
         violations = self.count_violations(paths, deleted)
         return violations.counts, violations.leaf_counts
 
-    def remember(  # noqa: B027  # whoever keeps nothing has nothing to do
+    def remember(  # noqa: B027  # a subclass that keeps nothing has nothing to do
         self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
     ) -> None:
-        """Take notice of counts that a method came by; somebody may ask for them again.
+        """Keep the counts that a method made, for whoever asks for them again.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Rows counted by what they violate: one pass over the rows answers many trials of every rule.
+"""Count rows by the conditions that they violate: one pass over the rows answers many trials of every rule.
 
 Some conditions of a rule are *firm*: only rows that satisfy them all are counted. Others are *open*: the rows are told
 apart by which of these they violate. What the rule gains when it loses an open condition, with or without others, is
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from secateur.counting.bit_masks import pack_links, rows_in, unpack_bits
-from secateur.counting.tile_arguments import make_literals, make_preorder, make_tests
+from secateur.counting.tile_arguments import make_preorder, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module, is_compiled
 from secateur.kernels.threads import map_in_threads, n_threads
-from secateur.kernels.tiles import make_room
 from secateur.rows.leaves import apply_tree, count_classes
+from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,14 +35,7 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = [
-    "PatternCounter",
-    "ViolationCounts",
-    "count_violations",
-    "find_reliability",
-    "list_patterns",
-    "split_rules",
-]
+__all__ = ["PatternCounter", "ViolationCounts", "count_violations", "find_reliability", "list_patterns", "split_rules"]
 
 # Up to this many rows times rules, numpy is done before numba would be imported. It looks at all rows at once, so there
 # must not be too many of them.
@@ -53,7 +46,7 @@ MOST_NUMBERS = 1 << 21
 
 
 class Layout(NamedTuple):
-    """Which rules are counted, the first cell of each and where cells end, and whether rows are told apart by pairs."""
+    """The rules to count, the first cell of each and where cells end, and whether only pairs are told apart."""
 
     rules: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -73,9 +66,9 @@ class ViolationCounts:
         Whether only rows that violate up to two open conditions are told apart.
     leaf_counts : ndarray of float64, shape (n_rules, n_classes)
         Rows that satisfy all conditions of a rule's path.
-    rules : ndarray of int64, shape (n_tallied,)
+    rules : ndarray of int64, shape (n_counted,)
         The rules that were counted; the others cover what their leaf covers.
-    offsets : ndarray of int64, shape (n_tallied + 1,)
+    offsets : ndarray of int64, shape (n_counted + 1,)
         First cell of each of them.
     cells : ndarray of float64 or uint32, shape (n_cells, n_classes)
         Cell ``offsets[i] + p`` counts the rows whose violated open conditions are pattern ``p``, a bit each from the
@@ -107,9 +100,9 @@ class ViolationCounts:
         return counts
 
     def gain(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Rows of each class that a rule gains when it loses one more open entry, shape (n_entries, n_classes).
+        """Count the rows of each class that a rule gains by losing one more open entry, shape (n_entries, n_classes).
 
-        ``deleted`` says which open entries are gone by now; if the violations is paired, at most one of a rule.
+        ``deleted`` marks the open entries that are gone by now; if only pairs are told apart, at most one of a rule.
         """
         return self._gain_by_pairs(entries, deleted) if self.is_paired else self._gain_by_patterns(entries, deleted)
 
@@ -170,23 +163,42 @@ def find_reliability(
 ) -> NDArray[np.float64]:
     """Share of each rule's (weighted) rows in its class, by default of all rules; NaN where it has none."""
     wanted = paths.leaf_class if rules is None else paths.leaf_class[rules]
-    total = counts.sum(axis=1)
-    share = np.full(len(counts), np.nan)
-    np.divide(counts[np.arange(len(counts)), wanted], total, out=share, where=total > 0)
-    return share
+    return divide_or_nan(counts[np.arange(len(counts)), wanted], counts.sum(axis=1))
 
 
 def _count_pairs(n_open: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Cells of rules with so many open conditions in a violations that is paired."""
+    """Count the cells of rules with so many open conditions where only pairs are told apart."""
     return 2 + n_open + n_open * (n_open - 1) // 2
 
 
 def split_rules(paths: Paths, opened: NDArray[np.bool_], n_classes: int) -> list[NDArray[np.bool_]]:
-    """Groups of rules that one pass can count, as masks of the rules; almost always one group."""
+    """Split the rules into groups that one pass can count, as masks of the rules; almost always one group."""
     n_open = np.bincount(paths.rule[opened], minlength=paths.n_rules)
     cells = np.minimum(np.exp2(n_open.astype(np.float64)), _count_pairs(n_open))
     group = np.cumsum(cells * n_classes) // max(1, MOST_NUMBERS)
     return [group == number for number in np.unique(group)]
+
+
+def list_patterns(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the rules that have something deleted or open, and the first cell of each: a cell for every pattern."""
+    rules, n_open = _list_rules(paths, conditions)
+    return rules, np.concatenate([[0], np.cumsum(np.int64(1) << n_open)])
+
+
+def _list_rules(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the rules that have something deleted or open, and how many open conditions each has."""
+    n_open = np.bincount(paths.rule[conditions.opened], minlength=paths.n_rules)
+    is_widened = np.bincount(paths.rule[conditions.deleted], minlength=paths.n_rules) > 0
+    rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
+    return rules, n_open[rules]
+
+
+def _lay_out(paths: Paths, conditions: Conditions, n_classes: int) -> Layout:
+    """Tell all patterns apart if there is room for them, else pairs."""
+    rules, size = _list_rules(paths, conditions)
+    is_paired = bool(np.exp2(size.astype(np.float64)).sum() * n_classes > MOST_NUMBERS)
+    sizes = _count_pairs(size) if is_paired else np.int64(1) << size
+    return Layout(rules, np.concatenate([[0], np.cumsum(sizes)]), is_paired)
 
 
 def count_violations(
@@ -196,103 +208,122 @@ def count_violations(
     listed: LabelledRows,
     leaf_counts: NDArray[np.float64] | None = None,
 ) -> ViolationCounts:
-    """Count the rows of every rule by the open conditions that they violate; of the leaves, if that is not known."""
+    """Count the rows of every rule by the open conditions that they violate, and of the leaves if not known yet."""
     layout = _lay_out(paths, conditions, tree.n_classes)
-    count = _choose_counter(paths, listed)
-    found, cells = count(tree, paths, conditions, layout, listed, with_leaves=leaf_counts is None)
+    counter = _Counter(tree, paths, conditions, layout, with_leaves=leaf_counts is None)
+    found, cells = counter.count(listed)
     known = found if leaf_counts is None else leaf_counts
     return ViolationCounts(paths, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
 
 
-@dataclass(frozen=True)
 class PatternCounter:
     """Counts rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are.
 
     What does not depend on the rows is prepared once, for rows that come in many chunks.
 
-    Attributes
+    Parameters
     ----------
     tree : Tree
     paths : Paths
     conditions : Conditions
     """
 
-    tree: Tree
-    paths: Paths
-    conditions: Conditions
+    def __init__(self, tree: Tree, paths: Paths, conditions: Conditions) -> None:
+        self._counter = _Counter(tree, paths, conditions, Layout(*list_patterns(paths, conditions), False), True)
 
     def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count a chunk of rows."""
-        if _choose_counter(self.paths, listed) is _count_by_numpy:
-            found = _count_by_numpy(self.tree, self.paths, self.conditions, self._layout, listed, with_leaves=True)
-        else:
-            found = _run_tiles(self.tree, self.paths, self._layout, self._prepared, listed)
-        return found[0], found[1].astype(np.float64)
+        leaf_counts, cells = self._counter.count(listed)
+        return leaf_counts, cells.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """Counts rows of each leaf, if wanted, and of each cell of a layout."""
+
+    tree: Tree
+    paths: Paths
+    conditions: Conditions
+    layout: Layout
+    with_leaves: bool
+
+    def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Count by numpy where it is done before numba would be imported, else in compiled code."""
+        n_rows = listed.rows.n_rows
+        is_small = n_rows <= SMALL_COUNT_ROWS and n_rows * self.paths.n_rules <= SMALL_COUNT
+        return self._count_by_numpy(listed) if is_small and not is_compiled(tiles) else self._count_by_tiles(listed)
+
+    def _count_by_numpy(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Make a mask of all rows for each link, and count each rule by its masks."""
+        (rows, class_ids, weights), (rules, offsets, is_paired) = listed, self.layout
+        tree, paths, conditions, n_classes = self.tree, self.paths, self.conditions, self.tree.n_classes
+        leaf_counts = np.zeros((paths.n_rules, n_classes))
+        if self.with_leaves:
+            leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[paths.leaf_ids]
+        cells = np.zeros((offsets[-1], n_classes))
+        masks = pack_links(tree, rows.matrix)
+        for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
+            span = paths.entries(rule)
+            links, opened = paths.links[span], conditions.opened[span]
+            firm = links[~conditions.deleted[span] & ~opened]
+            inside = np.flatnonzero(unpack_bits(rows_in(masks, firm), rows.n_rows))
+            violated = ~unpack_bits(masks[links[opened]], rows.n_rows)[:, inside]
+            counted = np.bincount(
+                _find_cells(violated, is_paired=is_paired) * n_classes + class_ids[inside],
+                weights=None if weights is None else weights[inside],
+                minlength=(last - first) * n_classes,
+            )
+            cells[first:last] = counted.reshape(last - first, n_classes)
+        return leaf_counts, cells
 
     @cached_property
-    def _layout(self) -> Layout:
-        return Layout(*list_patterns(self.paths, self.conditions), False)
+    def _tile_arguments(self) -> tuple[NDArray[np.int64], Any, Any, Any]:
+        """The tested features, the tests, the rules' conditions and the nodes, as compiled code reads them."""
+        features, tests, condition_of = make_tests(self.tree)
+        nodes = make_preorder(self.tree, self.paths, condition_of)
+        if not self.with_leaves:
+            nodes = nodes._replace(depth=nodes.depth[:0])
+        return features, tests, make_rule_conditions(self.paths, condition_of, self.conditions, *self.layout), nodes
 
-    @cached_property
-    def _prepared(self) -> Prepared:
-        return _prepare(self.tree, self.paths, self.conditions, self._layout, with_leaves=True)
+    def _count_by_tiles(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Count tiles of rows in compiled code, blocks of them on several threads.
 
+        Numbers of rows are whole and may be added in any order. Weights are added row after row on one thread, so that
+        their sums do not depend on the machine.
+        """
+        count_by_violations = compile_module(tiles).count_by_violations
+        rows, class_ids, weights = listed
+        features, tests, conditions, nodes = self._tile_arguments
+        tree, n_rules, n_cells = self.tree, self.paths.n_rules, self.layout.offsets[-1]
+        weight = np.zeros(0) if weights is None else weights
+        n_parts = min(n_threads(), len(rows.spans())) if weights is None else 1
+        waiting: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
+        for item in [*rows.spans(), *[None] * n_parts]:
+            waiting.put(item)
 
-def list_patterns(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rules that have something deleted or open, and the first cell of each, with a cell for every pattern."""
-    rules, n_open = _list_rules(paths, conditions)
-    return rules, np.concatenate([[0], np.cumsum(np.int64(1) << n_open)])
+        def count(_: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+            """Count whatever block is next, so that threads end at about the same time."""
+            leaf_counts = np.zeros((n_rules, tree.n_classes))
+            cells = np.zeros((n_cells, tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
+            room = make_room(tests, conditions.longest, tree.depth, tree.n_classes)
+            while (span := waiting.get()) is not None:
+                block = rows.block(*span, features)
+                count_by_violations(
+                    *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
+                    *(tests, nodes, conditions, room, leaf_counts, cells),
+                )
+            return leaf_counts, cells
 
-
-def _list_rules(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rules that have something deleted or open, and how many open conditions each has."""
-    n_open = np.bincount(paths.rule[conditions.opened], minlength=paths.n_rules)
-    is_widened = np.bincount(paths.rule[conditions.deleted], minlength=paths.n_rules) > 0
-    rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
-    return rules, n_open[rules]
-
-
-def _lay_out(paths: Paths, conditions: Conditions, n_classes: int) -> Layout:
-    """Patterns if there is room for all of them, else pairs."""
-    rules, size = _list_rules(paths, conditions)
-    is_paired = bool(np.exp2(size.astype(np.float64)).sum() * n_classes > MOST_NUMBERS)
-    sizes = _count_pairs(size) if is_paired else np.int64(1) << size
-    return Layout(rules, np.concatenate([[0], np.cumsum(sizes)]), is_paired)
-
-
-def _choose_counter(paths: Paths, listed: LabelledRows) -> Any:
-    """Numpy where it is done before numba would be imported, else compiled code."""
-    n_rows = listed.rows.n_rows
-    is_small = n_rows <= SMALL_COUNT_ROWS and n_rows * paths.n_rules <= SMALL_COUNT
-    return _count_by_numpy if is_small and not is_compiled(tiles) else _count_by_tiles
-
-
-def _count_by_numpy(
-    tree: Tree, paths: Paths, conditions: Conditions, layout: Layout, listed: LabelledRows, *, with_leaves: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A mask a link over all rows, and a bincount a rule."""
-    (rows, class_ids, weights), (rules, offsets, is_paired) = listed, layout
-    leaf_counts = np.zeros((paths.n_rules, tree.n_classes))
-    if with_leaves:
-        leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[paths.leaf_ids]
-    cells = np.zeros((offsets[-1], tree.n_classes))
-    masks = pack_links(tree, rows.matrix)
-    for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
-        span = paths.entries(rule)
-        links, opened = paths.links[span], conditions.opened[span]
-        inside = np.flatnonzero(unpack_bits(rows_in(masks, links[~conditions.deleted[span] & ~opened]), rows.n_rows))
-        violated = ~unpack_bits(masks[links[opened]], rows.n_rows)[:, inside]
-        counted = np.bincount(
-            _find_cells(violated, is_paired=is_paired) * tree.n_classes + class_ids[inside],
-            weights=None if weights is None else weights[inside],
-            minlength=(last - first) * tree.n_classes,
-        )
-        cells[first:last] = counted.reshape(last - first, tree.n_classes)
-    return leaf_counts, cells
+        results = map_in_threads(count, range(n_parts))
+        leaf_counts, cells = next(results)
+        for other_leaf_counts, other_cells in results:
+            leaf_counts += other_leaf_counts
+            cells += other_cells
+        return leaf_counts, cells
 
 
 def _find_cells(violated: NDArray[np.bool_], *, is_paired: bool) -> NDArray[np.int64]:
-    """The cell of each row, from which of the open conditions it violates, shape (n_open, n_rows)."""
+    """Find the cell of each row from the open conditions that it violates, shape (n_open, n_rows)."""
     place = np.arange(len(violated))
     if not is_paired:
         return (np.int64(1) << place) @ violated
@@ -302,64 +333,3 @@ def _find_cells(violated: NDArray[np.bool_], *, is_paired: bool) -> NDArray[np.i
     pair = 1 + len(violated) + high * (high - 1) // 2 + low
     many = 1 + len(violated) + len(violated) * (len(violated) - 1) // 2
     return np.select([n_violated == 0, n_violated == 1, n_violated == 2], [np.zeros_like(low), 1 + low, pair], many)
-
-
-def _count_by_tiles(
-    tree: Tree, paths: Paths, conditions: Conditions, layout: Layout, listed: LabelledRows, *, with_leaves: bool
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Tiles of rows in compiled code, blocks of them on several threads.
-
-    Numbers of rows are whole and may be added in any order. Weights are added row after row on one thread, so that
-    their sums do not depend on the machine.
-    """
-    return _run_tiles(tree, paths, layout, _prepare(tree, paths, conditions, layout, with_leaves=with_leaves), listed)
-
-
-class Prepared(NamedTuple):
-    """What compiled code needs beside rows."""
-
-    features: NDArray[np.int64]
-    tests: Any
-    literals: Any
-    nodes: Any
-
-
-def _prepare(tree: Tree, paths: Paths, conditions: Conditions, layout: Layout, *, with_leaves: bool) -> Prepared:
-    features, tests, literal = make_tests(tree)
-    nodes = make_preorder(tree, paths, literal)
-    if not with_leaves:
-        nodes = nodes._replace(depth=nodes.depth[:0])
-    return Prepared(features, tests, make_literals(paths, literal, conditions, *layout), nodes)
-
-
-def _run_tiles(
-    tree: Tree, paths: Paths, layout: Layout, prepared: Prepared, listed: LabelledRows
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    count_by_violations = compile_module(tiles).count_by_violations
-    rows, class_ids, weights = listed
-    features, tests, literals, nodes = prepared
-    weight = np.zeros(0) if weights is None else weights
-    n_parts = min(n_threads(), len(rows.spans())) if weights is None else 1
-    waiting: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
-    for item in [*rows.spans(), *[None] * n_parts]:
-        waiting.put(item)
-
-    def count(_: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Count whatever block is next, so that threads end at about the same time."""
-        leaf_counts = np.zeros((paths.n_rules, tree.n_classes))
-        cells = np.zeros((layout.offsets[-1], tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
-        room = make_room(tests, literals.longest, tree.depth, tree.n_classes)
-        while (span := waiting.get()) is not None:
-            block = rows.block(*span, features)
-            count_by_violations(
-                *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
-                *(tests, nodes, literals, room, leaf_counts, cells),
-            )
-        return leaf_counts, cells
-
-    results = map_in_threads(count, range(n_parts))
-    leaf_counts, cells = next(results)
-    for other_leaf_counts, other_cells in results:
-        leaf_counts += other_leaf_counts
-        cells += other_cells
-    return leaf_counts, cells

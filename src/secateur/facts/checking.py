@@ -1,22 +1,21 @@
-"""Whether rows keep to the facts: the first that does not is named."""
+"""Check that rows keep to the facts of a tree, and name the first that does not."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.errors import InputError
+from secateur.tree.facts import Implication
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
     from secateur.rows.rows import Rows
     from secateur.tree.facts import Claim, Group
-    from secateur.tree.regions import Region
     from secateur.tree.tree import Tree
 
 __all__ = ["check_facts", "find_broken_facts"]
@@ -25,110 +24,111 @@ __all__ = ["check_facts", "find_broken_facts"]
 def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: str = "X", first_row: int = 0) -> None:
     """Raise :class:`~secateur.errors.InputError` for the first row that contradicts a fact of the tree.
 
-    Columns whose type says already that they hold whole numbers need not be looked at for that.
+    ``typed`` columns are known by their type to hold whole numbers, so that is not checked again.
     """
     facts = tree.facts
-    gridded = [feature for feature in facts.grid_of if feature not in typed]
-    if not (gridded or facts.groups or facts.all_claims):
+    rounded = [feature for feature in facts.decimals_of if feature not in typed]
+    if not (rounded or facts.groups or facts.all_claims):
         return
-    features = np.array(sorted(facts.features(tree.n_features)), dtype=np.int64)
     for first, last in rows.spans():
-        read = rows.select(first, last, features)
-        block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, first_row + first, name)
+        block = _Block(tree, rows, (first, last), name, first_row + first)
         for group in facts.groups:
             block.check_group(group)
-        for feature in gridded:
-            block.check_grid(feature)
+        for feature in rounded:
+            block.check_decimals(feature)
         for claim in facts.claims:
             block.check_claim(claim)
         for known in facts.implications:
-            broken = block.holds(known.premise) & ~block.holds(known.conclusion)
-            block.refuse(broken, f"contradicts the fact {str(known)!r}", known.premise, known.conclusion)
+            block.check_claim(known)
 
 
 def find_broken_facts(tree: Tree, rows: Rows) -> list[str]:
-    """The facts of the tree that some of a few rows do not keep to, in words."""
+    """List the facts of the tree that some of a few rows contradict, in words."""
     facts = tree.facts
-    features = np.array(sorted(facts.features(tree.n_features)), dtype=np.int64)
-    if not len(features):
+    if not facts:
         return []
-    read = rows.select(0, rows.n_rows, features)
-    block = _Block(tree, {int(f): read[:, place] for place, f in enumerate(features)}, 0, "X")
-    broken = [
-        str(known)
-        for known in facts.implications
-        if (block.holds(known.premise) & ~block.holds(known.conclusion)).any()
+    block = _Block(tree, rows, (0, rows.n_rows))
+    checks: list[tuple[Callable[[Any], None], Any, str]] = [
+        *((block.check_claim, known, str(known)) for known in (*facts.implications, *facts.claims)),
+        *((block.check_group, group, str(group)) for group in facts.groups),
+        *((block.check_decimals, f, facts.describe_decimals(f, tree.feature_name(f))) for f in facts.decimals_of),
     ]
-    broken += [str(claim) for claim in facts.claims if not block.holds(claim).all()]
-    for check, words in (
-        *((partial(block.check_group, group), str(group)) for group in facts.groups),
-        *((partial(block.check_grid, f), facts.describe_grid(f, tree.feature_name(f))) for f in facts.grid_of),
-    ):
+    broken = []
+    for check, fact, words in checks:
         try:
-            check()
+            check(fact)
         except InputError:
             broken.append(words)
     return broken
 
 
 class _Block:
-    """Some columns of some rows."""
+    """The columns that facts are about, of some rows."""
 
-    def __init__(self, tree: Tree, columns: dict[int, NDArray[Any]], first: int, name: str) -> None:
-        self.tree, self.columns, self.first, self.name = tree, columns, first, name
+    def __init__(self, tree: Tree, rows: Rows, span: tuple[int, int], name: str = "X", first: int = 0) -> None:
+        self.tree, self.name, self.first = tree, name, first
+        features = np.array(sorted(tree.facts.features(tree.n_features)), dtype=np.int64)
+        self.columns = dict(zip(features.tolist(), rows.select(*span, features).T, strict=True))
 
     def check_group(self, group: Group) -> None:
-        """Every row has zeros in a group's columns, and a 1 in one of them at most."""
-        values = np.column_stack([self.columns[feature] for feature in group.features])
+        """Check that a group's columns hold 0 and 1, and that at most one of them is 1."""
+        values = self._values(group)
         strange = ~((values == 0) | (values == 1))
+        broken = strange.any(axis=1) if strange.any() else values.sum(axis=1) > 1
+        if not broken.any():
+            return
+        row = int(broken.argmax())
+        shown = [self.tree.feature_name(feature) for feature in group.features]
         if strange.any():
-            row, column = np.argwhere(strange)[0]
-            raise InputError(
-                f"Row {self.first + row} of {self.name} is not one-hot in the group {group.name!r}: "
-                f"{self.tree.feature_name(group.features[column])!r} is {values[row, column]:g}, neither 0 nor 1."
-            )
-        several = values.sum(axis=1) > 1
-        if several.any():
-            row = int(np.flatnonzero(several)[0])
-            ones = [self.tree.feature_name(group.features[column]) for column in np.flatnonzero(values[row])]
-            raise InputError(
-                f"Row {self.first + row} of {self.name} is not one-hot in the group {group.name!r}: "
-                f"{ones[0]!r} and {ones[1]!r} are both 1."
-            )
+            column = int(strange[row].argmax())
+            found = f"{shown[column]!r} is {values[row, column]:g}, neither 0 nor 1"
+        else:
+            one, other = np.flatnonzero(values[row])[:2]
+            found = f"{shown[one]!r} and {shown[other]!r} are both 1"
+        raise InputError(f"Row {self.first + row} of {self.name} is not one-hot in the group {group.name!r}: {found}.")
 
-    def check_grid(self, feature: int) -> None:
-        """A column holds numbers with as many decimals as is known of it."""
-        values, n_decimals = self.columns[feature], self.tree.facts.grid_of[feature]
+    def check_decimals(self, feature: int) -> None:
+        """Check that a column's numbers have no more decimals than is known."""
+        values, n_decimals = self.columns[feature], self.tree.facts.decimals_of[feature]
         # The decimal nearest to a number is the number itself, read back, if it has no more digits.
         broken = (np.round(values.astype(np.float64), n_decimals).astype(values.dtype) != values) & ~np.isnan(values)
         if broken.any():
-            row = int(np.flatnonzero(broken)[0])
-            words = self.tree.facts.describe_grid(feature, repr(self.tree.feature_name(feature)))
+            row = int(broken.argmax())
+            words = self.tree.facts.describe_decimals(feature, repr(self.tree.feature_name(feature)))
             raise InputError(
                 f"The fact is that {words}, but row {self.first + row} of {self.name} has {values[row]!s}."
             )
 
-    def check_claim(self, claim: Claim) -> None:
-        """A claim holds for every row."""
-        self.refuse(~self.holds(claim), f"contradicts the fact {str(claim)!r}", claim)
-
-    def holds(self, claim: Claim) -> NDArray[np.bool_]:
-        """For which rows a claim holds."""
-        if claim.subject < self.tree.n_features:
-            return _is_in(self.columns[claim.subject], claim.region)
-        group = self.tree.facts.groups[claim.subject - self.tree.n_features]
-        values = np.column_stack([self.columns[feature] for feature in group.features])
-        codes = np.where(values.any(axis=1), values.argmax(axis=1), len(group.features))
-        return np.isin(codes, sorted(claim.region.codes or ()))
-
-    def refuse(self, broken: NDArray[np.bool_], what: str, *claims: Claim) -> None:
-        """Show the first row that breaks a fact."""
+    def check_claim(self, known: Claim | Implication) -> None:
+        """Check that a claim or an implication holds for every row."""
+        claims = (known.premise, known.conclusion) if isinstance(known, Implication) else (known,)
+        broken = ~self._holds(claims[-1])
+        if len(claims) > 1:
+            broken &= self._holds(claims[0])
         if broken.any():
-            row = int(np.flatnonzero(broken)[0])
+            row = int(broken.argmax())
             shown = ", ".join(self._show(claim, row) for claim in claims)
-            raise InputError(f"Row {self.first + row} of {self.name} {what}: {shown}.")
+            raise InputError(f"Row {self.first + row} of {self.name} contradicts the fact {str(known)!r}: {shown}.")
+
+    def _values(self, group: Group) -> NDArray[Any]:
+        return np.column_stack([self.columns[feature] for feature in group.features])
+
+    def _holds(self, claim: Claim) -> NDArray[np.bool_]:
+        """Mark the rows for which a claim holds."""
+        region = claim.region
+        if claim.subject < self.tree.n_features:
+            values = self.columns[claim.subject]
+        else:
+            ones = self._values(self.tree.facts.groups[claim.subject - self.tree.n_features])
+            values = np.where(ones.any(axis=1), ones.argmax(axis=1), float(ones.shape[1]))
+        if region.codes is None:
+            inside = (values > region.low) & (values <= region.high)
+        else:
+            inside = np.isin(values, sorted(region.codes))
+        return np.where(np.isnan(values), region.missing, inside)
 
     def _show(self, claim: Claim, row: int) -> str:
+        """Show what a row holds in the column or group that a claim is about."""
         tree = self.tree
         if claim.subject >= tree.n_features:
             group = tree.facts.groups[claim.subject - tree.n_features]
@@ -142,11 +142,3 @@ class _Block:
         else:
             shown = str(levels[int(value)]) if value < len(levels) else "a category that is not listed"
         return f"{tree.feature_name(claim.subject)} = {shown}"
-
-
-def _is_in(values: NDArray[Any], region: Region) -> NDArray[np.bool_]:
-    if region.codes is None:
-        inside = (values > region.low) & (values <= region.high)
-    else:
-        inside = np.isin(values, sorted(region.codes))
-    return np.where(np.isnan(values), region.missing, inside)

@@ -1,4 +1,4 @@
-"""Groups of columns that stand for one categorical: found in rows, or given by hand."""
+"""Find groups of columns that stand for one categorical, or read them from a caller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError, ParameterError
+from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.tree.facts import Group
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["find_groups", "read_groups"]
+__all__ = ["find_feature", "find_groups", "is_listing", "read_groups"]
 
 SEPARATORS = "=_:-. "
-MOST_NAMED = 3  # columns that are listed in the name of a group that has none
+MOST_NAMED = 3  # columns that make up the name of a group whose columns share no prefix
 
 
 def find_groups(X: Any, *, feature_names: Sequence[str] | None = None) -> dict[str, list[str] | list[int]]:
     """Find columns of zeros and ones that stand for one categorical.
 
-    A group is a run of neighbouring columns of which exactly one is 1 in every row, as short as can be. That is how
-    one-hot encoders write a categorical (with every level, none dropped); where a level was dropped, or where columns
-    were shuffled, say the groups by hand.
+    A group is the shortest run of neighbouring columns of which exactly one is 1 in every row. That is how one-hot
+    encoders write a categorical (with every level, none dropped). Where a level was dropped, or where columns were
+    shuffled, list the groups by hand.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_rows, n_features)
-        The training rows. What no row contradicts may still be a coincidence when there are few.
+        The training rows. Among few rows a group may be a coincidence.
     feature_names : sequence of str, default=None
         Column names, where X has none.
 
     Returns
     -------
     dict of str to list
-        The columns of each group, by name, or by place where there are no names; what ``simplify(groups=...)`` takes.
+        The columns of each group, by name, or by place where there are no names: what ``simplify(groups=...)`` takes.
 
     Examples
     --------
@@ -58,89 +58,88 @@ def find_groups(X: Any, *, feature_names: Sequence[str] | None = None) -> dict[s
     columns = _binary_columns(X)
     if names is not None and len(names) != len(columns):
         raise InputError(f"X has {len(columns)} columns, but feature_names lists {len(names)}.")
-    runs: list[list[int]] = []
+    found: dict[str, list[str] | list[int]] = {}
     first = 0
     while first < len(columns):
         last = _find_end(columns, first)
-        if last - first > 1:
-            runs.append(list(range(first, last)))
+        if last - first > 1 and names is None:
+            found[f"columns {first} to {last - 1}"] = list(range(first, last))
+        elif last - first > 1 and names is not None:
+            named = names[first:last]
+            name = _name_group(named)
+            found[name if name not in found else ", ".join(named)] = named
         first = max(last, first + 1)
-    if names is None:
-        return {f"columns {run[0]} to {run[-1]}": run for run in runs}
-    found: dict[str, list[str] | list[int]] = {}
-    for run in runs:
-        named = [names[feature] for feature in run]
-        name = _name_group(named)
-        found[name if name not in found else ", ".join(named)] = named
     return found
 
 
 def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
-    """The groups that a caller named, with a label for each column."""
-    has_names = True
-    if not isinstance(groups, Mapping):
-        if isinstance(groups, (str, bytes)) or not hasattr(groups, "__iter__"):
-            raise ParameterError(
-                f"Expected groups as a mapping of a name to its columns, or as lists of columns, found {groups!r}."
-            )
-        listed_groups = list(groups) if np.ndim(groups) else [groups]
-        strange = next((one for one in listed_groups if not _is_list(one)), None)
-        if strange is not None or len(listed_groups) == 0:
-            raise ParameterError(f"Expected groups as lists of columns, found {strange!r} among them.")
-        groups = {f"the {place + 1}. group": listed for place, listed in enumerate(listed_groups)}
-        has_names = False
+    """Read the groups that a caller lists, and give each column a label."""
+    listed: list[tuple[str, str | None, Any]]
+    if isinstance(groups, Mapping):
+        listed = [(f"The group {str(name)!r}", str(name), columns) for name, columns in groups.items()]
+    elif is_listing(groups) and (groups := list(groups)):
+        listed = [(f"Group {place}", None, columns) for place, columns in enumerate(groups, 1)]
+    else:
+        raise ParameterError(
+            f"Expected groups as a mapping of names to lists of columns, or as lists of columns, found {groups!r}."
+        )
     names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
     found: list[Group] = []
-    taken: dict[int, str] = {}
-    for name, listed in groups.items():
-        if not _is_list(listed):
-            raise ParameterError(f"Expected the columns of the group {name!r} as a list, found {listed!r}.")
-        features = [_find_feature(tree, names, column, name) for column in listed]
-        named = [tree.feature_name(feature) for feature in features]
+    group_of: dict[int, str] = {}
+    for who, name, columns in listed:
+        if not is_listing(columns):
+            raise ParameterError(f"{who} must be a list of columns, found {columns!r}.")
+        features = [_find_column(tree, names, column, who) for column in columns]
         if len(features) < 2:
-            raise ParameterError(f"The group {name!r} has {len(features)} columns; a group needs at least two.")
-        title = str(name) if has_names else _name_group(named)
+            raise ParameterError(f"{who} has {'one column' if features else 'no columns'}; a group needs two or more.")
+        own = [tree.feature_name(feature) for feature in features]
+        title = _name_group(own) if name is None else name
         if title in names:
-            raise ParameterError(f"The group {title!r} has the name of a column; name it otherwise.")
-        for feature in features:
-            if feature in taken:
+            raise ParameterError(f"The group {title!r} has the name of a column; give it another name.")
+        for feature, column in zip(features, own, strict=True):
+            if feature in group_of:
                 raise ParameterError(
-                    f"The column {tree.feature_name(feature)!r} is in the group {taken[feature]!r} and in "
-                    f"{title!r}; a column belongs to one group."
+                    f"The column {column!r} is in the group {group_of[feature]!r} and in {title!r}; a column belongs "
+                    "to one group."
                 )
-            taken[feature] = title
-        found.append(Group(title, tuple(features), tuple(_read_labels(title, named))))
+            group_of[feature] = title
+        found.append(Group(title, tuple(features), tuple(_read_labels(title, own))))
     return tuple(found)
 
 
-def _is_list(value: Any) -> bool:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return False
-    return hasattr(value, "__iter__") and hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping))
+def is_listing(value: Any) -> bool:
+    """Whether a value is a list, tuple, array or the like, but no text, mapping or single number."""
+    is_scalar = isinstance(value, (str, bytes, Mapping)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return not is_scalar and hasattr(value, "__iter__")
 
 
-def _find_feature(tree: Tree, names: Mapping[str, int], column: Any, group: object) -> int:
-    if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
-        feature = int(column)
-        if not 0 <= feature < tree.n_features:
-            raise ParameterError(f"The group {group!r} has column {feature}, but there are {tree.n_features} columns.")
-    elif isinstance(column, str) and column in names:
-        feature = names[column]
-    else:
-        hint = "" if tree.columns is None else " A pipeline's own encoders need not be named."
-        raise ParameterError(f"The group {group!r} has the column {column!r}, which is none of the columns.{hint}")
+def find_feature(names: Mapping[str, int], column: Any) -> int | None:
+    """Find a column by its name or place; None if the tree has no such column."""
+    if isinstance(column, str):
+        return names.get(column)
+    is_place = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    return int(column) if is_place and 0 <= column < len(names) else None
+
+
+def _find_column(tree: Tree, names: Mapping[str, int], column: Any, who: str) -> int:
+    feature = find_feature(names, column)
+    if feature is None:
+        if isinstance(column, (int, np.integer)):
+            raise ParameterError(f"{who} has column {column}, but there are {tree.n_features} columns.")
+        hint = did_you_mean(column, names)
+        hint += "" if tree.columns is None else " A pipeline's own encoders need not be named."
+        raise ParameterError(f"{who} has the column {column!r}, which the tree does not have.{hint}")
     if tree.categories[feature] is not None:
         raise ParameterError(
-            f"The group {group!r} has the column {tree.feature_name(feature)!r}, which holds categories; a group is "
-            "made of columns of zeros and ones."
+            f"{who} has the column {tree.feature_name(feature)!r}, which holds categories; a group consists of columns "
+            "of zeros and ones."
         )
     return feature
 
 
 def _read_labels(name: str, columns: list[str]) -> list[Label]:
-    """The category that each column stands for: what its name adds to the group's."""
-    shared = _shared_start(columns)
-    for prefix in (*(name + separator for separator in SEPARATORS), shared[: _prefix_length(shared)]):
+    """Label each column by what its name adds to the group's."""
+    for prefix in (*(name + separator for separator in SEPARATORS), _find_prefix(columns)):
         labels = [column[len(prefix) :] for column in columns]
         if prefix and all(column.startswith(prefix) for column in columns) and all(labels):
             return list(labels)
@@ -148,30 +147,25 @@ def _read_labels(name: str, columns: list[str]) -> list[Label]:
 
 
 def _name_group(columns: list[str]) -> str:
-    shared = _shared_start(columns)
-    prefix = shared[: _prefix_length(shared)].rstrip(SEPARATORS)
+    prefix = _find_prefix(columns).rstrip(SEPARATORS)
     if prefix:
         return prefix
     more = len(columns) - MOST_NAMED
     return "/".join(columns[:MOST_NAMED]) + (f"/… {more} more" if more > 0 else "")
 
 
-def _shared_start(columns: list[str]) -> str:
-    """What all names start with."""
+def _find_prefix(columns: list[str]) -> str:
+    """Cut what all names start with after its first "=", else after its last separator."""
     first, last = min(columns), max(columns)  # what these two share, all between them share
-    length = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first[:length]
-
-
-def _prefix_length(shared: str) -> int:
-    """Where the last separator of what column names share ends; an "=" comes before all others."""
+    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    shared = first[: next(differ, min(len(first), len(last)))]
     if "=" in shared:
-        return shared.index("=") + 1
-    return max(shared.rfind(separator) for separator in SEPARATORS) + 1
+        return shared[: shared.index("=") + 1]
+    return shared[: max(shared.rfind(separator) for separator in SEPARATORS) + 1]
 
 
 def _binary_columns(X: Any) -> list[NDArray[np.bool_] | None]:
-    """Where each column is 1; None for a column that holds anything but 0 and 1."""
+    """Mark where each column is 1; None for a column that holds anything but 0 and 1."""
     if frame_columns(X) is not None:
         import narwhals as nw
 
@@ -197,15 +191,14 @@ def _binary_columns(X: Any) -> list[NDArray[np.bool_] | None]:
             values = None if column is None else np.asarray(column, dtype=np.float64)
         except (TypeError, ValueError):  # a missing value that is no NaN
             values = None
-        is_binary = values is not None and bool(((values == 0) | (values == 1)).all())
-        found.append(values == 1 if is_binary and values is not None else None)
+        found.append(values == 1 if values is not None and ((values == 0) | (values == 1)).all() else None)
     if not found or not len(columns[0] if columns[0] is not None else [0]):
         raise InputError("X has no columns or no rows, so there is nothing to find groups in.")
     return found
 
 
 def _find_end(columns: Sequence[NDArray[np.bool_] | None], first: int) -> int:
-    """The end of the shortest run from a column on with exactly one 1 in every row; its start if there is none."""
+    """Find the end of the shortest run from a column on with exactly one 1 in every row; its start if there is none."""
     column = columns[first]
     covered = np.zeros(0 if column is None else len(column), dtype=bool)
     for last in range(first, len(columns)):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, did_you_mean, shorten
+from secateur.facts.groups import is_listing
 from secateur.tree.decimals import MOST_DECIMALS
 from secateur.tree.facts import Claim, Facts, Implication
 from secateur.tree.regions import Region, domain_of
@@ -34,7 +35,6 @@ OPERATOR = re.compile(r"<=|>=|!=|==|=|<|>|\bnot in\b|\bin\b|\bis not\b|\bis\b")
 OR_MISSING = re.compile(r"\s+or\s+missing$")
 LISTED = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]+?))\s*(?:,|$)""")
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "=="}
-SHOWN_NAMES = 8
 
 
 class _Subject(NamedTuple):
@@ -55,9 +55,8 @@ class _Part(NamedTuple):
 
 
 def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
-    """What a caller's sentences say of a tree's columns, and of the groups, which are not among the facts returned."""
-    is_listed = hasattr(facts, "__iter__") and not (isinstance(facts, np.ndarray) and facts.ndim == 0)
-    sentences = [facts] if isinstance(facts, str) or not is_listed else list(facts)  # type: ignore[call-overload]
+    """Read what a caller's sentences say of a tree's columns and groups; the facts returned leave the groups out."""
+    sentences = list(facts) if is_listing(facts) else [facts]  # type: ignore[call-overload]
     parser = _Parser(tree, groups)
     claims: list[Claim] = []
     implications: list[Implication] = []
@@ -68,8 +67,7 @@ def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
                 f"Expected a fact as text, such as '0 <= bmi <= 100', 'city in {{Paris, Rome}}' or "
                 f"'pregnant = yes => sex = female', found {sentence!r}."
             )
-        counted = DECIMALS.match(sentence.strip())
-        if counted is not None:
+        if (counted := DECIMALS.match(sentence.strip())) is not None:
             decimals |= parser.read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
             continue
         arrows = list(ARROW.finditer(sentence))
@@ -101,12 +99,8 @@ class _Parser:
             self.subjects.setdefault(group.name, _Subject(None, tree.n_features + place, group.labels, whole))
 
     def read_decimals(self, sentence: str, name: str, n_decimals: int) -> dict[int, int]:
-        """How many decimals a column has at most, by its number."""
-        subject = self.subjects.get(name)
-        if subject is None:
-            raise self._unknown(sentence)
-        if subject.refusal is not None:
-            raise ParameterError(f"The fact {sentence!r} cannot be used: {subject.refusal}.")
+        """Map a column to the most decimals that it has."""
+        subject = self._find_subject(name, sentence)
         if subject.labels is not None or n_decimals > MOST_DECIMALS:
             raise ParameterError(
                 f"Cannot read the fact {sentence!r}: expected a column of numbers and at most {MOST_DECIMALS} decimals."
@@ -124,7 +118,7 @@ class _Parser:
         return Implication(first, second)
 
     def read_claim(self, sentence: str) -> Claim:
-        """What a sentence says of every row; a bound or a list leaves it open whether a value may be missing."""
+        """Read what a sentence says of every row; a bound or a list leaves open whether a value may be missing."""
         claim = self._read(sentence)
         if re.search(r"\bis\s+(not\s+)?missing$", sentence.strip()):
             return claim
@@ -133,12 +127,8 @@ class _Parser:
     def _read(self, text: str) -> Claim:
         words = text.strip()
         asked = OR_MISSING.sub("", words)
-        parts = next(self._split(asked), None)
-        if parts is None:
-            raise self._unknown(words)
-        subject = self.subjects[parts[0].name]
-        if subject.refusal is not None:
-            raise ParameterError(f"The fact {words!r} cannot be used: {subject.refusal}.")
+        parts = next(self._split(asked), [])
+        subject = self._find_subject(parts[0].name if parts else None, words)
         region = subject.domain._replace(missing=True)
         for part in parts:
             region = region.meet(self._region(words, subject, part))
@@ -149,16 +139,21 @@ class _Parser:
             raise ParameterError(f"The fact {words!r} leaves {parts[0].name!r} no value.")
         return Claim(subject.number, region._replace(missing=missing), words)
 
-    def _unknown(self, words: str) -> ParameterError:
-        names = list(self.subjects)
-        more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-        return ParameterError(
-            f"Cannot read the fact {words!r}: expected a column, <=, <, >=, >, =, != or in, and a value; the columns "
-            f"are {', '.join(map(repr, names[:SHOWN_NAMES]))}{more}."
-        )
+    def _find_subject(self, name: str | None, words: str) -> _Subject:
+        subject = None if name is None else self.subjects.get(name)
+        if subject is None:
+            first = _unquote(OPERATOR.split(words, maxsplit=1)[0])
+            hint = "" if first in self.subjects else did_you_mean(first, self.subjects)
+            raise ParameterError(
+                f"Cannot read the fact {words!r}: expected a column, <=, <, >=, >, =, != or in, and a value; the "
+                f"columns are {shorten(list(self.subjects))}.{hint}"
+            )
+        if subject.refusal is not None:
+            raise ParameterError(f"The fact {words!r} cannot be used: {subject.refusal}.")
+        return subject
 
     def _split(self, text: str) -> Iterator[list[_Part]]:
-        """Ways to read a text as a known name, an operator and a value; the longest name first."""
+        """List the ways to read a text as a known name, an operator and a value; the longest name first."""
         between = BETWEEN.match(text)
         if between is not None:
             low, below, middle, above, high = between.groups()
@@ -190,13 +185,11 @@ class _Parser:
     def _interval(self, words: str, part: _Part) -> Region:
         if part.operator in ("!=", "in", "not in"):
             raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds numbers; give bounds or '='.")
-        truth = {"true": "1", "false": "0"}.get(part.value.lower())
-        if truth is not None:
-            part = part._replace(value=truth)
-        if not _is_number(part.value):
-            raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds numbers, found {part.value!r}.")
+        value = {"true": "1", "false": "0"}.get(part.value.lower(), part.value)
+        if not _is_number(value):
+            raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds numbers, found {value!r}.")
         with np.errstate(over="ignore"):
-            limit = self.dtype(float(part.value))
+            limit = self.dtype(float(value))
             before = float(np.nextafter(limit, self.dtype(-np.inf)))
         low = {">": float(limit), ">=": before, "=": before, "==": before}.get(part.operator, -math.inf)
         high = {"<": before, "<=": float(limit), "=": float(limit), "==": float(limit)}.get(part.operator, math.inf)
@@ -215,16 +208,17 @@ class _Parser:
         wanted = listed if many else [_unquote(part.value)]
         for label in wanted:
             if label not in codes:
-                shown = ", ".join(map(repr, list(codes)[:SHOWN_NAMES]))
-                more = " and others" if len(codes) > SHOWN_NAMES else ""
-                raise ParameterError(f"The fact {words!r} speaks of {label!r}, but {part.name!r} holds {shown}{more}.")
+                hint = did_you_mean(label, codes)
+                raise ParameterError(
+                    f"The fact {words!r} speaks of {label!r}, but {part.name!r} holds {shorten(list(codes))}.{hint}"
+                )
         chosen = frozenset(codes[label] for label in wanted)
         is_excluded = part.operator in ("!=", "not in")
         return Region(codes=frozenset(range(len(labels) + 1)) - chosen if is_excluded else chosen)
 
 
 def _refusal(tree: Tree, feature: int) -> str | None:
-    """Why no fact can be about a column behind a pipeline."""
+    """Say why no fact can be about a column behind a pipeline."""
     if tree.columns is None:
         return None
     name = tree.feature_name(feature)

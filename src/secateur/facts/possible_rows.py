@@ -1,13 +1,13 @@
-"""A tree over possible rows only: facts turned into a tree that every walk understands.
+"""Turn facts into a tree over possible rows only, which every walk understands.
 
-The walks of :mod:`secateur.kernels.walks` ask of a box one thing: does it leave every feature a value? So a fact is
+The walks of :mod:`secateur.kernels.walks` ask one thing of a box: does it leave every feature a value? So a fact is
 used by changing what the values are, and no walk needs to know of it. Nodes, links and leaves stay as they are.
 
 * Whole numbers, and numbers with a known number of decimals: a threshold is rounded down to one, so that 29.2 and 29.5
   are the same limit with nothing between them.
 * Bounds: a threshold beyond them becomes infinite, so that one of its sides has no value.
 * Columns that belong together, by a group or by an implication, become *one* categorical feature. Its codes are the
-  states that these columns can be in together: a group of k columns has k + 1 of them, and an implication strikes out
+  states that these columns can be in together: a group of k columns has k + 1 of them, and an implication rules out
   those that contradict it. What a split asks of its column is a set of states.
 """
 
@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, shorten
 from secateur.tree.contract import freeze_tree
-from secateur.tree.decimals import round_to_grid
+from secateur.tree.decimals import round_down_to_decimals
 from secateur.tree.facts import Claim, Facts
 from secateur.tree.regions import Region, domain_of, pick_number
 
@@ -40,17 +40,10 @@ MOST_STATES = 1 << 16
 
 @dataclass(frozen=True)
 class Bundle:
-    """Columns that are looked at together.
-
-    Attributes
-    ----------
-    features : tuple of int
-    values : mapping of int to list of (label or None)
-        For each feature a value in each state; None stands for missing.
-    """
+    """Columns that are looked at together."""
 
     features: tuple[int, ...]
-    values: Mapping[int, list[Label | None]]
+    values: Mapping[int, list[Label | None]]  # for each feature a value in each state; None stands for missing
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ class Feasible:
     bundles: Mapping[int, Bundle] = field(default_factory=dict)
 
     def read_state(self, feature: int, value: Label | None) -> dict[int, Label | None]:
-        """The values of the columns that a feature stands for, given what was picked for it."""
+        """Read the values of the columns that a feature stands for from what was picked for it."""
         if feature not in self.bundles:
             return {feature: value}
         bundle = self.bundles[feature]
@@ -82,23 +75,12 @@ class Feasible:
 
 @dataclass(frozen=True)
 class _Atom:
-    """One column, or one group, and the states that it can be in alone.
-
-    Attributes
-    ----------
-    features : tuple of int
-    values : mapping of int to list of (label or None)
-        A value of each feature in each state.
-    regions : mapping of int to list of Region
-        What each feature holds in each state; no threshold and no claim runs through one.
-    codes : range or None
-        For a group, the code of each state.
-    """
+    """One column, or one group, and the states that it can be in alone."""
 
     features: tuple[int, ...]
-    values: Mapping[int, list[Label | None]]
-    regions: Mapping[int, list[Region]]
-    codes: list[int] | None
+    values: Mapping[int, list[Label | None]]  # a value of each feature in each state
+    regions: Mapping[int, list[Region]]  # what each feature holds in each state; no threshold or claim cuts one
+    codes: list[int] | None = None  # for a group, the code of each state
 
     @property
     def size(self) -> int:
@@ -115,18 +97,7 @@ class _Atom:
 
 
 def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
-    """The tree over the rows that its facts allow.
-
-    Parameters
-    ----------
-    tree : Tree
-    linked : bool, default=True
-        Whether implications count; without them a bundle is a group, and so one feature of its own.
-
-    Returns
-    -------
-    Feasible
-    """
+    """Turn a tree into one over the rows that its facts allow; unless ``linked``, implications are left out."""
     facts = tree.facts if linked else replace(tree.facts, implications=())
     closed = [] if tree.columns is None else [f for f, is_closed in enumerate(tree.columns.closed) if is_closed]
     if not facts and not closed:
@@ -138,10 +109,10 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
     by_list = [f for f, region in claimed.items() if tree.categories[f] is not None or not region.has_listed_value]
     bundled += [(feature,) for feature in by_list if feature in alone]
     alone -= set(by_list)
-    gridded = {feature: n_decimals for feature, n_decimals in facts.grid_of.items() if feature in alone}
-    for feature, n_decimals in gridded.items():
+    rounded = {feature: n_decimals for feature, n_decimals in facts.decimals_of.items() if feature in alone}
+    for feature, n_decimals in rounded.items():
         nodes = np.flatnonzero(tree.feature == feature)
-        limit[nodes] = [round_to_grid(end, n_decimals, tree.dtype) for end in limit[nodes].tolist()]
+        limit[nodes] = [round_down_to_decimals(end, n_decimals, tree.dtype) for end in limit[nodes].tolist()]
     bounds = {feature: region for feature, region in claimed.items() if feature in alone}
     for feature, region in bounds.items():
         asked = tree.feature == feature
@@ -150,8 +121,8 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
     accepts = np.array(tree.accepts_missing)
     accepts[[feature for feature, region in claimed.items() if not region.missing]] = False
     known = Facts(
-        integers=tuple(feature for feature in facts.integers if feature in gridded),
-        decimals=tuple(pair for pair in facts.decimals if pair[0] in gridded),
+        integers=tuple(feature for feature in facts.integers if feature in rounded),
+        decimals=tuple(pair for pair in facts.decimals if pair[0] in rounded),
         claims=tuple(Claim(feature, region, "") for feature, region in bounds.items()),
     )
     return _join_bundles(
@@ -161,13 +132,13 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
 
 
 def _round(region: Region, n_decimals: int, dtype: str) -> Region:
-    """The numbers of a region with so many decimals, as a region that is empty if it holds none."""
-    low, high = (round_to_grid(end, n_decimals, dtype) for end in region[:2])
+    """Keep the numbers of a region with so many decimals; the region is empty if it holds none."""
+    low, high = (round_down_to_decimals(end, n_decimals, dtype) for end in region[:2])
     return region._replace(low=low, high=high)
 
 
 def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[int, Region]:
-    """What the claims leave each feature that they are about; categories that are refused go too."""
+    """Find what the claims leave each feature that they are about; refused categories are left out too."""
     regions: dict[int, Region] = {}
     for feature in closed:
         levels = tree.categories[feature] or ()
@@ -176,8 +147,8 @@ def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[in
         if claim.subject < tree.n_features:
             feature = claim.subject
             regions[feature] = regions.get(feature, domain_of(tree, feature)).meet(claim.region)
-    for feature in regions.keys() & facts.grid_of.keys():
-        regions[feature] = _round(regions[feature], facts.grid_of[feature], tree.dtype)
+    for feature in regions.keys() & facts.decimals_of.keys():
+        regions[feature] = _round(regions[feature], facts.decimals_of[feature], tree.dtype)
     for feature, region in regions.items():
         if region.is_empty:
             raise ParameterError(f"The facts leave {tree.feature_name(feature)!r} no value at all.")
@@ -185,17 +156,15 @@ def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[in
 
 
 def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], features: tuple[int, ...]) -> _Atom:
-    """The states that some columns can be in together, one region a column in each."""
+    """Find the states that some columns can be in together, with a region for each column."""
     groups = {facts.group_of[feature] for feature in features if feature in facts.group_of}
     atoms = [_group_atom(tree, facts, claimed, place) for place in sorted(groups)]
     atoms += [_column_atom(tree, facts, claimed, f) for f in features if f not in facts.group_of]
     sizes = [atom.size for atom in atoms]
-    names = ", ".join(repr(tree.feature_name(feature)) for feature in features[:5]) + (
-        ", …" if len(features) > 5 else ""
-    )
+    names = shorten([tree.feature_name(feature) for feature in features])
     if math.prod(sizes) > MOST_STATES:
         raise ParameterError(
-            f"The facts tie together {names}, which the tree and the facts cut into {math.prod(sizes):,} combinations; "
+            f"The facts tie {names} together, which the tree and the facts cut into {math.prod(sizes):,} combinations; "
             f"at most {MOST_STATES:,} can be looked at. Leave out an implication between them."
         )
     places = np.unravel_index(np.arange(math.prod(sizes)), sizes) if atoms else ()
@@ -214,12 +183,11 @@ def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
         features,
         {feature: values for atom in kept for feature, values in atom.values.items()},
         {feature: regions for atom in kept for feature, regions in atom.regions.items()},
-        None,
     )
 
 
 def _holds(tree: Tree, atom: _Atom, claim: Claim) -> NDArray[np.bool_]:
-    """In which states of an atom a claim about it holds."""
+    """Mark the states of an atom in which a claim about it holds."""
     if claim.subject >= tree.n_features:
         return np.array([code in (claim.region.codes or ()) for code in atom.codes or ()])
     return np.array([_is_within(region, claim.region) for region in atom.regions[claim.subject]])
@@ -235,18 +203,13 @@ def _is_within(part: Region, whole: Region) -> bool:
 
 
 def _group_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], place: int) -> _Atom:
-    """A group: one of its columns is 1, or none."""
+    """List the states of a group: one of its columns is 1, or none."""
     group = facts.groups[place]
     ones = np.eye(len(group.features) + 1, len(group.features))
-    atom = _Atom(
-        group.features,
-        {feature: ones[:, column].tolist() for column, feature in enumerate(group.features)},
-        {
-            feature: [_point(value) for value in ones[:, column].tolist()]
-            for column, feature in enumerate(group.features)
-        },
-        list(range(len(ones))),
-    )
+    values: dict[int, list[Any]] = dict(zip(group.features, ones.T.tolist(), strict=True))
+    points = {value: Region(math.nextafter(value, -math.inf), value) for value in (0.0, 1.0)}
+    regions = {feature: [points[value] for value in held] for feature, held in values.items()}
+    atom = _Atom(group.features, values, regions, list(range(len(ones))))
     allowed = np.ones(len(ones), dtype=bool)
     for claim in facts.claims:
         if claim.subject == tree.n_features + place:
@@ -259,12 +222,8 @@ def _group_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], place: 
     return atom.keep(np.flatnonzero(allowed))
 
 
-def _point(value: float) -> Region:
-    return Region(math.nextafter(value, -math.inf), value)
-
-
 def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], feature: int) -> _Atom:
-    """A column, cut where the tree or a fact asks."""
+    """List the states of a column, cut where the tree or a fact asks."""
     held = claimed.get(feature, domain_of(tree, feature))
     regions: list[Region] = []
     values: list[Label | None] = []
@@ -274,7 +233,7 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
             regions.append(Region(codes=frozenset([code])))
             values.append(levels[code] if code < len(levels) else "(any other)")
     else:
-        n_decimals = facts.grid_of.get(feature)
+        n_decimals = facts.decimals_of.get(feature)
         cuts = {float(limit) for limit in tree.upper[tree.feature == feature]}
         for claim in facts.all_claims:
             if claim.subject == feature:
@@ -289,11 +248,11 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
     if held.missing:
         regions.append(Region(low=math.inf, missing=True))
         values.append(None)
-    return _Atom((feature,), {feature: values}, {feature: regions}, None)
+    return _Atom((feature,), {feature: values}, {feature: regions})
 
 
 def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasible:
-    """Put one categorical feature in the place of each bundle."""
+    """Replace each bundle by one categorical feature."""
     if not states:
         freeze_tree(tree)
         return Feasible(tree)
@@ -331,7 +290,7 @@ def _join_bundles(tree: Tree, states: Mapping[tuple[int, ...], _Atom]) -> Feasib
 
 
 def _sides(tree: Tree, nodes: NDArray[np.int64], feature: int, regions: list[Region]) -> NDArray[np.bool_]:
-    """Which states go left at each of a feature's splits, shape (n_nodes, n_states)."""
+    """Mark the states that go left at each of a feature's splits, shape (n_nodes, n_states)."""
     missing = np.array([region.missing for region in regions])
     if tree.categories[feature] is None:
         high = np.array([region.high for region in regions])

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from secateur.kernels.routes import goes_left
 from secateur.kernels.walks import copy_words, cut_high, cut_low, cut_words, has_value, narrow, open_feature
 
-__all__ = ["BORROWED", "KERNELS", "Accounts", "Rows", "count_kept", "spend"]
+__all__ = ["Accounts", "Rows", "count_kept", "spend"]
 
 HEAP_SIZE, N_WATCHES, MIXED_SPENT, REAL_SPENT, MODE = 0, 1, 2, 3, 4
 WATCH, COUNT, COMMIT, LEAVES = 0, 1, 2, 3
@@ -322,13 +322,8 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
 
     An entry that does not fit never will: rows in conflict stay there, and a rule only grows.
     """
-    heap, place, cost, further, counters = (
-        accounts.heap,
-        accounts.place,
-        accounts.cost,
-        accounts.further,
-        accounts.counters,
-    )
+    heap, place, counters = accounts.heap, accounts.place, accounts.counters
+    cost, further = accounts.cost, accounts.further
     real_cost, is_settled, is_ranked = accounts.real_cost, accounts.is_settled, accounts.is_ranked
     version, newly = accounts.version, accounts.newly
     watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before
@@ -415,7 +410,3 @@ def count_kept(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, d
             begin, end = offsets[rule], offsets[rule + 1]
             found = find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, leaf_class[rule], most)
             accounts.cost[entry], accounts.real_cost[entry] = found[0], found[1]
-
-
-BORROWED = (copy_words, cut_high, cut_low, cut_words, goes_left, has_value, narrow, open_feature)
-KERNELS = (is_before, sift, find_cost, spend, count_kept)

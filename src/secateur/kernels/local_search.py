@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["KERNELS", "Problem", "Workspace", "improve"]
+__all__ = ["Problem", "Workspace", "improve"]
 
 # What may replace a subtree.
 KEEP, LEAF, LEFT_CHILD, RIGHT_CHILD, REROUTE, STUMP = range(6)
@@ -46,7 +46,7 @@ class Workspace(NamedTuple):
     sums: Any  # (most codes, n_classes) weights by code
     counts: Any  # (most codes,) rows by code
     present: Any  # (most codes,) the codes of the node's rows, ascending, the first n_present of them
-    violations: Any  # (n_slots, n_classes) class weights by leaf
+    class_weights: Any  # (n_slots, n_classes) class weights by leaf
     sizes: Any  # (n_slots,) rows by leaf
     copy_feature: Any
     copy_cut: Any
@@ -126,10 +126,10 @@ def refitted_errors(problem, work, slot, n):  # type: ignore[no-untyped-def]
         work.goal[k] = goal
         work.sizes[goal] = 0
         for c in range(problem.n_classes):
-            work.violations[goal, c] = 0.0
+            work.class_weights[goal, c] = 0.0
     for k in range(n):
         row = work.rows[k]
-        work.violations[work.goal[k], problem.y[row]] += problem.weight[row]
+        work.class_weights[work.goal[k], problem.y[row]] += problem.weight[row]
         work.sizes[work.goal[k]] += 1
     errors = 0.0
     smallest = n
@@ -140,8 +140,8 @@ def refitted_errors(problem, work, slot, n):  # type: ignore[no-untyped-def]
         smallest = min(smallest, work.sizes[goal])
         total, most = 0.0, 0.0
         for c in range(problem.n_classes):
-            total += work.violations[goal, c]
-            most = max(most, work.violations[goal, c])
+            total += work.class_weights[goal, c]
+            most = max(most, work.class_weights[goal, c])
         errors += total - most
         work.sizes[goal] = 0
     return errors, smallest
@@ -225,7 +225,7 @@ def refit(problem, work, slot, n):  # type: ignore[no-untyped-def]
         work.leaf[work.rows[k]] = goal
         best = 0
         for c in range(1, problem.n_classes):
-            if work.violations[goal, c] > work.violations[goal, best]:
+            if work.class_weights[goal, c] > work.class_weights[goal, best]:
                 best = c
         work.label[goal] = best
 
@@ -256,15 +256,15 @@ def promote(work, slot, child, n_slots):  # type: ignore[no-untyped-def]
 def leaf_errors(problem, work, n):  # type: ignore[no-untyped-def]
     """Weigh the collected rows outside their majority class."""
     for c in range(problem.n_classes):
-        work.violations[0, c] = 0.0
+        work.class_weights[0, c] = 0.0
     total = 0.0
     for k in range(n):
         row = work.rows[k]
-        work.violations[0, problem.y[row]] += problem.weight[row]
+        work.class_weights[0, problem.y[row]] += problem.weight[row]
         total += problem.weight[row]
     most = 0.0
     for c in range(problem.n_classes):
-        most = max(most, work.violations[0, c])
+        most = max(most, work.class_weights[0, c])
     return total - most
 
 
@@ -325,11 +325,11 @@ def best_stump(problem, work, n):  # type: ignore[no-untyped-def]
     n_classes = problem.n_classes
     best, best_gini = float("inf"), float("inf")
     best_feature, best_cut, best_threshold = -1, -1, 0.0
-    leaf_errors(problem, work, n)  # leaves the class totals in violations[0]
+    leaf_errors(problem, work, n)  # leaves the class totals in class_weights[0]
     for feature in range(len(problem.codes)):
         n_present = fill_codes(problem, work, n, feature, n_classes, True)
         for c in range(n_classes):
-            work.violations[1, c] = 0.0
+            work.class_weights[1, c] = 0.0
         seen, previous = 0, -1
         for place in range(n_present):
             code = work.present[place]
@@ -343,16 +343,16 @@ def best_stump(problem, work, n):  # type: ignore[no-untyped-def]
             seen += work.counts[code]
             previous = code
             for c in range(n_classes):
-                work.violations[1, c] += work.sums[code, c]
+                work.class_weights[1, c] += work.sums[code, c]
     return best, best_feature, best_cut, best_threshold
 
 
 def two_leaves(work, n_classes):  # type: ignore[no-untyped-def]
-    """Measure errors and weighted Gini impurity of class weights violations[1] and the rest of violations[0]."""
+    """Measure errors and weighted Gini impurity of class weights class_weights[1] and the rest of class_weights[0]."""
     left, right, most_left, most_right, squares_left, squares_right = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(n_classes):
-        one = work.violations[1, c]
-        other = work.violations[0, c] - one
+        one = work.class_weights[1, c]
+        other = work.class_weights[0, c] - one
         left += one
         right += other
         most_left = max(most_left, one)
@@ -388,25 +388,3 @@ def best_reroute(problem, work, n):  # type: ignore[no-untyped-def]
             previous = code
             saved += work.sums[code, 0]
     return best, best_feature, best_cut, best_threshold
-
-
-KERNELS = (
-    route,
-    is_alive,
-    collect_rows,
-    descends,
-    count_splits,
-    refitted_errors,
-    leaf_errors,
-    middle,
-    fill_codes,
-    two_leaves,
-    best_stump,
-    best_reroute,
-    promote,
-    refit,
-    apply_action,
-    fits_buckets,
-    improve_node,
-    improve,
-)

@@ -7,27 +7,11 @@ a tree of ten thousand nodes stays in the processor's cache.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.rows_by_leaf import RowIndex
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-
-__all__ = [
-    "KERNELS",
-    "NumberBox",
-    "NumberRows",
-    "count_number_rows",
-    "delete_number_links",
-    "make_number_box",
-    "make_number_rows",
-    "pack_nodes",
-]
+__all__ = ["NumberBox", "NumberRows", "count_number_rows", "delete_number_links"]
 
 
 class NumberBox(NamedTuple):
@@ -57,49 +41,6 @@ class NumberRows(NamedTuple):
     kept_left: Any  # room for a rule's kept links: their sides, columns and limits
     kept_column: Any
     kept_limit: Any
-
-
-def pack_nodes(tree: Tree, paths: Paths) -> NDArray[Any]:
-    """What a walk reads of each node, side by side."""
-    names = ("upper", "feature", "left", "right", "homogeneous", "parent")
-    packed = np.empty(tree.n_nodes, dtype=[(names[0], tree.dtype), *((name, np.int32) for name in names[1:])])
-    arrays = tree.upper, tree.feature, tree.children_left, tree.children_right, paths.homogeneous, paths.parent
-    for name, array in zip(names, arrays, strict=True):
-        packed[name] = array
-    return packed
-
-
-def make_number_box(tree: Tree) -> NumberBox:
-    """The whole domain as a box, with room for a walk to the tree's deepest leaf."""
-    sizes = tree.n_features, tree.depth + 2
-    low, kept_low = np.full((2, sizes[0]), -np.inf, dtype=tree.dtype)
-    high, kept_high = np.full((2, sizes[0]), np.inf, dtype=tree.dtype)
-    later_low, later_high, saved = np.zeros((3, sizes[1]), dtype=tree.dtype)
-    return NumberBox(low, high, kept_low, kept_high, later_low, later_high, np.zeros(sizes[1], dtype=np.int64), saved)
-
-
-def make_number_rows(
-    tree: Tree, index: RowIndex, class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None
-) -> NumberRows:
-    """The rows of an index as a walk reads them, where they lie if they lie in one piece."""
-    n_rows, levels = len(index.order), tree.depth + 1
-    weight = np.ones(n_rows) if weights is None else weights
-    block = index.rows.block(0, n_rows, index.columns)
-    column_of = np.full(tree.n_features, -1, dtype=np.int64)
-    column_of[index.columns] = block.columns
-    return NumberRows(
-        values=block.values,
-        step=block.step,
-        column_of=column_of + block.origin,
-        order=index.order,
-        first=index.first,
-        last=index.last,
-        class_ids=class_ids,
-        weights=weight,
-        kept_left=np.zeros(levels, dtype=bool),
-        kept_column=np.zeros(levels, dtype=np.int64),
-        kept_limit=np.zeros(levels, dtype=tree.dtype),
-    )
 
 
 def meets_foreign_leaf(nodes, low, high, forks, saved, node, class_id):  # type: ignore[no-untyped-def]
@@ -286,8 +227,6 @@ def count_number_rows(nodes, is_left, box, offsets, links, leaf_class, deleted, 
             tested = nodes[nodes[links[entry]]["parent"]]["feature"]
             low[tested], high[tested] = -np.inf, np.inf
 
-
-KERNELS = (meets_foreign_leaf, is_possible, delete_number_links, count_number_rows)
 
 INLINED = (meets_foreign_leaf,)
 """Compiled into its caller: a call would cost as much as the few steps of a walk."""

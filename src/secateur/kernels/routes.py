@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["KERNELS", "goes_left", "route_rows"]
+__all__ = ["goes_left", "route_rows"]
 
 
 def goes_left(value, limit, missing_left, start, table):  # type: ignore[no-untyped-def]
-    """Which side of a split a value is on."""
+    """Whether a value goes left at a split."""
     if value != value:
         return missing_left
     if start >= 0:
@@ -15,7 +15,7 @@ def goes_left(value, limit, missing_left, start, table):  # type: ignore[no-unty
 
 
 def route_rows(values, origin, step, columns, n_rows, left, right, feature, upper, missing_left, start, table, reached):  # type: ignore[no-untyped-def]
-    """The leaf that each row of a block reaches; ``columns`` has a place for every feature."""
+    """Find the leaf that each row of a block reaches; ``columns`` has a place for every feature."""
     for row in range(n_rows):
         node, at = 0, origin + row * step
         while feature[node] >= 0:
@@ -23,6 +23,3 @@ def route_rows(values, origin, step, columns, n_rows, left, right, feature, uppe
             is_left = goes_left(value, upper[node], missing_left[node], start[node], table)
             node = left[node] if is_left else right[node]
         reached[row] = node
-
-
-KERNELS = (goes_left, route_rows)

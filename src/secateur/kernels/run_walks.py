@@ -1,6 +1,6 @@
 """Run the walks over all rules of a tree: plain Python on a small tree, compiled and on threads on a large one.
 
-numba is imported when a tree is large enough to repay it.
+numba is imported only for trees that are large enough to repay it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import numpy as np
 
 from secateur.kernels import number_walks, walks
 from secateur.kernels.compiling import compile_module
-from secateur.kernels.number_walks import NumberRows
+from secateur.kernels.number_walks import NumberBox, NumberRows
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.kernels.walks import Box, IndexedRows, Walkable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -30,7 +31,10 @@ __all__ = [
     "compiled_kernels",
     "make_box",
     "make_indexed_rows",
+    "make_number_box",
+    "make_number_rows",
     "make_walkable",
+    "pack_nodes",
     "run_count",
     "run_deletion",
     "run_met",
@@ -52,13 +56,13 @@ def run_deletion(kernel: str, tree: Tree, paths: Paths) -> NDArray[np.bool_]:
 
 
 def run_witnesses(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], *, by_feature: bool) -> NDArray[np.int64]:
-    """For each kept entry the foreign leaf that it keeps out, else -1; see ``walks.find_witnesses``."""
+    """Find the foreign leaf that each kept entry keeps out, else -1; see ``walks.find_witnesses``."""
     witness = np.full(len(paths.links), -1, dtype=np.int64)
     return _run("find_witnesses", tree, paths, deleted.copy(), by_feature, witness)
 
 
 def run_met(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rules: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The leftmost leaf of another class that each of some rules meets, else -1."""
+    """Find the leftmost leaf of another class that each of some rules meets, else -1."""
     met = np.full((paths.n_rules, 1), walks.NOT_ASKED, dtype=np.int64)
     met[rules] = -1
     found: NDArray[np.int64] = _run("find_met", tree, paths, deleted, met)[rules, 0]
@@ -73,10 +77,10 @@ def run_count(
     class_ids: NDArray[np.int64],
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Weight of the rows of each class that each widened rule covers, shape (n_rules, n_classes); others stay 0."""
+    """Sum the weights of the rows that each widened rule covers, by class, (n_rules, n_classes); others stay 0."""
     counts = np.zeros((paths.n_rules, tree.n_classes))
     if _suits_numbers(tree, paths):
-        listed = number_walks.make_number_rows(tree, index, class_ids, weights)
+        listed = make_number_rows(tree, index, class_ids, weights)
         return _run_numbers("count_number_rows", tree, paths, deleted, listed, counts)
     weight = np.ones(len(index.order)) if weights is None else weights[index.order]
     rows = make_indexed_rows(tree, index, class_ids[index.order], weight)
@@ -84,10 +88,7 @@ def run_count(
 
 
 def _run(kernel: str, tree: Tree, paths: Paths, *state: Any) -> NDArray[Any]:
-    """Call a kernel on lists if the tree is small, else compiled, some rules at a time on several threads.
-
-    Return the last argument as an array.
-    """
+    """Run a kernel on lists if the tree is small, else compiled and on threads; return its last argument, an array."""
     walk = make_walkable(tree, paths)
     if len(paths.links) <= SMALL_TREE_ENTRIES:  # Python indexes lists several times faster than arrays
         box = Box(*map(_as_list, make_box(tree)))
@@ -95,19 +96,44 @@ def _run(kernel: str, tree: Tree, paths: Paths, *state: Any) -> NDArray[Any]:
         getattr(walks, kernel)(Walkable(*map(_as_list, walk)), box, *arguments)
         return np.asarray(arguments[-1], dtype=state[-1].dtype)
     compiled = getattr(compiled_kernels(), kernel)
+    return _share_rules(paths, state, lambda *own: compiled(walk, make_box(tree), *own))
 
-    def run(rules: slice) -> None:
+
+def _run_numbers(kernel: str, tree: Tree, paths: Paths, *state: Any) -> NDArray[Any]:
+    """Do what :func:`_run` does with a kernel of :mod:`secateur.kernels.number_walks`."""
+    compiled = getattr(compile_module(number_walks), kernel)
+    nodes = pack_nodes(tree, paths)
+    return _share_rules(paths, state, lambda *own: compiled(nodes, paths.is_left, make_number_box(tree), *own))
+
+
+def _share_rules(paths: Paths, state: tuple[Any, ...], run: Callable[..., None]) -> NDArray[Any]:
+    """Run a kernel for some rules at a time on several threads; return the last argument."""
+
+    def run_part(rules: slice) -> None:
         own = paths.offsets[rules.start : rules.stop + 1], paths.links, paths.leaf_class[rules]
-        compiled(walk, make_box(tree), *own, *(_own_part(argument, paths, rules) for argument in state))
+        run(*own, *(_own_part(argument, rules) for argument in state))
 
-    for _ in map_in_threads(run, _split_rules(paths)):
+    n_parts = 1 if len(paths.links) < PART_ENTRIES else 4 * n_threads()
+    bounds = np.searchsorted(
+        paths.offsets, np.linspace(0, paths.offsets[-1], n_parts + 1)
+    )  # about as many entries each
+    parts = [slice(first, last) for first, last in itertools.pairwise(bounds.tolist()) if last > first]
+    for _ in map_in_threads(run_part, parts):
         pass
     result: NDArray[Any] = state[-1]
     return result
 
 
+def _own_part(argument: Any, rules: slice) -> Any:
+    """What a thread gets of an argument: its rules of what has a row for each rule, and room of its own to work in."""
+    if isinstance(argument, (IndexedRows, NumberRows)):
+        room = {name: getattr(argument, name).copy() for name in argument._fields if name.startswith("kept")}
+        return argument._replace(**room)
+    return argument[rules] if isinstance(argument, np.ndarray) and argument.ndim == 2 else argument
+
+
 def _suits_numbers(tree: Tree, paths: Paths) -> bool:
-    """Whether the kernels for trees that test numbers only, none of them missing, can do the work of a large tree."""
+    """Whether the tree is large, tests numbers only and takes no missing ones."""
     if len(paths.links) <= SMALL_TREE_ENTRIES:
         return False
     tested = np.unique(tree.feature[~tree.is_leaf])
@@ -115,56 +141,15 @@ def _suits_numbers(tree: Tree, paths: Paths) -> bool:
     return numeric and not tree.accepts_missing[tested].any()
 
 
-def _run_numbers(kernel: str, tree: Tree, paths: Paths, *state: Any) -> NDArray[Any]:
-    """The same as :func:`_run` for a kernel of :mod:`secateur.kernels.number_walks`."""
-    compiled = getattr(compile_module(number_walks), kernel)
-    nodes = number_walks.pack_nodes(tree, paths)
-
-    def run(rules: slice) -> None:
-        own = paths.offsets[rules.start : rules.stop + 1], paths.links, paths.leaf_class[rules]
-        box = number_walks.make_number_box(tree)
-        compiled(nodes, paths.is_left, box, *own, *(_own_part(argument, paths, rules) for argument in state))
-
-    for _ in map_in_threads(run, _split_rules(paths)):
-        pass
-    result: NDArray[Any] = state[-1]
-    return result
-
-
-def _split_rules(paths: Paths) -> list[slice]:
-    """Runs of rules that have about as many entries each."""
-    n_parts = 1 if len(paths.links) < PART_ENTRIES else 4 * n_threads()
-    bounds = np.searchsorted(paths.offsets, np.linspace(0, paths.offsets[-1], n_parts + 1))
-    return [slice(first, last) for first, last in itertools.pairwise(bounds.tolist()) if last > first]
-
-
-def _own_part(argument: Any, paths: Paths, rules: slice) -> Any:
-    """What a thread gets of a kernel's argument: its rules of what has a row a rule, and room of its own to work in."""
-    if isinstance(argument, IndexedRows):
-        return argument._replace(
-            kept=argument.kept.copy(), kept_column=argument.kept_column.copy(), kept_limit=argument.kept_limit.copy()
-        )
-    if isinstance(argument, NumberRows):
-        return argument._replace(
-            kept_left=argument.kept_left.copy(),
-            kept_column=argument.kept_column.copy(),
-            kept_limit=argument.kept_limit.copy(),
-        )
-    return argument[rules] if isinstance(argument, np.ndarray) and argument.ndim == 2 else argument
-
-
 def make_walkable(tree: Tree, paths: Paths) -> Walkable:
-    """The arrays that a walk reads, category sets packed to words."""
-    sizes = [0 if levels is None else len(levels) + 1 for levels in tree.categories]
-    word_counts = np.array([-(-size // 64) for size in sizes], dtype=np.int64)
-    word_start = np.concatenate([[0], np.cumsum(word_counts)])
-    domain = [_words(range(size)) for size in sizes if size]
+    """Gather the arrays that a walk reads, category sets packed to words."""
+    widths, domain_words = _pack_domains(tree)
     set_start = np.full(tree.n_nodes, -1, dtype=np.int64)
-    sets, filled = [], 0
+    sets, filled = [np.zeros(0, dtype=np.uint64)], 0
     asked = np.flatnonzero(tree.is_categorical)
     for feature in np.unique(tree.feature[asked]).tolist():
         nodes = asked[tree.feature[asked] == feature]
-        width = int(word_counts[feature])
+        width = widths[feature]
         lengths = tree.category_offsets[nodes + 1] - tree.category_offsets[nodes]
         row = np.repeat(np.arange(len(nodes)), lengths)
         place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -173,7 +158,6 @@ def make_walkable(tree: Tree, paths: Paths) -> Walkable:
         set_start[nodes] = filled + width * np.arange(len(nodes))
         filled += width * len(nodes)
         sets.append(np.packbits(marked, axis=1, bitorder="little").view(np.uint64).ravel())
-    empty = [np.zeros(0, dtype=np.uint64)]
     return Walkable(
         children_left=tree.children_left,
         children_right=tree.children_right,
@@ -184,15 +168,48 @@ def make_walkable(tree: Tree, paths: Paths) -> Walkable:
         parent=paths.parent,
         is_left=paths.is_left,
         set_start=set_start,
-        set_words=np.concatenate(empty + sets),
-        word_start=word_start,
-        domain_words=np.concatenate(empty + domain),
+        set_words=np.concatenate(sets),
+        word_start=np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]),
+        domain_words=domain_words,
         accepts_missing=tree.accepts_missing,
     )
 
 
+def _pack_domains(tree: Tree) -> tuple[list[int], NDArray[np.uint64]]:
+    """How many words the category set of each feature takes, and the words of all sets that hold every code."""
+    sizes = [0 if levels is None else len(levels) + 1 for levels in tree.categories]
+    widths = [-(-size // 64) for size in sizes]
+    bits = [np.arange(64 * width) < size for size, width in zip(sizes, widths, strict=True) if size]
+    return widths, np.packbits(np.concatenate([np.zeros(0, bool), *bits]), bitorder="little").view(np.uint64)
+
+
+def make_box(tree: Tree) -> Box:
+    """Make a box of the whole domain, with room for a walk to the tree's deepest leaf."""
+    levels = tree.depth + 2
+    widths, domain_words = _pack_domains(tree)
+    width = max(widths, default=0)
+    return Box(
+        low=np.full(tree.n_features, -np.inf),
+        high=np.full(tree.n_features, np.inf),
+        missing=tree.accepts_missing.copy(),
+        words=domain_words,
+        forks=np.zeros(levels, dtype=np.int64),
+        saved_low=np.zeros(levels),
+        saved_high=np.zeros(levels),
+        saved_missing=np.zeros(levels, dtype=bool),
+        saved_words=np.zeros(levels * width, dtype=np.uint64),
+        width=width,
+        later_low=np.zeros(levels),
+        later_high=np.zeros(levels),
+        later_missing=np.zeros(levels, dtype=bool),
+        kept_low=np.full(tree.n_features, -np.inf),
+        kept_high=np.full(tree.n_features, np.inf),
+        kept_missing=tree.accepts_missing.copy(),
+    )
+
+
 def make_indexed_rows(tree: Tree, index: RowIndex, class_ids: NDArray[np.int64], weights: NDArray[Any]) -> IndexedRows:
-    """The rows of an index as a walk reads them; classes and weights in the index's order."""
+    """Give a walk the rows of an index; classes and weights are in the index's order."""
     column_of = np.full(tree.n_features, -1, dtype=np.int64)
     column_of[index.columns] = np.arange(len(index.columns))
     table_start, table = tree.category_table
@@ -212,42 +229,51 @@ def make_indexed_rows(tree: Tree, index: RowIndex, class_ids: NDArray[np.int64],
     )
 
 
-def make_box(tree: Tree) -> Box:
-    """The whole domain as a box, with room for a walk to the tree's deepest leaf."""
-    levels = tree.depth + 2
-    sizes = [-(-(len(c) + 1) // 64) for c in tree.categories if c is not None]
-    whole = [_words(range(len(c) + 1)) for c in tree.categories if c is not None]
-    return Box(
-        low=np.full(tree.n_features, -np.inf),
-        high=np.full(tree.n_features, np.inf),
-        missing=tree.accepts_missing.copy(),
-        words=np.concatenate([np.zeros(0, dtype=np.uint64), *whole]),
-        forks=np.zeros(levels, dtype=np.int64),
-        saved_low=np.zeros(levels),
-        saved_high=np.zeros(levels),
-        saved_missing=np.zeros(levels, dtype=bool),
-        saved_words=np.zeros(levels * max(sizes, default=0), dtype=np.uint64),
-        width=max(sizes, default=0),
-        later_low=np.zeros(levels),
-        later_high=np.zeros(levels),
-        later_missing=np.zeros(levels, dtype=bool),
-        kept_low=np.full(tree.n_features, -np.inf),
-        kept_high=np.full(tree.n_features, np.inf),
-        kept_missing=tree.accepts_missing.copy(),
+def pack_nodes(tree: Tree, paths: Paths) -> NDArray[Any]:
+    """Put what a walk reads of each node side by side."""
+    names = ("upper", "feature", "left", "right", "homogeneous", "parent")
+    packed = np.empty(tree.n_nodes, dtype=[(names[0], tree.dtype), *((name, np.int32) for name in names[1:])])
+    arrays = tree.upper, tree.feature, tree.children_left, tree.children_right, paths.homogeneous, paths.parent
+    for name, array in zip(names, arrays, strict=True):
+        packed[name] = array
+    return packed
+
+
+def make_number_box(tree: Tree) -> NumberBox:
+    """Make a box of the whole domain, with room for a walk to the tree's deepest leaf."""
+    n_features, levels = tree.n_features, tree.depth + 2
+    low, kept_low = np.full((2, n_features), -np.inf, dtype=tree.dtype)
+    high, kept_high = np.full((2, n_features), np.inf, dtype=tree.dtype)
+    later_low, later_high, saved = np.zeros((3, levels), dtype=tree.dtype)
+    return NumberBox(low, high, kept_low, kept_high, later_low, later_high, np.zeros(levels, dtype=np.int64), saved)
+
+
+def make_number_rows(
+    tree: Tree, index: RowIndex, class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> NumberRows:
+    """Give a walk the rows of an index, without copying them if they lie in one piece."""
+    n_rows, levels = len(index.order), tree.depth + 1
+    block = index.rows.block(0, n_rows, index.columns)
+    column_of = np.full(tree.n_features, -1, dtype=np.int64)
+    column_of[index.columns] = block.columns
+    return NumberRows(
+        values=block.values,
+        step=block.step,
+        column_of=column_of + block.origin,
+        order=index.order,
+        first=index.first,
+        last=index.last,
+        class_ids=class_ids,
+        weights=np.ones(n_rows) if weights is None else weights,
+        kept_left=np.zeros(levels, dtype=bool),
+        kept_column=np.zeros(levels, dtype=np.int64),
+        kept_limit=np.zeros(levels, dtype=tree.dtype),
     )
 
 
 def compiled_kernels() -> ModuleType:
     """The walking kernels, compiled."""
     return compile_module(walks)
-
-
-def _words(codes: Any, n_words: int | None = None) -> NDArray[np.uint64]:
-    listed = np.asarray(list(codes), dtype=np.int64)
-    size = -(-(int(listed.max()) + 1) // 64) if n_words is None else n_words
-    bits = np.zeros(size * 64, dtype=bool)
-    bits[listed] = True
-    return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
 def _as_list(value: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Counting and deciding rows by bit masks, 1024 rows at a time, in plain Python that numba compiles.
+"""Count and decide rows by bit masks, 1024 rows at a time, in plain Python that numba compiles.
 
 A *tile* of rows is small enough that its columns and the masks of all its tests stay in the processor's cache. Every
-distinct test is made once; its mask holds the rows that go left. A condition is a *literal*: twice its test, plus one
+distinct test is made once; its mask holds the rows that go left. A *condition* is a number: twice its test, plus one
 for the right side, whose rows are the complement.
 """
 
@@ -11,16 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "KERNELS",
-    "Preorder",
-    "Room",
-    "RuleLiterals",
-    "Tests",
-    "count_by_violations",
-    "find_first_rules",
-    "make_room",
-]
+__all__ = ["Preorder", "Room", "RuleConditions", "Tests", "count_by_violations", "find_first_rules"]
 
 TILE_WORDS = 16
 TILE_ROWS = 1024
@@ -34,7 +25,7 @@ COMPARED_TESTS = 16
 class Tests(NamedTuple):
     """The distinct tests of a tree, column by column; of a column, first those of numbers by their limits."""
 
-    slot: Any  # whose mask a test is: tests that are near in the tree have masks that are near in memory
+    slot: Any  # place of a test's mask: tests that are near in the tree have masks that are near in memory
     first: Any  # first test of each column of a block, shape (n_columns + 1,)
     n_limits: Any  # how many tests of numbers a column has
     most_limits: Any  # the most that a column has
@@ -45,17 +36,17 @@ class Tests(NamedTuple):
     takes_missing: Any  # whether a column may hold NaN
 
 
-class RuleLiterals(NamedTuple):
-    """Literals of some rules, by what a violation of them means; see :mod:`secateur.counting.violations`."""
+class RuleConditions(NamedTuple):
+    """The conditions of some rules, firm and open; see :mod:`secateur.counting.violations`."""
 
     firm_offsets: Any
     firm: Any
-    longest: Any  # the most firm literals that a rule has
-    shared: Any  # how many of its first firm literals are also the first ones of the rule before
+    longest: Any  # the most firm conditions that a rule has
+    shared: Any  # how many of its first firm conditions are also the first ones of the rule before
     open_offsets: Any
     open: Any
     cell: Any  # a rule's first cell, and behind the last rule where cells end
-    is_paired: Any  # whether only rows that violate up to two open literals are told apart
+    is_paired: Any  # whether only rows that violate up to two open conditions are told apart
 
 
 class Room(NamedTuple):
@@ -68,24 +59,16 @@ class Room(NamedTuple):
     reached: Any  # by depth
     members: Any  # of the classes
     parts: Any  # of a rule, shape (2 ** SPLIT_TESTS, TILE_WORDS)
-    prefixes: Any  # of a rule's firm literals; the first one is empty, so its mask holds all rows
+    prefixes: Any  # of a rule's firm conditions; the first one is empty, so its mask holds all rows
 
 
 class Preorder(NamedTuple):
     """The nodes of a tree, a node before what is below it."""
 
     depth: Any
-    literal: Any
+    condition: Any
     beyond: Any  # place after the last node of the subtree
     rule: Any  # the leaf's rule; -1 at an internal node
-
-
-def make_room(tests: Tests, longest: int, depth: int, n_classes: int) -> Room:
-    """Room for tests, and for rules of up to so many firm literals."""
-    sizes = tests.most_limits, len(tests.limit), depth + 1, n_classes, 1 << SPLIT_TESTS, longest + 1
-    masks = (np.zeros((size, TILE_WORDS), dtype=np.uint64) for size in sizes)
-    n_columns = len(tests.n_limits)
-    return Room(np.zeros((n_columns, TILE_ROWS), dtype=tests.limit.dtype), np.zeros(TILE_ROWS, dtype=np.int32), *masks)
 
 
 def count_ones(word):  # type: ignore[no-untyped-def]
@@ -101,13 +84,13 @@ def lowest_bit(word):  # type: ignore[no-untyped-def]
     return count_ones(~word & (word - np.uint64(1)))
 
 
-def flip_of(literal):  # type: ignore[no-untyped-def]
-    """What the words of a literal's test are flipped by: all bits for the right side."""
-    return np.uint64(0) - np.uint64(literal & 1)
+def flip_of(condition):  # type: ignore[no-untyped-def]
+    """The bits to flip in the mask of a condition's test: all for the right side."""
+    return np.uint64(0) - np.uint64(condition & 1)
 
 
 def rank_column(values, limits, slot, begin, end, places, buckets, masks):  # type: ignore[no-untyped-def]
-    """Masks of tests with rising limits: a row goes left at the first limit that its value does not exceed, and on."""
+    """Make the masks of tests with rising limits: a row goes left from the first limit that is not below its value."""
     for test in range(end - begin):
         for k in range(TILE_WORDS):
             buckets[test, k] = np.uint64(0)
@@ -186,14 +169,14 @@ def pack_tile(values, at, step, columns, n_rows, tests, buffer, places, buckets,
                         masks[tests.slot[test], k] |= word
 
 
-def meet_literals(masks, literals, begin, end, prefixes, n_known):  # type: ignore[no-untyped-def]
-    """Meet a rule's firm literals, of whose prefixes the first ``n_known`` are known already.
+def meet_conditions(masks, conditions, begin, end, prefixes, n_known):  # type: ignore[no-untyped-def]
+    """Find the rows that satisfy a rule's firm conditions; the masks of the first ``n_known`` prefixes are known.
 
-    Return how many are known then, and whether any row satisfies these; if none does, there may be further literals.
+    Return how many prefixes are known then, and whether any row is left; the search stops where none is.
     """
     for place in range(n_known, end - begin):
-        literal = literals[begin + place]
-        test, flip = literal >> 1, flip_of(literal)
+        condition = conditions[begin + place]
+        test, flip = condition >> 1, flip_of(condition)
         some = np.uint64(0)
         for k in range(TILE_WORDS):
             word = prefixes[place, k] & (masks[test, k] ^ flip)
@@ -225,8 +208,8 @@ def add_rows(mask, first, last, members, class_ids, weights, row, cells, cell): 
 def count_leaves(masks, valid, nodes, reached, members, class_ids, weights, row, leaf_counts):  # type: ignore[no-untyped-def]
     """Add the rows of a tile to the leaves that they reach.
 
-    Shared beginnings of paths are met once: a node's rows are those of its parent on its side. What no row reaches is
-    skipped whole.
+    Paths that begin alike share the work: a node's rows are those of its parent on its side. A subtree that no row
+    reaches is skipped.
     """
     for k in range(TILE_WORDS):
         reached[0, k] = valid[0, k]
@@ -234,8 +217,8 @@ def count_leaves(masks, valid, nodes, reached, members, class_ids, weights, row,
     while node < len(nodes.depth):
         depth, some = nodes.depth[node], np.uint64(1)
         if depth > 0:
-            literal, some = nodes.literal[node], np.uint64(0)
-            test, flip = literal >> 1, flip_of(literal)
+            condition, some = nodes.condition[node], np.uint64(0)
+            test, flip = condition >> 1, flip_of(condition)
             for k in range(TILE_WORDS):
                 word = reached[depth - 1, k] & (masks[test, k] ^ flip)
                 reached[depth, k] = word
@@ -251,7 +234,7 @@ def count_leaves(masks, valid, nodes, reached, members, class_ids, weights, row,
 def count_by_violations(  # type: ignore[no-untyped-def]
     values, origin, step, columns, first, last, class_ids, weights, tests, nodes, rules, room, leaf_counts, cells
 ):
-    """Add the rows of a block to the counts of the leaves that they reach, and of every rule by violated literals.
+    """Count the rows of a block by the leaf they reach, and for every rule by the conditions they violate.
 
     ``first`` and ``last`` are the block's place among all rows. Without weights, an empty array of them is passed.
     """
@@ -275,7 +258,7 @@ def count_by_violations(  # type: ignore[no-untyped-def]
                 continue
             begin, end = rules.firm_offsets[rule], rules.firm_offsets[rule + 1]
             n_known = min(n_known, rules.shared[rule])
-            n_known, is_met = meet_literals(masks, rules.firm, begin, end, prefixes, n_known)
+            n_known, is_met = meet_conditions(masks, rules.firm, begin, end, prefixes, n_known)
             if not is_met:
                 continue
             begin, end, cell = rules.open_offsets[rule], rules.open_offsets[rule + 1], rules.cell[rule]
@@ -314,15 +297,15 @@ def is_many(mask, at, n_open):  # type: ignore[no-untyped-def]
     return n_rows * n_open > 16 << n_open
 
 
-def count_pairs(mask, at, masks, literals, begin, end, parts, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
-    """Count rows by the one or two literals that they violate; those that violate none or more are not looked at."""
+def count_pairs(mask, at, masks, conditions, begin, end, parts, members, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
+    """Count rows by the one or two conditions that they violate; those that violate none or more are not looked at."""
     n_open = end - begin
     for k in range(TILE_WORDS):
         inside = mask[at, k]
-        some, several, many = np.uint64(0), np.uint64(0), np.uint64(0)  # violate at least one, two, three literals
+        some, several, many = np.uint64(0), np.uint64(0), np.uint64(0)  # violate at least one, two, three conditions
         if inside != np.uint64(0):
             for place in range(begin, end):
-                violated = inside & ~(masks[literals[place] >> 1, k] ^ flip_of(literals[place]))
+                violated = inside & ~(masks[conditions[place] >> 1, k] ^ flip_of(conditions[place]))
                 many |= several & violated
                 several |= some & violated
                 some |= violated
@@ -333,7 +316,7 @@ def count_pairs(mask, at, masks, literals, begin, end, parts, members, class_ids
             bit = lowest_bit(word)
             low, high = -1, -1
             for place in range(begin, end):
-                violated = ~(masks[literals[place] >> 1, k] ^ flip_of(literals[place]))
+                violated = ~(masks[conditions[place] >> 1, k] ^ flip_of(conditions[place]))
                 if (violated >> np.uint64(bit)) & np.uint64(1):
                     low, high = high, place - begin
             to = cell + 1 + high if low < 0 else cell + 1 + n_open + high * (high - 1) // 2 + low
@@ -345,13 +328,13 @@ def count_pairs(mask, at, masks, literals, begin, end, parts, members, class_ids
         add_rows(parts, part, part + 1, members, class_ids, weights, row, cells, to)
 
 
-def split_rows(mask, at, masks, literals, begin, end, parts):  # type: ignore[no-untyped-def]
-    """Split the rows of a mask by which literals they violate; return the number of parts, one for each pattern."""
+def split_rows(mask, at, masks, conditions, begin, end, parts):  # type: ignore[no-untyped-def]
+    """Split the rows of a mask by which conditions they violate; return the number of parts, one for each pattern."""
     for k in range(TILE_WORDS):
         parts[0, k] = mask[at, k]
     n_parts = 1
     for place in range(begin, end):
-        test, flip = literals[place] >> 1, flip_of(literals[place])
+        test, flip = conditions[place] >> 1, flip_of(conditions[place])
         for part in range(n_parts):
             for k in range(TILE_WORDS):
                 word = parts[part, k]
@@ -362,15 +345,15 @@ def split_rows(mask, at, masks, literals, begin, end, parts):  # type: ignore[no
     return n_parts
 
 
-def add_patterns(mask, at, masks, literals, begin, end, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
-    """Add the rows of a mask, one by one, to the cells of the patterns of literals that they violate."""
+def add_patterns(mask, at, masks, conditions, begin, end, class_ids, weights, row, cells, cell):  # type: ignore[no-untyped-def]
+    """Add the rows of a mask, one by one, to the cells of the patterns of conditions that they violate."""
     for k in range(TILE_WORDS):
         word = mask[at, k]
         while word != np.uint64(0):
             bit = lowest_bit(word)
             pattern = 0
             for place in range(begin, end):
-                violated = ~(masks[literals[place] >> 1, k] ^ flip_of(literals[place]))
+                violated = ~(masks[conditions[place] >> 1, k] ^ flip_of(conditions[place]))
                 pattern |= np.int64((violated >> np.uint64(bit)) & np.uint64(1)) << (place - begin)
             found = row + 64 * k + bit
             cells[cell + pattern, class_ids[found]] += 1.0 if len(weights) == 0 else weights[found]
@@ -378,7 +361,7 @@ def add_patterns(mask, at, masks, literals, begin, end, class_ids, weights, row,
 
 
 def find_first_rules(values, origin, step, columns, n_rows, tests, rules, order, room, winners):  # type: ignore[no-untyped-def]
-    """The first rule, in the order given, that covers each row of a block; every row is covered."""
+    """Find the first rule, in the order given, that covers each row of a block; every row is covered."""
     buffer, places, buckets, masks = room.buffer, room.places, room.buckets, room.masks
     undecided, found = room.prefixes, room.parts
     for row in range(0, n_rows, TILE_ROWS):
@@ -405,21 +388,3 @@ def find_first_rules(values, origin, step, columns, n_rows, tests, rules, order,
                     word &= word - np.uint64(1)
             if some == np.uint64(0):
                 break
-
-
-KERNELS = (
-    count_ones,
-    lowest_bit,
-    flip_of,
-    rank_column,
-    pack_tile,
-    meet_literals,
-    add_rows,
-    count_leaves,
-    is_many,
-    split_rows,
-    add_patterns,
-    count_pairs,
-    count_by_violations,
-    find_first_rules,
-)

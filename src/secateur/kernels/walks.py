@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 from secateur.kernels.routes import goes_left
 
 __all__ = [
-    "BORROWED",
-    "KERNELS",
     "Box",
     "IndexedRows",
     "Walkable",
@@ -310,12 +308,9 @@ def delete_links(walk, box, offsets, links, leaf_class, deleted):  # type: ignor
                 meet_feature(walk, box, links, begin, end, deleted, tested)
         for entry in range(begin, end):
             tested = feature[parent[links[entry]]]
-            kept_low[tested], kept_high[tested], kept_missing[tested] = (
-                -float("inf"),
-                float("inf"),
-                accepts_missing[tested],
-            )
-            low[tested], high[tested], missing[tested] = -float("inf"), float("inf"), accepts_missing[tested]
+            kept_low[tested], kept_high[tested] = -float("inf"), float("inf")
+            low[tested], high[tested] = -float("inf"), float("inf")
+            missing[tested] = kept_missing[tested] = accepts_missing[tested]
             if set_start[parent[links[entry]]] >= 0:
                 open_feature(walk, box, tested)
 
@@ -461,27 +456,5 @@ def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  #
             open_feature(walk, box, feature[parent[links[entry]]])
 
 
-BORROWED = (goes_left,)
-"""Kernels of another module that these call."""
-
-KERNELS = (
-    cut_low,
-    cut_high,
-    cut_words,
-    copy_words,
-    narrow,
-    open_feature,
-    meet_feature,
-    has_value,
-    is_possible,
-    find_leaf,
-    find_foreign_leaf,
-    delete_links,
-    delete_features,
-    find_witnesses,
-    find_met,
-    count_rows,
-)
-
 INLINED = (find_leaf, find_foreign_leaf)
-"""Kernels that are compiled into their callers: a call would cost as much as the few steps of a walk."""
+"""Compiled into their callers: a call would cost as much as the few steps of a walk."""

@@ -1,7 +1,8 @@
-"""One column of a person's rows in a tree's terms: numbers, codes of labels, or codes of cells."""
+"""Encode one column of a person's rows as the tree reads it: numbers, codes of labels, or codes of cells."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,24 +17,16 @@ if TYPE_CHECKING:
     from secateur.tree.pipeline_columns import Columns
     from secateur.tree.tree import Label, Tree
 
-__all__ = [
-    "category_code",
-    "frame_numbers",
-    "is_missing",
-    "read_column",
-    "read_source",
-    "recode",
-    "to_terms",
-]
+__all__ = ["category_code", "frame_numbers", "is_missing", "read_column", "read_source", "recode", "to_terms"]
 
 
 def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
-    """A column of a frame as numbers of the tree's dtype, or as category codes."""
+    """Read a column of a frame as numbers of the tree's dtype, or as category codes."""
     import narwhals as nw
 
     levels = tree.categories[feature]
     if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
-        return np.array(_label_codes(column.name, column.to_list(), levels), dtype=tree.dtype)
+        return _find_codes(column.to_list(), levels, column.name).astype(tree.dtype)
     if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
         raise InputError(
             f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
@@ -48,7 +41,7 @@ def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any
 
 
 def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: int, what: str) -> NDArray[Any]:
-    """A column of a frame that a pipeline takes, in the tree's terms."""
+    """Read a column of a frame that a pipeline takes, in the tree's terms."""
     import narwhals as nw
 
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
@@ -61,9 +54,9 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
 
 
 def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """A column of numbers or truth values, and which of its whole numbers are blanks, if some are.
+    """Read a column of numbers or bools, and mark the blanks among whole numbers, if there are any.
 
-    Whole numbers stay what they are, so that they are rounded once, to the tree's dtype, with and without a blank.
+    Whole numbers stay whole, so that they are rounded once, to the tree's dtype, with and without a blank.
     """
     import narwhals as nw
 
@@ -78,7 +71,7 @@ def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 
 
 def frame_numbers(X: Any) -> NDArray[np.float64]:
-    """The columns of a data frame as float64; what is no number raises a TypeError or ValueError."""
+    """Read the columns of a data frame as float64; what is no number raises a TypeError or ValueError."""
     import narwhals as nw
 
     frame = nw.from_native(X, eager_only=True)
@@ -94,11 +87,11 @@ def frame_numbers(X: Any) -> NDArray[np.float64]:
 def to_terms(
     tree: Tree, columns: Columns, values: NDArray[Any], found: str, feature: int, first: int, what: str
 ) -> NDArray[Any]:
-    """A column of what a pipeline takes as numbers, codes of labels or codes of cells."""
+    """Turn a column that a pipeline takes into numbers, codes of labels or codes of cells."""
     levels, cuts = tree.categories[feature], columns.cuts[feature]
     name = tree.feature_name(feature)
     if levels is not None and cuts is None:
-        codes = _find_codes(values, levels, name, found, what)
+        codes = _find_fitting_codes(values, levels, name, found, what)
         unlisted = np.flatnonzero(codes == len(levels))
         if columns.closed[feature] and len(unlisted):
             raise InputError(
@@ -124,52 +117,48 @@ def to_terms(
 def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDArray[np.float64]:
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
-    if values.dtype == object:
-        listed = values.tolist()
-        if not any(isinstance(value, (str, bytes)) for value in listed):
-            try:
-                return np.array([np.nan if is_missing(value) else float(value) for value in listed])
-            except (TypeError, ValueError):
-                pass
+    listed = values.tolist()
+    if values.dtype == object and not any(isinstance(value, (str, bytes)) for value in listed):
+        with suppress(TypeError, ValueError):
+            return np.array([np.nan if is_missing(value) else float(value) for value in listed])
     raise InputError(
         f"Column {name!r} of {what} holds {found}, but the tree compares numbers. Pass the column as the pipeline "
         "takes it."
     )
 
 
-def _find_codes(
+def _find_fitting_codes(
     values: NDArray[Any], levels: tuple[Label, ...], name: str, found: str, what: str
 ) -> NDArray[np.float64]:
-    """The code of each label; NaN for a missing value, the code after the last for one that is not listed."""
+    """Find the code of each label, and refuse text where the pipeline takes numbers and the other way round."""
+    wrong = f"Column {name!r} of {what} does not fit the pipeline: expected {{}} such as {levels[0]!r}, found {found}."
     if values.dtype.kind in "fiub":
         if any(not isinstance(level, str) for level in levels):
             return _find_number_codes(values, levels)
         if values.dtype.kind == "f" and np.isnan(values).all():
             return np.full(len(values), np.nan)
-        raise InputError(
-            f"Column {name!r} of {what} does not fit the pipeline: expected text such as {levels[0]!r}, found {found}."
-        )
+        raise InputError(wrong.format("text"))
+    codes = _find_codes(values.tolist(), levels, name)
+    unlisted = values[codes == len(levels)].tolist()
+    if unlisted and not any(isinstance(level, str) for level in levels) and all(isinstance(v, str) for v in unlisted):
+        raise InputError(wrong.format("a number"))
+    return codes
+
+
+def _find_codes(values: Sequence[Any], levels: tuple[Label, ...], name: str) -> NDArray[np.float64]:
+    """Find the code of each label: NaN for a missing value, the code after the last for one that is not listed."""
     code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
     unlisted = float(len(levels))
-    listed = values.tolist()
     try:
-        codes = np.array([code_of.get(value, unlisted) for value in listed])
+        codes = np.array([code_of.get(value, unlisted) for value in values], dtype=np.float64)
     except TypeError:
         raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
-    others = np.flatnonzero(codes == unlisted).tolist()
-    absent = [row for row in others if is_missing(listed[row])]
-    codes[absent] = np.nan
-    texts = len(others) > len(absent) and not any(isinstance(level, str) for level in levels)
-    if texts and all(isinstance(listed[row], str) for row in others if not is_missing(listed[row])):
-        raise InputError(
-            f"Column {name!r} of {what} does not fit the pipeline: expected a number such as {levels[0]!r}, found "
-            f"{found}."
-        )
+    codes[[row for row in np.flatnonzero(codes == unlisted).tolist() if is_missing(values[row])]] = np.nan
     return codes
 
 
 def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArray[np.float64]:
-    """The code of each number among labels of which some are numbers."""
+    """Find the code of each number among labels of which some are numbers."""
     numeric = [(label, code) for code, label in enumerate(levels) if not isinstance(label, str)]
     whole = values.dtype.kind in "iub" and all(isinstance(label, int) for label, _ in numeric)
     known = np.array([label for label, _ in numeric], dtype=np.int64 if whole else np.float64)
@@ -183,7 +172,7 @@ def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArr
 
 
 def recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[Any]:
-    """Replace what is no category code by the code that stands for unlisted values."""
+    """Replace what is no category code by the code of unlisted values."""
     if levels is None:
         return column
     listed = (column >= 0) & (column < len(levels)) & (column == np.floor(column))
@@ -191,23 +180,14 @@ def recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[An
 
 
 def category_code(value: Any, levels: tuple[Label, ...]) -> float:
-    """Code of a category: NaN for a missing value, the code after the last for one that is not listed."""
+    """Find the code of a category: NaN for a missing value, the code after the last for one that is not listed."""
     if is_missing(value):
         return float("nan")
     plain = value.item() if isinstance(value, np.generic) else value
     return float(levels.index(plain)) if plain in levels else float(len(levels))
 
 
-def _label_codes(name: str, values: Sequence[Any], levels: tuple[Label, ...]) -> list[float]:
-    codes: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
-    unlisted = float(len(levels))
-    try:
-        return [float("nan") if is_missing(value) else codes.get(value, unlisted) for value in values]
-    except TypeError:
-        raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
-
-
 def is_missing(value: Any) -> bool:
-    """Whether a value is one of the markers of a missing value: None, NaN, pandas.NA or pandas.NaT."""
+    """Whether a value marks a missing value: None, NaN, pandas.NA or pandas.NaT."""
     # pandas.NA is neither equal nor unequal to itself, and pandas is not imported here.
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

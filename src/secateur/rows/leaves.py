@@ -1,4 +1,4 @@
-"""Rows through a tree: which leaf each row reaches."""
+"""Route rows through a tree to the leaves they reach."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL_ROUTE = 1 << 16
 
 
 def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
-    """Leaf id of each row, shape (n_rows,)."""
+    """Find the leaf id of each row, shape (n_rows,)."""
     if rows.n_rows <= SMALL_ROUTE and not is_compiled(walks, number_walks):
         return _descend(tree, rows.matrix, rows.column_of)
     route_rows = compile_module(routes).route_rows
@@ -44,7 +44,7 @@ def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
 
 
 def _descend(tree: Tree, matrix: NDArray[Any], column_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All rows descend together, one level a step; rows that have arrived drop out."""
+    """Send all rows down together, one level at a time; rows that have arrived drop out."""
     nodes = np.zeros(len(matrix), dtype=np.int64)
     start, table = tree.category_table
     moving = np.arange(len(matrix)) if not tree.is_leaf[0] else np.zeros(0, dtype=np.int64)
@@ -62,19 +62,16 @@ def _descend(tree: Tree, matrix: NDArray[Any], column_of: NDArray[np.int64]) -> 
 
 
 def count_classes(
-    tree: Tree,
-    reached: NDArray[np.int64],
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
+    tree: Tree, reached: NDArray[np.int64], class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """(Weighted) rows of each class that pass each node, from the leaves reached; shape (n_nodes, n_classes)."""
+    """Count the (weighted) rows of each class that pass each node, from the leaves reached; (n_nodes, n_classes)."""
     cells = reached * tree.n_classes + class_ids
     counts = np.bincount(cells, weights=weights, minlength=tree.n_nodes * tree.n_classes).astype(np.float64)
     return sum_up(tree, counts.reshape(tree.n_nodes, tree.n_classes))
 
 
 def sum_up(tree: Tree, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts of the leaves added up to the root, in place."""
+    """Add the counts of the leaves up to the root, in place."""
     for inner in reversed(tree.inner_levels):
         counts[inner] = counts[tree.children_left[inner]] + counts[tree.children_right[inner]]
     return counts

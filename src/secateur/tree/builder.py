@@ -1,11 +1,12 @@
-"""Hand-made trees, node by node.
+"""Build trees by hand, node by node.
 
-A child is added after its parent, so ids grow from parent to child as the contract wants, and mistakes are
-refused at the call that makes them.
+A child is added after its parent, so ids grow from parent to child as the contract wants, and a mistake is refused at
+the call that makes it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,21 @@ from secateur.tree.tree import Label, Tree, make_tree
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
 __all__ = ["TreeBuilder"]
+
+
+@dataclass
+class _Node:
+    feature: int = -1
+    threshold: float = float("nan")
+    codes: list[int] | None = None  # that go left at a categorical split
+    missing_left: bool = False
+    leaf_class: int = -1
+    counts: list[float] | None = None
+    left: int = -1
+    right: int = -1
 
 
 class TreeBuilder:
@@ -70,14 +85,7 @@ class TreeBuilder:
             self._accepts[:] = accepts_missing
         else:
             self._accepts[[self._feature(name) for name in accepts_missing]] = True
-        self._left: list[int] = []
-        self._right: list[int] = []
-        self._split_features: list[int] = []
-        self._thresholds: list[float] = []
-        self._missing_left: list[bool] = []
-        self._codes: dict[int, list[int]] = {}
-        self._leaf_class: list[int] = []
-        self._leaf_counts: dict[int, list[float]] = {}
+        self._nodes: list[_Node] = []
 
     def split(
         self,
@@ -113,7 +121,7 @@ class TreeBuilder:
             limit = float(threshold)
         except (TypeError, ValueError):
             raise InvalidTreeError(f"Expected a number as threshold of {feature!r}, found {threshold!r}.") from None
-        return self._add(parent, side, feature=column, threshold=limit, missing=missing)
+        return self._add(_Node(column, limit, missing_left=_is_left("missing", missing)), parent, side)
 
     def split_categories(
         self,
@@ -152,12 +160,8 @@ class TreeBuilder:
         unknown = [label for label in left if label not in levels]
         if unknown:
             raise InvalidTreeError(f"{feature!r} has no category {unknown[0]!r}; it has {levels}.")
-        if unlisted not in ("left", "right"):
-            raise InvalidTreeError(f"Expected unlisted='left' or unlisted='right', found {unlisted!r}.")
-        codes = [levels.index(label) for label in left] + ([len(levels)] if unlisted == "left" else [])
-        node = self._add(parent, side, feature=column, missing=missing)
-        self._codes[node] = sorted(codes)
-        return node
+        codes = [levels.index(label) for label in left] + [len(levels)] * _is_left("unlisted", unlisted)
+        return self._add(_Node(column, codes=codes, missing_left=_is_left("missing", missing)), parent, side)
 
     def leaf(
         self,
@@ -192,10 +196,9 @@ class TreeBuilder:
         if prediction is not None and prediction not in self._classes:
             raise InvalidTreeError(f"{prediction!r} is none of the classes {self._classes}.")
         chosen = self._classes.index(prediction) if prediction is not None else int(np.argmax(np.asarray(counts)))
-        node = self._add(parent, side, leaf_class=chosen)
-        if counts is not None:
-            self._leaf_counts[node] = [float(count) for count in counts]
-        return node
+        return self._add(
+            _Node(leaf_class=chosen, counts=None if counts is None else list(map(float, counts))), parent, side
+        )
 
     def build(self) -> Tree:
         """Check the tree and return it; internal nodes get the sum of their leaves' counts.
@@ -204,23 +207,26 @@ class TreeBuilder:
         -------
         Tree
         """
-        leaves = [node for node, chosen in enumerate(self._leaf_class) if chosen >= 0]
-        for node in range(len(self._left)):
-            if self._leaf_class[node] < 0 and -1 in (self._left[node], self._right[node]):
-                side = "left" if self._left[node] < 0 else "right"
-                raise InvalidTreeError(f"Node {node} has no {side} child yet; add one before build().")
-        if self._leaf_counts and len(self._leaf_counts) < len(leaves):
-            bare = next(node for node in leaves if node not in self._leaf_counts)
-            raise InvalidTreeError(f"Leaf {bare} has no counts, but others do. Give counts for all leaves or for none.")
+        nodes = self._nodes
+        for place, node in enumerate(nodes):
+            if node.leaf_class < 0 and -1 in (node.left, node.right):
+                side = "left" if node.left < 0 else "right"
+                raise InvalidTreeError(f"Node {place} has no {side} child yet; add one before build().")
+        bare = [place for place, node in enumerate(nodes) if node.leaf_class >= 0 and node.counts is None]
+        has_counts = any(node.counts is not None for node in nodes)
+        if bare and has_counts:
+            raise InvalidTreeError(
+                f"Leaf {bare[0]} has no counts, but others do. Give counts for all leaves or for none."
+            )
         return make_tree(
-            children_left=self._left,
-            children_right=self._right,
-            feature=self._split_features,
-            threshold=self._thresholds,
-            missing_left=self._missing_left,
-            left_categories=self._codes,
-            leaf_class=self._leaf_class,
-            counts=self._sum_counts() if self._leaf_counts else None,
+            children_left=[node.left for node in nodes],
+            children_right=[node.right for node in nodes],
+            feature=[node.feature for node in nodes],
+            threshold=[node.threshold for node in nodes],
+            missing_left=[node.missing_left for node in nodes],
+            left_categories={place: node.codes for place, node in enumerate(nodes) if node.codes is not None},
+            leaf_class=[node.leaf_class for node in nodes],
+            counts=self._sum_counts() if has_counts else None,
             classes=self._classes,
             n_features=len(self._names),
             accepts_missing=self._accepts,
@@ -229,55 +235,41 @@ class TreeBuilder:
             dtype=self._dtype,
         )
 
-    def _sum_counts(self) -> list[list[float]]:
-        counts = np.zeros((len(self._left), len(self._classes)))
-        for node, row in self._leaf_counts.items():
-            counts[node] = row
+    def _sum_counts(self) -> list[NDArray[np.float64]]:
+        counts = [np.array(node.counts or [0.0] * len(self._classes)) for node in self._nodes]
         # A child's id is larger than its parent's, so this backward sweep meets both children first.
-        for node in range(len(self._left) - 1, -1, -1):
-            if self._leaf_class[node] < 0:
-                counts[node] = counts[self._left[node]] + counts[self._right[node]]
-        return counts.tolist()
+        for place, node in reversed(list(enumerate(self._nodes))):
+            if node.leaf_class < 0:
+                counts[place] = counts[node.left] + counts[node.right]
+        return counts
 
     def _feature(self, name: str) -> int:
         if name not in self._names:
             raise InvalidTreeError(f"There is no column {name!r}; the columns are {self._names}.")
         return self._names.index(name)
 
-    def _add(
-        self,
-        parent: int | None,
-        side: str | None,
-        *,
-        feature: int = -1,
-        threshold: float = float("nan"),
-        missing: str = "right",
-        leaf_class: int = -1,
-    ) -> int:
-        if missing not in ("left", "right"):
-            raise InvalidTreeError(f"Expected missing='left' or missing='right', found {missing!r}.")
-        node = len(self._left)
-        self._attach(node, parent, side)
-        self._left.append(-1)
-        self._right.append(-1)
-        self._split_features.append(feature)
-        self._thresholds.append(threshold)
-        self._missing_left.append(missing == "left")
-        self._leaf_class.append(leaf_class)
-        return node
+    def _add(self, node: _Node, parent: int | None, side: str | None) -> int:
+        """Append a node and make it a child of its parent."""
+        place = len(self._nodes)
+        if place == 0 and parent is not None:
+            raise InvalidTreeError("The first node is the root and has no parent.")
+        if place > 0:
+            if parent is None or not 0 <= parent < place:
+                raise InvalidTreeError(
+                    f"Expected the id of an earlier node (0 to {place - 1}) as parent, found {parent!r}."
+                )
+            above = self._nodes[parent]
+            if above.leaf_class >= 0:
+                raise InvalidTreeError(f"Node {parent} is a leaf and cannot have children.")
+            name = "left" if _is_left("side", side) else "right"
+            if getattr(above, name) != -1:
+                raise InvalidTreeError(f"Node {parent} already has a {name} child, node {getattr(above, name)}.")
+            setattr(above, name, place)
+        self._nodes.append(node)
+        return place
 
-    def _attach(self, node: int, parent: int | None, side: str | None) -> None:
-        if node == 0:
-            if parent is not None:
-                raise InvalidTreeError("The first node is the root and has no parent.")
-            return
-        if parent is None or not 0 <= parent < node:
-            raise InvalidTreeError(f"Expected the id of an earlier node (0 to {node - 1}) as parent, found {parent!r}.")
-        if self._leaf_class[parent] >= 0:
-            raise InvalidTreeError(f"Node {parent} is a leaf and cannot have children.")
-        if side not in ("left", "right"):
-            raise InvalidTreeError(f"Expected side='left' or side='right', found {side!r}.")
-        children = self._left if side == "left" else self._right
-        if children[parent] != -1:
-            raise InvalidTreeError(f"Node {parent} already has a {side} child, node {children[parent]}.")
-        children[parent] = node
+
+def _is_left(name: str, side: object) -> bool:
+    if side not in ("left", "right"):
+        raise InvalidTreeError(f"Expected {name}='left' or {name}='right', found {side!r}.")
+    return side == "left"

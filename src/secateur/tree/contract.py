@@ -1,7 +1,4 @@
-"""The contract of a tree, enforced; what is broken is named.
-
-The contract is specified in ``docs/tree-format.md``.
-"""
+"""Enforce the contract of a tree, which ``docs/tree-format.md`` specifies, and name what breaks it."""
 
 from __future__ import annotations
 
@@ -27,9 +24,9 @@ COMPARISON_DTYPES = ("float32", "float64")
 
 
 def check_tree(tree: Tree) -> None:
-    """Raise :class:`~secateur.errors.InvalidTreeError` naming the first invariant that ``tree`` breaks.
+    """Raise :class:`~secateur.errors.InvalidTreeError` for the first invariant that a tree breaks.
 
-    The arrays are made read-only on the way, so that a tree once checked stays true.
+    The arrays become read-only, so that a checked tree stays true.
 
     Parameters
     ----------
@@ -53,32 +50,26 @@ def freeze_tree(tree: Tree) -> None:
 
 
 def _check_labels(tree: Tree) -> None:
-    labels = tree.classes
+    labels, names, signs, n_features = tree.classes, tree.feature_names, tree.monotone, tree.n_features
     require(labels.ndim == 1 and len(labels) > 0, f"classes must be a non-empty list, found shape {labels.shape}")
     plain = labels.tolist()
     _check_scalars(plain, "a class label")
-    require(len(set(plain)) == len(plain), f"the classes {plain} are not distinct")
+    require(_are_distinct(plain), f"the classes {plain} are not distinct")
     require(len(tree.class_names) == len(plain), f"{len(tree.class_names)} class names for {len(plain)} classes")
-    names = tree.feature_names
-    require(
-        names is None or len(names) == tree.n_features,
-        f"{0 if names is None else len(names)} feature names for {tree.n_features} features",
-    )
+    if names is not None:
+        require(len(names) == n_features, f"{len(names)} feature names for {n_features} features")
     twice = next((name for name, times in Counter(names or ()).items() if times > 1), None)
     require(twice is None, f"two features have the same name, {twice!r}")
     require(tree.dtype in COMPARISON_DTYPES, f"dtype must be float32 or float64, found {tree.dtype!r}")
-    require(tree.accepts_missing.shape == (tree.n_features,), "accepts_missing must have one entry per feature")
-    require(len(tree.categories) == tree.n_features, "categories must have one entry per feature")
+    require(tree.accepts_missing.shape == (n_features,), "accepts_missing must have one entry per feature")
+    require(len(tree.categories) == n_features, "categories must have one entry per feature")
     for feature, levels in enumerate(tree.categories):
         if levels is not None:
             _check_scalars(levels, f"a category of feature {feature}")
-            distinct = len(levels) > 0 and len(set(levels)) == len(levels)
+            distinct = len(levels) > 0 and _are_distinct(levels)
             require(distinct, f"the categories of feature {feature} are empty or not distinct")
-    signs = tree.monotone
-    require(
-        signs is None or (signs.shape == (tree.n_features,) and bool(np.isin(signs, (-1, 0, 1)).all())),
-        "monotone must have one sign of -1, 0 or +1 per feature",
-    )
+    signed = signs is None or (signs.shape == (n_features,) and bool(np.isin(signs, (-1, 0, 1)).all()))
+    require(signed, "monotone must have one sign of -1, 0 or +1 per feature")
 
 
 def _check_topology(tree: Tree) -> None:
@@ -89,10 +80,9 @@ def _check_topology(tree: Tree) -> None:
     for name in ("children_right", "feature", "threshold", "missing_left", "leaf_class"):
         shape = getattr(tree, name).shape
         require(shape == (n_nodes,), f"{name} has shape {shape}, but there are {n_nodes} nodes")
-    leaf = left < 0
+    leaf, ids = left < 0, np.arange(n_nodes)
     _require_each(leaf == (right < 0), "has one child; a node has two children or none")
     _require_each(~leaf | ((left == -1) & (right == -1)), "is a leaf, so both its children must be -1")
-    ids = np.arange(n_nodes)
     _require_each(leaf | ((left > ids) & (right > ids)), "has a child whose id is not larger than its own")
     _require_each(leaf | ((left < n_nodes) & (right < n_nodes)), "has a child that does not exist")
     seen = np.bincount(np.concatenate([left[~leaf], right[~leaf]]), minlength=n_nodes)
@@ -100,19 +90,16 @@ def _check_topology(tree: Tree) -> None:
 
 
 def _check_splits(tree: Tree) -> None:
-    leaf = tree.is_leaf
-    _require_each(~leaf | (tree.feature == -1), "is a leaf, so its feature must be -1")
-    in_range = (tree.feature >= 0) & (tree.feature < tree.n_features)
+    leaf, feature, is_nan = tree.is_leaf, tree.feature, np.isnan(tree.threshold)
+    _require_each(~leaf | (feature == -1), "is a leaf, so its feature must be -1")
+    in_range = (feature >= 0) & (feature < tree.n_features)
     _require_each(leaf | in_range, f"tests a feature outside 0 to {tree.n_features - 1}")
-    _require_each(~leaf | np.isnan(tree.threshold), "is a leaf, so its threshold must be NaN")
+    _require_each(~leaf | is_nan, "is a leaf, so its threshold must be NaN")
     categorical = np.array([levels is not None for levels in tree.categories] + [False])
-    on_categories = ~leaf & categorical[tree.feature]
-    _require_each(
-        leaf | (np.isnan(tree.threshold) == on_categories),
-        "needs a threshold for a numeric feature, and a set of categories for a categorical one",
-    )
+    needs = "needs a threshold for a numeric feature, and a set of categories for a categorical one"
+    _require_each(leaf | (is_nan == categorical[feature]), needs)
     _require_each(~np.isneginf(tree.threshold), "has the threshold -inf, which no number is below")
-    allowed = np.append(tree.accepts_missing, False)[tree.feature] & ~leaf
+    allowed = np.append(tree.accepts_missing, False)[feature] & ~leaf
     _require_each(~tree.missing_left | allowed, "sends NaN left, but its feature takes no missing values")
     _require_each(leaf == (tree.leaf_class >= 0), "must have a class if it is a leaf, and -1 if it is not")
     _require_each(tree.leaf_class < tree.n_classes, f"predicts a class outside 0 to {tree.n_classes - 1}")
@@ -125,83 +112,78 @@ def _check_category_sets(tree: Tree) -> None:
     lengths = np.diff(offsets)
     _require_each(lengths >= 0, "has a category offset smaller than the one before it")
     _require_each(tree.is_categorical | (lengths == 0), "lists categories, but does not split by category")
+    # Behind a pipeline one side may be unreachable: what encodes the training rows may encode later ones otherwise, as
+    # a TargetEncoder does.
+    is_behind = tree.columns is not None
     for node in np.flatnonzero(tree.is_categorical):
-        listed = tree.left_codes(node)
-        feature = tree.feature[node]
+        listed, feature, missing_left = tree.left_codes(node), tree.feature[node], bool(tree.missing_left[node])
         size = len(tree.categories[feature] or ())
-        # A side that is left to missing values alone lists no category. Behind a pipeline one side may be left to
-        # nobody: what encodes the training rows may encode later ones otherwise, as a TargetEncoder does.
-        is_behind = tree.columns is not None
-        may_be_empty = bool(tree.missing_left[node]) or is_behind
-        some = len(listed) > 0
-        fine = may_be_empty if not some else bool((np.diff(listed) > 0).all()) and listed[0] >= 0 and listed[-1] <= size
+        if len(listed):
+            fine = bool((np.diff(listed) > 0).all() and listed[0] >= 0 and listed[-1] <= size)
+        else:  # a side that only missing values take lists no category
+            fine = missing_left or is_behind
         require(fine, f"node {node} must list increasing category codes between 0 and {size}, found {listed.tolist()}")
-        may_be_full = (bool(tree.accepts_missing[feature]) and not tree.missing_left[node]) or is_behind
+        may_be_full = (bool(tree.accepts_missing[feature]) and not missing_left) or is_behind
         require(len(listed) <= size or may_be_full, f"node {node} sends every category left")
 
 
 def _check_counts(tree: Tree) -> None:
-    counts = tree.counts
-    if counts is None:
-        return
-    wanted = (tree.n_nodes, tree.n_classes)
-    require(counts.shape == wanted, f"counts has shape {counts.shape}, expected {wanted}")
-    sound = np.isfinite(counts) & (counts >= 0)
-    _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
+    counts, wanted = tree.counts, (tree.n_nodes, tree.n_classes)
+    if counts is not None:
+        require(counts.shape == wanted, f"counts has shape {counts.shape}, expected {wanted}")
+        sound = np.isfinite(counts) & (counts >= 0)
+        _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
 
 
 def _check_columns(tree: Tree) -> None:
-    columns = tree.columns
+    columns, n_features = tree.columns, tree.n_features
     if columns is None:
         return
-    same = len(columns.cuts) == len(columns.closed) == tree.n_features
-    same = same and len(columns.ranges) in (0, tree.n_features)
-    require(same, "columns must describe each feature once")
-    last = (tree.feature_names or ())[tree.n_features - len(columns.derived) :] if columns.derived else ()
+    is_whole = len(columns.cuts) == len(columns.closed) == n_features and len(columns.ranges) in (0, n_features)
+    require(is_whole, "columns must describe each feature once")
+    last = (tree.feature_names or ())[n_features - len(columns.derived) :] if columns.derived else ()
     require(last == columns.derived, "derived columns must be the last features, by name")
-    for feature, is_closed in enumerate(columns.closed):
-        listed = tree.categories[feature] is not None
-        require(listed or not is_closed, f"feature {feature} is closed but has no categories")
-    for feature, limits in enumerate(columns.cuts):
+    for feature, levels in enumerate(tree.categories):
+        limits = columns.cuts[feature]
+        closed = columns.closed[feature]
+        require(levels is not None or not closed, f"feature {feature} is closed but has no categories")
         if limits is not None:
-            levels = tree.categories[feature]
-            rising = bool(np.isfinite(limits).all()) and bool((np.diff(limits) > 0).all())
-            require(rising and len(limits) > 0, f"the cuts of feature {feature} must be increasing numbers")
+            rising = len(limits) > 0 and bool(np.isfinite(limits).all() and (np.diff(limits) > 0).all())
+            require(rising, f"the cuts of feature {feature} must be increasing numbers")
             fits = levels is not None and len(levels) == len(limits)
             require(fits, f"feature {feature} needs one category for each of its cuts")
 
 
 def _check_facts(tree: Tree) -> None:
     facts = tree.facts
-    numeric = [levels is None for levels in tree.categories]
     grouped = [feature for group in facts.groups for feature in group.features]
-    gridded = [*facts.integers, *(feature for feature, _ in facts.decimals)]
-    require(len(set(gridded)) == len(gridded), "two facts are about the decimals of one feature")
-    require(
-        all(0 < n_decimals <= MOST_DECIMALS for _, n_decimals in facts.decimals),
-        f"a fact about decimals must speak of 1 to {MOST_DECIMALS} of them",
-    )
-    for feature in (*gridded, *grouped):
-        exists = 0 <= feature < tree.n_features and numeric[feature]
-        require(exists, f"a fact is about the numbers of feature {feature}, which is none of the numeric features")
-    require(len(set(grouped)) == len(grouped), "a feature is in two groups")
+    counted = [*facts.integers, *(feature for feature, _ in facts.decimals)]
+    require(_are_distinct(counted), "two facts are about the decimals of one feature")
+    in_range = all(0 < n_decimals <= MOST_DECIMALS for _, n_decimals in facts.decimals)
+    require(in_range, f"a fact about decimals must speak of 1 to {MOST_DECIMALS} of them")
+    for feature in (*counted, *grouped):
+        exists = 0 <= feature < tree.n_features and tree.categories[feature] is None
+        require(exists, f"a fact is about the numbers of feature {feature}, which is not a numeric feature")
+    require(_are_distinct(grouped), "a feature is in two groups")
     for group in facts.groups:
         several = len(group.features) == len(group.labels) > 1
         require(several, f"the group {group.name!r} needs two columns or more, with a label each")
         _check_scalars(group.labels, f"a label of the group {group.name!r}")
-        require(len(set(group.labels)) == len(group.labels), f"the labels of the group {group.name!r} are not distinct")
+        require(_are_distinct(group.labels), f"the labels of the group {group.name!r} are not distinct")
+    sizes = [None if levels is None else len(levels) for levels in tree.categories]
+    sizes += [len(group.labels) for group in facts.groups]
     for claim in facts.all_claims:
-        sizes = [None if levels is None else len(levels) for levels in tree.categories]
-        sizes += [len(group.labels) for group in facts.groups]
         require(0 <= claim.subject < len(sizes), f"the fact {claim.text!r} is about a column that does not exist")
         size, codes = sizes[claim.subject], claim.region.codes
         fits = (size is None) == (codes is None) and all(0 <= code <= (size or 0) for code in codes or ())
         require(fits, f"the fact {claim.text!r} does not fit its column")
-        region = claim.region
-        sound = region.missing or (bool(codes) if codes is not None else region.low < region.high)
-        require(sound, f"the fact {claim.text!r} leaves its column no value")
+        require(not claim.region.is_empty, f"the fact {claim.text!r} leaves its column no value")
     for known in facts.implications:
         require(known.premise.subject != known.conclusion.subject, f"the fact {str(known)!r} is about one column alone")
+
+
+def _are_distinct(values: Sequence[object]) -> bool:
+    return len(set(values)) == len(values)
 
 
 def _check_scalars(labels: Sequence[object], what: str) -> None:
@@ -218,7 +200,7 @@ def require(holds: bool, sentence: str) -> None:
 
 
 def _require_each(holds: NDArray[np.bool_], sentence: str) -> None:
-    if not holds.all():
-        broken = np.flatnonzero(~holds)
+    broken = np.flatnonzero(~holds)
+    if len(broken):
         more = f" ({len(broken)} nodes do)" if len(broken) > 1 else ""
         raise InvalidTreeError(f"Not a valid tree: node {broken[0]} {sentence}{more}.")

@@ -1,4 +1,4 @@
-"""Numbers with a fixed number of decimals: the last of them up to a limit."""
+"""Round limits to numbers with a fixed number of decimals."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["MOST_DECIMALS", "last_on_grid", "next_on_grid", "round_to_grid"]
+__all__ = ["MOST_DECIMALS", "last_with_decimals", "next_with_decimals", "round_down_to_decimals"]
 
 MOST_DECIMALS = 15
-_EXACT = Context(prec=1100, rounding=ROUND_FLOOR)  # digits enough for every float64, written out
+_EXACT = Context(prec=1100, rounding=ROUND_FLOOR)  # enough digits to write out every float64
 
 
 @lru_cache(maxsize=65536)
-def last_on_grid(limit: float, decimals: int, dtype: str) -> Decimal:
-    """The largest number with so many decimals that, rounded to dtype, does not exceed a finite limit in dtype."""
+def last_with_decimals(limit: float, decimals: int, dtype: str) -> Decimal:
+    """Find the largest number with so many decimals that, rounded to dtype, does not exceed a finite limit in dtype."""
     kind, step = np.dtype(dtype).type, Decimal(1).scaleb(-decimals)
     with np.errstate(over="ignore"):
         beyond = float(np.nextafter(kind(limit), kind(np.inf)))
-        # What lies between two neighbours in dtype is rounded to the nearer of them.
+        # A number between two neighbours in dtype is rounded to the nearer of them.
         exact = Decimal(limit)
         middle = exact if math.isinf(beyond) else _EXACT.divide(_EXACT.add(exact, Decimal(beyond)), Decimal(2))
         last = _EXACT.quantize(middle, step)
@@ -46,14 +46,17 @@ def last_on_grid(limit: float, decimals: int, dtype: str) -> Decimal:
     return last
 
 
-def round_to_grid(limit: float, decimals: int, dtype: str) -> float:
-    """The same as a number of dtype; an infinite limit stays."""
+def round_down_to_decimals(limit: float, decimals: int, dtype: str) -> float:
+    """Round a limit down to :func:`last_with_decimals`, as a number of dtype; an infinite limit stays."""
     if math.isinf(limit):
         return limit
-    return float(np.dtype(dtype).type(float(last_on_grid(limit, decimals, dtype))))
+    return float(np.dtype(dtype).type(float(last_with_decimals(limit, decimals, dtype))))
 
 
-def next_on_grid(limit: float, decimals: int, dtype: str) -> float:
-    """The first number with so many decimals that, rounded to dtype, exceeds a limit in dtype."""
-    following = _EXACT.add(last_on_grid(limit, decimals, dtype), Decimal(1).scaleb(-decimals))
+def next_with_decimals(limit: float, decimals: int, dtype: str) -> float:
+    """Find the first number with so many decimals that, rounded to dtype, exceeds a limit in dtype."""
+    following = _EXACT.add(last_with_decimals(limit, decimals, dtype), Decimal(1).scaleb(-decimals))
     return float(np.dtype(dtype).type(float(following)))
+
+
+last_on_grid = last_with_decimals  # the old name, which rules.wording and rules.difference import

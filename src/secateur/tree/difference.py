@@ -1,10 +1,10 @@
-"""Whether rules are of a model: the same nodes, tests and classes, whatever the two call them."""
+"""Compare the tree that rules were made from with the tree of a model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from secateur.tree.tree import is_same
 
 if TYPE_CHECKING:
     from secateur.tree.tree import Tree
@@ -24,7 +24,7 @@ ARRAYS = {
 
 
 def find_tree_differences(tree: Tree, other: Tree) -> list[str]:
-    """What is different in another tree, a sentence each; nothing where the two decide every row alike.
+    """Say what differs in another tree, a sentence each; nothing if the two decide every row alike.
 
     Parameters
     ----------
@@ -53,23 +53,19 @@ def find_tree_differences(tree: Tree, other: Tree) -> list[str]:
     if tree.n_features != other.n_features:
         found.append(f"The model has {other.n_features} columns, but the rules are of a tree with {tree.n_features}.")
     elif None not in (tree.feature_names, other.feature_names) and tree.feature_names != other.feature_names:
-        found.append("The model's columns have other names, or another order, than those of the rules.")
+        found.append("The model's columns have other names or another order than those of the rules.")
     elif tree.categories != other.categories:
         found.append("The model's columns have other categories than those of the rules.")
     if tree.n_leaves != other.n_leaves or tree.n_nodes != other.n_nodes:
         found.append(f"The model has {other.n_leaves} leaves, but the rules are of a tree with {tree.n_leaves}.")
         return found
-    differing = [words for name, words in ARRAYS.items() if not _same(getattr(tree, name), getattr(other, name))]
+    differing = [words for name, words in ARRAYS.items() if not is_same(getattr(tree, name), getattr(other, name))]
     if tree.dtype != other.dtype:
-        differing.append("it rounds numbers in another way")
+        differing.append("it rounds numbers differently")
     if differing:
-        found.append(f"The model's tree is not the one of the rules: {', and '.join(dict.fromkeys(differing))}.")
+        found.append(f"The model's tree is not the tree of the rules: {', and '.join(dict.fromkeys(differing))}.")
     return found
 
 
 def _list(labels: Any) -> str:
     return ", ".join(str(label) for label in labels.tolist())
-
-
-def _same(one: Any, other: Any) -> bool:
-    return one.shape == other.shape and bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))

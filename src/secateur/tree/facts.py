@@ -1,7 +1,7 @@
 """What is known of the columns beyond the tree: groups, whole numbers, bounds, implications.
 
-A fact says which rows there can be. Exact methods may then delete a condition that only keeps out impossible rows, and
-what they promise holds for possible rows: so every certificate names the facts that it rests on.
+A fact says which rows are possible. Exact methods may then delete a condition that only keeps out impossible rows, and
+their promise holds for possible rows: so every certificate names the facts that it rests on.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class Implication:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that is known of a tree's columns.
+    """Everything that is known of a tree's columns.
 
     Attributes
     ----------
     integers : tuple of int
         Features that hold whole numbers only.
     decimals : tuple of (int, int)
-        Features that hold numbers with so many decimals at most.
+        Features and the most decimals that their numbers have.
     claims : tuple of Claim
         What holds for every row.
     groups : tuple of Group
@@ -99,16 +99,20 @@ class Facts:
         return bool(self.integers or self.decimals or self.claims or self.groups or self.implications)
 
     @cached_property
-    def grid_of(self) -> dict[int, int]:
-        """How many decimals a feature has at most, for those of which it is known; whole numbers have none."""
+    def decimals_of(self) -> dict[int, int]:
+        """The most decimals that the numbers of a feature have, where it is known; whole numbers have none."""
         return {**dict(self.decimals), **dict.fromkeys(self.integers, 0)}
 
-    def describe_grid(self, feature: int, name: str) -> str:
-        """What is known of a feature's decimals, in words."""
-        n_decimals = self.grid_of[feature]
+    def describe_decimals(self, feature: int, name: str) -> str:
+        """Say what is known of a feature's decimals."""
+        n_decimals = self.decimals_of[feature]
         if n_decimals == 0:
             return f"{name} is a whole number"
         return f"{name} has at most {n_decimals} decimal{'s' if n_decimals > 1 else ''}"
+
+    # The old names, which rules and report use.
+    grid_of = property(lambda self: self.decimals_of)
+    describe_grid = describe_decimals
 
     @property
     def all_claims(self) -> tuple[Claim, ...]:
@@ -118,7 +122,7 @@ class Facts:
     def features(self, n_features: int) -> set[int]:
         """The features that some fact is about."""
         members = (feature for claim in self.all_claims for feature in self.members(claim, n_features))
-        return {*members, *self.grid_of, *self.group_of}
+        return {*members, *self.decimals_of, *self.group_of}
 
     def region_of(self, feature: int) -> Region | None:
         """What the claims about every row leave a feature; None where there are none."""
@@ -130,11 +134,11 @@ class Facts:
 
     @cached_property
     def group_of(self) -> dict[int, int]:
-        """The place of the group that a feature is in, for those that are in one."""
+        """The place of each grouped feature's group."""
         return {feature: place for place, group in enumerate(self.groups) for feature in group.features}
 
     def link_features(self, n_features: int) -> list[tuple[int, ...]]:
-        """Features that cannot be looked at one by one: those of a group, and those that implications connect."""
+        """List the features that must be looked at together: those of a group, and those that implications connect."""
         bundle_of: dict[int, set[int]] = {}
         sets = [set(group.features) for group in self.groups]
         for known in self.implications:
@@ -147,7 +151,7 @@ class Facts:
         return sorted({tuple(sorted(together)) for together in bundle_of.values()})
 
     def leave_out(self, fact: Claim | Implication | Group | int, n_features: int) -> Facts | None:
-        """The other facts, or None if one of them speaks of the group that was to go.
+        """Drop one fact; None if another fact speaks of the group that was to go.
 
         An int stands for what is known of that feature's decimals.
         """

@@ -1,28 +1,47 @@
 """A Tree as versioned JSON, exact for every float.
 
-Python writes a float as the shortest decimal that reads back to the same bits. JSON has no NaN and no
-infinity: an absent threshold is null, and +inf is the text "inf". The fields are specified in
-``docs/tree-format.md``.
+Python writes a float as the shortest decimal that reads back to the same bits. JSON has no NaN and no infinity: an
+absent threshold is null, and +inf is the text "inf". The fields are specified in ``docs/tree-format.md``.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.errors import FormatError, InvalidTreeError
+from secateur.tree import json_parts as parts
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS
-from secateur.tree.json_parts import columns_from_dict, columns_to_dict, facts_from_dict, facts_to_dict
 from secateur.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["FORMAT", "VERSION", "read_header", "tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
 
 FORMAT = "secateur-tree"
 VERSION = 2
 PLAIN_VERSION = 1  # of trees without columns and facts, which older releases can read
+
+# The fields that every tree has, in the order in which they are written.
+FIELDS = (
+    *("dtype", "classes", "class_names", "n_features", "feature_names", "accepts_missing", "categories", "monotone"),
+    *("children_left", "children_right", "feature", "threshold", "missing_left", "category_offsets", "category_codes"),
+    *("leaf_class", "counts"),
+)
+# The arrays, apart from classes and thresholds: the dtype, the numpy kinds that are read, and what they are called.
+WHOLE, BOOL = (np.int64, "iu", "whole numbers"), (bool, "b", "true or false")
+ARRAYS: dict[str, tuple[Any, str, str]] = {
+    **dict.fromkeys(("children_left", "children_right", "feature", "leaf_class"), WHOLE),
+    **dict.fromkeys(("category_offsets", "category_codes"), WHOLE),
+    **dict.fromkeys(("missing_left", "accepts_missing"), BOOL),
+    "monotone": (np.int8, "iu", "whole numbers"),
+    "counts": (np.float64, "iuf", "numbers"),
+}
+OPTIONAL = ("monotone", "counts")
 
 
 def tree_to_json(tree: Tree) -> str:
@@ -36,7 +55,7 @@ def tree_from_json(text: str) -> Tree:
 
 
 def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
-    """Parse JSON and make sure that it is of the wanted format, in a version that we can read."""
+    """Parse JSON and check that it has the wanted format, in a version that we can read."""
     try:
         content = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
@@ -47,7 +66,7 @@ def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
 
 
 def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
-    """Make sure that parsed JSON is of the wanted format, in a version that we can read."""
+    """Check that parsed JSON has the wanted format, in a version that we can read."""
     found = content.get("format") if isinstance(content, dict) else type(content).__name__
     if not isinstance(content, dict) or found != wanted:
         raise FormatError(f"Expected a JSON object with format {wanted!r}, found {found!r}.")
@@ -63,62 +82,35 @@ def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
-    """A tree as plain lists and scalars, ready for ``json.dumps``."""
-    more: dict[str, Any] = {}
+    """Turn a tree into plain lists and scalars, ready for ``json.dumps``."""
+    plain = {name: _to_plain(getattr(tree, name)) for name in FIELDS}
+    plain["threshold"] = [parts.write_number(limit) for limit in plain["threshold"]]
     if tree.columns is not None:
-        more["columns"] = columns_to_dict(tree.columns)
+        plain["columns"] = parts.columns_to_dict(tree.columns)
     if tree.facts:
-        more["facts"] = facts_to_dict(tree.facts)
-    return {
-        "format": FORMAT,
-        "version": VERSION if more else PLAIN_VERSION,
-        "dtype": tree.dtype,
-        "classes": tree.classes.tolist(),
-        "class_names": list(tree.class_names),
-        "n_features": tree.n_features,
-        "feature_names": None if tree.feature_names is None else list(tree.feature_names),
-        "accepts_missing": tree.accepts_missing.tolist(),
-        "categories": [None if levels is None else list(levels) for levels in tree.categories],
-        "monotone": None if tree.monotone is None else tree.monotone.tolist(),
-        "children_left": tree.children_left.tolist(),
-        "children_right": tree.children_right.tolist(),
-        "feature": tree.feature.tolist(),
-        "threshold": [_write_threshold(value) for value in tree.threshold.tolist()],
-        "missing_left": tree.missing_left.tolist(),
-        "category_offsets": tree.category_offsets.tolist(),
-        "category_codes": tree.category_codes.tolist(),
-        "leaf_class": tree.leaf_class.tolist(),
-        "counts": None if tree.counts is None else tree.counts.tolist(),
-        **more,
-    }
+        plain["facts"] = parts.facts_to_dict(tree.facts)
+    return {"format": FORMAT, "version": VERSION if len(plain) > len(FIELDS) else PLAIN_VERSION, **plain}
 
 
 def tree_from_dict(content: object) -> Tree:
-    """The tree in parsed JSON; every invariant is checked."""
+    """Read a tree from parsed JSON and check every invariant."""
     fields = check_header(content, FORMAT, VERSION)
     try:
+        arrays: dict[str, Any] = {
+            name: None if name in OPTIONAL and fields[name] is None else _read_array(fields[name], *how)
+            for name, how in ARRAYS.items()
+        }
         tree = Tree(
-            children_left=_integers(fields["children_left"]),
-            children_right=_integers(fields["children_right"]),
-            feature=_integers(fields["feature"]),
-            threshold=np.array([_read_threshold(value) for value in fields["threshold"]], dtype=np.float64),
-            missing_left=_bools(fields["missing_left"]),
-            category_offsets=_integers(fields["category_offsets"]),
-            category_codes=_integers(fields["category_codes"]),
-            leaf_class=_integers(fields["leaf_class"]),
-            counts=None if fields["counts"] is None else _numbers(fields["counts"]),
+            **arrays,
+            threshold=np.array([np.nan if x is None else parts.read_number(x) for x in fields["threshold"]]),
             classes=np.array(fields["classes"]),
-            n_features=_integer(fields["n_features"]),
-            accepts_missing=_bools(fields["accepts_missing"]),
+            n_features=parts.read_whole(fields["n_features"]),
             categories=tuple(None if levels is None else tuple(levels) for levels in fields["categories"]),
             feature_names=None if fields["feature_names"] is None else tuple(map(str, fields["feature_names"])),
             class_names=tuple(map(str, fields["class_names"])),
             dtype=str(fields["dtype"]),
-            monotone=None
-            if fields["monotone"] is None
-            else np.array(_integers(fields["monotone"]).tolist(), dtype=np.int8),
-            columns=None if fields.get("columns") is None else columns_from_dict(fields["columns"]),
-            facts=NO_FACTS if fields.get("facts") is None else facts_from_dict(fields["facts"]),
+            columns=None if fields.get("columns") is None else parts.columns_from_dict(fields["columns"]),
+            facts=NO_FACTS if fields.get("facts") is None else parts.facts_from_dict(fields["facts"]),
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error
@@ -131,44 +123,15 @@ def tree_from_dict(content: object) -> Tree:
     return tree
 
 
-def _write_threshold(value: float) -> float | str | None:
-    if value != value:
-        return None
-    return "inf" if value == float("inf") else value
+def _to_plain(value: Any) -> Any:
+    """Turn arrays and tuples, also within tuples, into lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_to_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _read_threshold(value: object) -> float:
-    if value is None:
-        return float("nan")
-    if value == "inf":
-        return float("inf")
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"a threshold must be a number, null or 'inf', found {value!r}")
-    return float(value)
-
-
-def _integers(values: object) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _read_array(values: object, dtype: Any, kinds: str, what: str) -> NDArray[Any]:
     array = np.asarray(values)
-    if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"expected whole numbers, found {array.dtype}")
-    return np.array(array, dtype=np.int64)
-
-
-def _integer(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"expected a whole number, found {value!r}")
-    return value
-
-
-def _numbers(values: object) -> np.ndarray[Any, np.dtype[np.float64]]:
-    array = np.asarray(values)
-    if array.size and array.dtype.kind not in "iuf":
-        raise TypeError(f"expected numbers, found {array.dtype}")
-    return np.array(array, dtype=np.float64)
-
-
-def _bools(values: object) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    array = np.asarray(values)
-    if array.size and array.dtype.kind != "b":
-        raise TypeError(f"expected true or false, found {array.dtype}")
-    return np.array(array, dtype=bool)
+    if array.size and array.dtype.kind not in kinds:
+        raise TypeError(f"expected {what}, found {array.dtype}")
+    return np.array(values, dtype=dtype)

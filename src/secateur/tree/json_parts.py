@@ -1,4 +1,7 @@
-"""Facts and columns as plain lists and scalars, for the JSON of a tree; the fields are in ``docs/tree-format.md``."""
+"""Facts and columns as plain lists and scalars, for the JSON of a tree; the fields are in ``docs/tree-format.md``.
+
+Readers raise a KeyError, TypeError or ValueError for what has the wrong shape.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,19 @@ from secateur.tree.facts import Claim, Facts, Group, Implication
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.regions import Region
 
-__all__ = ["columns_from_dict", "columns_to_dict", "facts_from_dict", "facts_to_dict"]
+__all__ = [
+    "columns_from_dict",
+    "columns_to_dict",
+    "facts_from_dict",
+    "facts_to_dict",
+    "read_number",
+    "read_whole",
+    "write_number",
+]
 
 
 def facts_to_dict(facts: Facts) -> dict[str, Any]:
-    """Facts as plain lists and scalars."""
+    """Turn facts into plain lists and scalars."""
     return {
         "integers": list(facts.integers),
         "decimals": [list(pair) for pair in facts.decimals],
@@ -30,13 +41,13 @@ def facts_to_dict(facts: Facts) -> dict[str, Any]:
 
 
 def facts_from_dict(content: dict[str, Any]) -> Facts:
-    """The facts that :func:`facts_to_dict` wrote; a wrong shape raises a KeyError, TypeError or ValueError."""
+    """Read the facts that :func:`facts_to_dict` wrote."""
     return Facts(
-        integers=tuple(_whole(feature) for feature in content["integers"]),
-        decimals=tuple((_whole(feature), _whole(n_decimals)) for feature, n_decimals in content["decimals"]),
-        claims=tuple(_read_claim(claim) for claim in content["claims"]),
+        integers=tuple(map(read_whole, content["integers"])),
+        decimals=tuple((read_whole(feature), read_whole(n_decimals)) for feature, n_decimals in content["decimals"]),
+        claims=tuple(map(_read_claim, content["claims"])),
         groups=tuple(
-            Group(str(group["name"]), tuple(_whole(feature) for feature in group["features"]), tuple(group["labels"]))
+            Group(str(group["name"]), tuple(map(read_whole, group["features"])), tuple(group["labels"]))
             for group in content["groups"]
         ),
         implications=tuple(
@@ -47,24 +58,26 @@ def facts_from_dict(content: dict[str, Any]) -> Facts:
 
 
 def columns_to_dict(columns: Columns) -> dict[str, Any]:
-    """Columns as plain lists and scalars; what makes derived columns stays behind."""
+    """Turn columns into plain lists and scalars; what makes derived columns stays behind."""
     return {
         "cuts": [None if limits is None else list(limits) for limits in columns.cuts],
         "closed": list(columns.closed),
-        "ranges": [None if ends is None else [_write_end(end) for end in ends] for ends in columns.ranges],
+        "ranges": [None if ends is None else list(map(write_number, ends)) for ends in columns.ranges],
         "derived": list(columns.derived),
         "remarks": list(columns.remarks),
     }
 
 
 def columns_from_dict(content: dict[str, Any]) -> Columns:
-    """The columns that :func:`columns_to_dict` wrote."""
+    """Read the columns that :func:`columns_to_dict` wrote."""
     return Columns(
-        cuts=tuple(None if limits is None else tuple(float(x) for x in limits) for limits in content["cuts"]),
-        closed=tuple(_flag(closed) for closed in content["closed"]),
-        ranges=tuple(None if ends is None else (_read_end(ends[0]), _read_end(ends[1])) for ends in content["ranges"]),
-        derived=tuple(str(name) for name in content["derived"]),
-        remarks=tuple(str(remark) for remark in content["remarks"]),
+        cuts=tuple(None if limits is None else tuple(map(float, limits)) for limits in content["cuts"]),
+        closed=tuple(map(_read_flag, content["closed"])),
+        ranges=tuple(
+            None if ends is None else (read_number(ends[0]), read_number(ends[1])) for ends in content["ranges"]
+        ),
+        derived=tuple(map(str, content["derived"])),
+        remarks=tuple(map(str, content["remarks"])),
     )
 
 
@@ -72,8 +85,8 @@ def _write_claim(claim: Claim) -> dict[str, Any]:
     low, high, codes, missing = claim.region
     return {
         "subject": claim.subject,
-        "low": None if low == -math.inf else _write_end(low),
-        "high": None if high == math.inf else _write_end(high),
+        "low": None if low == -math.inf else write_number(low),
+        "high": None if high == math.inf else write_number(high),
         "codes": None if codes is None else sorted(codes),
         "missing": missing,
         "text": claim.text,
@@ -81,35 +94,40 @@ def _write_claim(claim: Claim) -> dict[str, Any]:
 
 
 def _read_claim(content: dict[str, Any]) -> Claim:
-    codes = content["codes"]
+    low, high, codes = content["low"], content["high"], content["codes"]
     region = Region(
-        low=-math.inf if content["low"] is None else _read_end(content["low"]),
-        high=math.inf if content["high"] is None else _read_end(content["high"]),
-        codes=None if codes is None else frozenset(_whole(code) for code in codes),
-        missing=_flag(content["missing"]),
+        low=-math.inf if low is None else read_number(low),
+        high=math.inf if high is None else read_number(high),
+        codes=None if codes is None else frozenset(map(read_whole, codes)),
+        missing=_read_flag(content["missing"]),
     )
-    return Claim(_whole(content["subject"]), region, str(content["text"]))
+    return Claim(read_whole(content["subject"]), region, str(content["text"]))
 
 
-def _write_end(end: float) -> float | str:
-    return str(end) if math.isinf(end) else end
+def write_number(value: float) -> float | str | None:
+    """Write a float as JSON can: infinity as "inf" or "-inf", NaN as null."""
+    if math.isnan(value):
+        return None
+    return str(value) if math.isinf(value) else value
 
 
-def _read_end(end: object) -> float:
-    if end in ("inf", "-inf"):
-        return float(str(end))
-    if isinstance(end, bool) or not isinstance(end, (int, float)):
-        raise TypeError(f"expected a number, 'inf' or '-inf', found {end!r}")
-    return float(end)
+def read_number(value: object) -> float:
+    """Read a float, "inf" or "-inf"."""
+    if value in ("inf", "-inf"):
+        return float(str(value))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"expected a number, 'inf' or '-inf', found {value!r}")
+    return float(value)
 
 
-def _whole(value: object) -> int:
+def read_whole(value: object) -> int:
+    """Read an int; a bool or a float is none."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"expected a whole number, found {value!r}")
     return value
 
 
-def _flag(value: object) -> bool:
+def _read_flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"expected true or false, found {value!r}")
     return value

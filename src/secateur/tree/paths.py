@@ -1,6 +1,6 @@
-"""What the tree says about its links: paths, orientation, Λ, H and SIB, as array passes over a Tree.
+"""What a tree says about its links: paths, orientation, Λ, H and SIB, as array passes over a Tree.
 
-Conventions used everywhere below and by all methods:
+Conventions used below and by all methods:
 
 - A *link* is named by its child node's id.
 - A rule's path is a run of *entries*. Entry arrays have one element for each (leaf, link on its path), leaf after
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import SMALL_TREE_NODES
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ DEFAULT_RF_TOL = 1e-12
 
 
 class Paths:
-    """Everything structural that the methods ask of a tree, each computed when it is first asked for.
+    """Everything structural that methods ask of a tree; each is computed when it is first asked for.
 
     Parameters
     ----------
@@ -38,28 +39,11 @@ class Paths:
 
     Attributes
     ----------
-    parent : ndarray of int64, shape (n_nodes,)
-        -1 at the root.
-    sibling : ndarray of int64, shape (n_nodes,)
-        The parent's other child; -1 at the root.
-    is_left : ndarray of bool, shape (n_nodes,)
-        Whether the node is its parent's left child.
-    homogeneous : ndarray of int64, shape (n_nodes,)
-        The class of all leaves below the node; -1 where they differ.
-    homogeneous_top : ndarray of int64, shape (n_nodes,)
-        The highest homogeneous ancestor (or the node itself); the root of H for a leaf.
-    share : ndarray of float64, shape (n_nodes, n_classes), or None
-        p_c(N); NaN where the node has no rows; None when the tree has no counts.
-    leaf_ids : ndarray of int64, shape (n_leaves,)
-        Leaves in source order.
-    leaf_class : ndarray of int64, shape (n_leaves,)
+    leaf_ids, leaf_class : ndarray of int64, shape (n_leaves,)
+        The leaves in source order, and their classes.
     offsets : ndarray of int64, shape (n_leaves + 1,)
-    links, rule : ndarray of int32, shape (n_entries,)
-        The link of each entry, and the index of its rule.
-    shift : ndarray of float64, shape (n_entries,)
-        d_c: change of the leaf's class share along the link; 0 where a share is undefined.
-    matched, mismatched, inside_h, sibling_certified : ndarray of bool, shape (n_entries,)
-        Neutral entries are neither matched nor mismatched.
+    links : ndarray of int32, shape (n_entries,)
+        The link of each entry.
     """
 
     def __init__(self, tree: Tree, rf_tol: float) -> None:
@@ -74,7 +58,7 @@ class Paths:
         self.offsets, self.links = self._make_paths()
 
     def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Offsets and links of all paths: a node is on the path of every leaf of its run, as deep as it lies."""
+        """List the links of all paths: a node is on the path of every leaf below it, at its own depth."""
         tree = self._tree
         nodes = np.arange(1, tree.n_nodes)
         depth = tree.node_depth[nodes]
@@ -83,7 +67,7 @@ class Paths:
         n_leaves = self._last_leaf[nodes] - first
         begin = np.cumsum(n_leaves) - n_leaves
         leaf = np.arange(offsets[-1]) + np.repeat(first - begin, n_leaves)
-        links = np.empty(offsets[-1], dtype=np.int32)  # a long array of the library, so half as long
+        links = np.empty(offsets[-1], dtype=np.int32)  # one of the longest arrays, so four bytes each
         links[offsets[leaf] + np.repeat(depth - 1, n_leaves)] = np.repeat(nodes, n_leaves)
         return offsets, links
 
@@ -93,45 +77,47 @@ class Paths:
         return len(self.leaf_ids)
 
     def entries(self, rule: int) -> slice:
-        """The entries of one rule, root to leaf."""
+        """Slice the entries of one rule, root to leaf."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
-        """-1 at the root."""
-        return self._of_children(np.flatnonzero(~self._tree.is_leaf), np.flatnonzero(~self._tree.is_leaf))
+        """The parent of each node; -1 at the root."""
+        return self._set_children(self._inner, self._inner)
 
     @cached_property
     def sibling(self) -> NDArray[np.int64]:
-        """The parent's other child; -1 at the root."""
-        inner = np.flatnonzero(~self._tree.is_leaf)
-        return self._of_children(self._tree.children_right[inner], self._tree.children_left[inner])
+        """The other child of each node's parent; -1 at the root."""
+        return self._set_children(self._tree.children_right[self._inner], self._tree.children_left[self._inner])
 
-    def _of_children(self, of_left: NDArray[np.int64], of_right: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A number for each node, from those of the children of internal nodes; -1 at the root."""
-        tree = self._tree
-        inner = np.flatnonzero(~tree.is_leaf)
+    @cached_property
+    def _inner(self) -> NDArray[np.int64]:
+        return np.flatnonzero(~self._tree.is_leaf)
+
+    def _set_children(self, of_left: NDArray[np.int64], of_right: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the left and right children of internal nodes a number each; the root gets -1."""
+        tree, inner = self._tree, self._inner
         numbers = np.full(tree.n_nodes, -1, dtype=np.int64)
         numbers[tree.children_left[inner]], numbers[tree.children_right[inner]] = of_left, of_right
         return numbers
 
     @cached_property
     def is_left(self) -> NDArray[np.bool_]:
-        """Whether the node is its parent's left child."""
+        """Whether each node is its parent's left child."""
         is_left = np.zeros(self._tree.n_nodes, dtype=bool)
-        is_left[self._tree.children_left[~self._tree.is_leaf]] = True
+        is_left[self._tree.children_left[self._inner]] = True
         return is_left
 
     @cached_property
     def homogeneous(self) -> NDArray[np.int64]:
-        """The class of all leaves below the node; -1 where they differ."""
+        """The class of all leaves below each node; -1 where they differ."""
         changes = np.concatenate([[0], np.cumsum(self.leaf_class[1:] != self.leaf_class[:-1])])
         differ = changes[self._last_leaf - 1] != changes[self._first_leaf]
         return np.where(differ, -1, self.leaf_class[self._first_leaf])
 
     @cached_property
     def homogeneous_top(self) -> NDArray[np.int64]:
-        """The highest homogeneous ancestor, or the node itself."""
+        """The highest homogeneous ancestor of each node, or the node itself; for a leaf, the root of H."""
         tree = self._tree
         top = np.arange(tree.n_nodes)
         for level in tree.inner_levels:
@@ -149,16 +135,11 @@ class Paths:
     def share(self) -> NDArray[np.float64] | None:
         """p_c(N), shape (n_nodes, n_classes); NaN where the node has no rows, None when the tree has no counts."""
         counts = self._tree.counts
-        if counts is None:
-            return None
-        total = counts.sum(axis=1, keepdims=True)
-        share = np.full(counts.shape, np.nan)
-        np.divide(counts, total, out=share, where=total > 0)
-        return share
+        return None if counts is None else divide_or_nan(counts, counts.sum(axis=1, keepdims=True))
 
     @property
     def shift(self) -> NDArray[np.float64]:
-        """Change of the leaf's class share along the link; 0 where a share is undefined. Made anew each time."""
+        """d_c: change of the leaf's class share along each link; 0 where a share is undefined. Made anew each time."""
         if self.share is None:
             return np.zeros(len(self.links))
         change: NDArray[np.float64] = np.nan_to_num(self.share - self.share[self.parent])  # the root's is not looked at
@@ -176,10 +157,7 @@ class Paths:
 
     @cached_property
     def inside_h(self) -> NDArray[np.bool_]:
-        """Whether both ends of the link lie in H.
-
-        They do exactly when its parent end does: all below a homogeneous node is homogeneous.
-        """
+        """Whether both ends of the link lie in H, which is where its parent end does."""
         return (self.homogeneous >= 0)[self.parent[self.links]]
 
     @cached_property
@@ -192,25 +170,14 @@ class Paths:
 
 
 def trace_paths(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Paths:
-    """Annotate a tree in O(n_nodes + n_entries).
-
-    Parameters
-    ----------
-    tree : Tree
-    rf_tol : float, default=1e-12
-        A class share that changes by no more than this along a link counts as unchanged.
-
-    Returns
-    -------
-    Paths
-    """
+    """Trace the paths of a tree, in O(n_nodes + n_entries)."""
     return Paths(tree, rf_tol)
 
 
 def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each node's run begins and ends when things that lie in leaves are put from left to right.
+    """Find where each node's run begins and ends when the things in the leaves are put from left to right.
 
-    ``at_leaf`` says how many lie in each leaf, and is 0 at internal nodes.
+    ``at_leaf`` counts the things in each leaf, and is 0 at internal nodes.
     """
     if tree.n_nodes <= SMALL_TREE_NODES:
         return _find_runs_in_small(tree, at_leaf)
@@ -225,7 +192,7 @@ def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64]
 
 
 def _find_runs_in_small(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same node by node: a child has a larger id than its parent."""
+    """Find the runs node by node: a child has a larger id than its parent."""
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     below, first = at_leaf.tolist(), [0] * tree.n_nodes
     for node in range(tree.n_nodes - 1, -1, -1):

@@ -1,8 +1,8 @@
-"""How a person's own columns become a tree's features, where a pipeline stood between them.
+"""How a person's own columns become a tree's features when a pipeline stands between them.
 
-A tree that a pipeline feeds is read as a tree over the columns that went *into* the pipeline. Most are plain numbers or
-categories, as in any other tree. This is the rest: numbers that are asked by cell rather than by threshold, categories
-that the pipeline refuses, and columns that only the pipeline itself can make.
+A tree behind a pipeline is read as a tree over the columns that go *into* the pipeline. Most are plain numbers or
+categories, as in any other tree. This describes the rest: numbers that are asked by cell rather than by threshold,
+categories that the pipeline refuses, and columns that only the pipeline itself can make.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Columns:
     ranges : tuple of ((float, float), or None), length n_features
         The lowest and the highest number that the pipeline has a value for, where it has none beyond.
     derived : tuple of str
-        Columns that the pipeline makes and nobody can invert; they are the last features.
+        Columns that the pipeline makes and that cannot be inverted; they are the last features.
     remarks : tuple of str
         What a reader of the rules should know, a sentence each.
     asked : tuple of int
-        Features that rows are read for, beside those that the tree tests: in a forest, those that its other trees test.
-        Other columns may hold anything.
+        Features to read from rows beside those that the tree tests: in a forest, those that its other trees test. Other
+        columns may hold anything.
     encoded : Tree or None
         The tree over the columns that the pipeline makes; None where the pipeline is not at hand.
     derive : callable or None

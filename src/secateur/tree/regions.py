@@ -1,6 +1,6 @@
-"""Conditions as regions of one feature: an interval or a set of categories, and whether missing is allowed.
+"""Conditions as regions of one feature: an interval or a set of categories, and whether a value may be missing.
 
-These are the objects a person looks at, made on demand; walks over whole trees use the arrays of
+They are made on demand, for what a person looks at; walks over whole trees use the arrays of
 :mod:`secateur.kernels.walks`.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from secateur.tree.decimals import next_on_grid, round_to_grid
+from secateur.tree.decimals import next_with_decimals, round_down_to_decimals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ class Region(NamedTuple):
     missing: bool = False
 
     def meet(self, other: Region) -> Region:
-        """What both regions of one feature allow."""
+        """Intersect two regions of one feature."""
         low, high, codes, missing = self
         other_low, other_high, other_codes, other_missing = other
         return Region(
@@ -64,7 +64,7 @@ class Region(NamedTuple):
 
     @property
     def has_listed_value(self) -> bool:
-        """Whether a number or category is allowed, missing aside."""
+        """Whether a number or category is allowed, leaving missing values aside."""
         return self.low < self.high if self.codes is None else bool(self.codes)
 
     @property
@@ -86,12 +86,12 @@ def region_of_link(tree: Tree, paths: Paths, link: int) -> Region:
 
 
 def regions_of_links(tree: Tree, paths: Paths, links: Iterable[int]) -> dict[int, Region]:
-    """What the conjunction of the links allows each feature that it tests, in order of first appearance."""
+    """What the links together allow each feature that they test, in order of first appearance."""
     return meet_regions(read_links(tree, paths, links))
 
 
 def meet_regions(tested: Iterable[tuple[int, Region]]) -> dict[int, Region]:
-    """What features and their regions allow together, feature by feature, in order of first appearance."""
+    """Intersect the regions of each feature, features in order of first appearance."""
     regions: dict[int, Region] = {}
     for feature, region in tested:
         regions[feature] = regions[feature].meet(region) if feature in regions else region
@@ -99,7 +99,7 @@ def meet_regions(tested: Iterable[tuple[int, Region]]) -> dict[int, Region]:
 
 
 def read_links(tree: Tree, paths: Paths, links: Iterable[int]) -> list[tuple[int, Region]]:
-    """The feature that each link tests, and what the link allows it."""
+    """List the feature that each link tests, and what the link allows it."""
     chosen = np.array(links, dtype=np.int64)
     nodes = paths.parent[chosen]
     found = []
@@ -125,7 +125,7 @@ def read_links(tree: Tree, paths: Paths, links: Iterable[int]) -> list[tuple[int
 
 
 def pick_value(tree: Tree, feature: int, region: Region) -> Label | None:
-    """A plain value from a region that is not empty: a number, a category label, or None for missing.
+    """Pick a plain value from a region that is not empty: a number, a category label, or None for missing.
 
     A categorical region that leaves only unlisted values gives the text ``"(any other)"``.
     """
@@ -139,11 +139,11 @@ def pick_value(tree: Tree, feature: int, region: Region) -> Label | None:
 
 
 def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> Label | None:
-    """A plain value that both regions allow, as :func:`pick_value` gives it."""
+    """Pick a plain value that both regions allow, as :func:`pick_value` does."""
     low, high, codes, _ = one
     if codes is not None:
         return pick_value(tree, feature, one.meet(other))
-    # This is done for every value of every witness, so the region that they share is not made.
+    # This runs for every value of every witness, so the shared region is not made.
     if other.low > low:
         low = other.low
     if other.high < high:
@@ -152,23 +152,9 @@ def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> L
 
 
 def pick_number(low: float, high: float, dtype: str, n_decimals: int | None) -> float:
-    """A number of dtype in ``low < x <= high``, with so many decimals at most or with few digits."""
-    return _plain_number(low, high, dtype) if n_decimals is None else _grid_number(low, high, dtype, n_decimals)
-
-
-def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
-    """A number that the feature may have, as far as the tree's facts tell."""
-    facts = tree.facts
-    if not facts:
-        return _plain_number(low, high, tree.dtype)
-    held = facts.region_of(feature)
-    if held is not None:
-        low, high = max(low, held.low), min(high, held.high)
-    return pick_number(low, high, tree.dtype, facts.grid_of.get(feature))
-
-
-def _grid_number(low: float, high: float, dtype: str, n_decimals: int) -> float:
-    """A number with so many decimals in ``low < x <= high``, which holds one."""
+    """Pick a number of dtype in ``low < x <= high``, with so many decimals at most or with few digits."""
+    if n_decimals is None:
+        return _plain_number(low, high, dtype)
     for favoured in (0.0, 1.0):  # so that a 0/1 column gets a value that it can have
         if low < favoured <= high:
             return favoured
@@ -176,13 +162,24 @@ def _grid_number(low: float, high: float, dtype: str, n_decimals: int) -> float:
     if n_decimals > 0 and round(plain, n_decimals) == plain:
         return plain
     if math.isfinite(high):
-        return round_to_grid(high, n_decimals, dtype)
-    return next_on_grid(low, n_decimals, dtype)
+        return round_down_to_decimals(high, n_decimals, dtype)
+    return next_with_decimals(low, n_decimals, dtype)
+
+
+def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
+    """Pick a number that the tree's facts allow the feature."""
+    facts = tree.facts
+    if not facts:
+        return _plain_number(low, high, tree.dtype)
+    held = facts.region_of(feature)
+    if held is not None:
+        low, high = max(low, held.low), min(high, held.high)
+    return pick_number(low, high, tree.dtype, facts.decimals_of.get(feature))
 
 
 @lru_cache(maxsize=65536)
 def _plain_number(low: float, high: float, dtype: str) -> float:
-    """A number of dtype with few digits in ``low < x <= high``."""
+    """Pick a number of dtype with few digits in ``low < x <= high``."""
     if low < 0 <= high:
         return 0.0
     if low < 1 <= high:  # so that a 0/1 column gets a value that it can have

@@ -1,7 +1,7 @@
 """The neutral decision tree: read-only parallel arrays with a written contract.
 
-Every adapter ends here and everything else starts here. The contract is specified in
-``docs/tree-format.md``; :mod:`secateur.tree.contract` enforces it.
+Every adapter ends here and everything else starts here. ``docs/tree-format.md`` specifies the contract;
+:mod:`secateur.tree.contract` enforces it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["SMALL_TREE_NODES", "Label", "Tree", "make_tree"]
 Label = str | int | float | bool
 """What a class label or a category may be: the scalars that JSON can carry exactly."""
 
-# Plain Python passes such a tree node by node sooner than numpy does level by level.
+# Up to this size, plain Python node by node is faster than numpy level by level.
 SMALL_TREE_NODES = 1_000
 
 
@@ -156,12 +156,10 @@ class Tree:
             for number, level in enumerate(self.levels):
                 depth[level] = number
             return _read_only(depth)
-        depths = [0] * self.n_nodes
-        for node, (left, right) in enumerate(
-            zip(self.children_left.tolist(), self.children_right.tolist(), strict=True)
-        ):
+        depths, rights = [0] * self.n_nodes, self.children_right.tolist()
+        for node, left in enumerate(self.children_left.tolist()):
             if left >= 0:  # a child has a larger id than its parent
-                depths[left] = depths[right] = depths[node] + 1
+                depths[left] = depths[rights[node]] = depths[node] + 1
         return _read_only(np.array(depths))
 
     @property
@@ -203,7 +201,7 @@ class Tree:
         ``flat[start[i] + code]`` is True when ``code`` goes left at node ``i``; ``start`` is -1 elsewhere.
         """
         start = np.full(self.n_nodes, -1, dtype=np.int64)
-        tables: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
+        tables = [np.zeros(0, dtype=bool)]
         filled = 0
         for node in np.flatnonzero(self.is_categorical):
             table = np.zeros(len(self.categories[self.feature[node]] or ()) + 1, dtype=bool)
@@ -214,7 +212,7 @@ class Tree:
         return _read_only(start), _read_only(np.concatenate(tables))
 
     def feature_name(self, feature: int) -> str:
-        """The column's name, or ``x0``, ``x1``, … where the source has none.
+        """Name a column: its own name, or ``x0``, ``x1``, … where the source has none.
 
         Parameters
         ----------
@@ -256,16 +254,15 @@ class Tree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(is_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
     def __repr__(self) -> str:
         labels = ", ".join(self.class_names[:5]) + (", …" if self.n_classes > 5 else "")
-        return (
-            f"<Tree: {_count(self.n_leaves, 'leaf', 'leaves')}, depth {self.depth}, "
-            f"{_count(self.n_features, 'feature', 'features')}, classes {labels}>"
-        )
+        leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}"
+        features = f"{self.n_features} feature{'s' if self.n_features != 1 else ''}"
+        return f"<Tree: {leaves}, depth {self.depth}, {features}, classes {labels}>"
 
 
 def make_tree(
@@ -287,36 +284,16 @@ def make_tree(
     dtype: str = "float32",
     monotone: object = None,
     columns: Columns | None = None,
-    facts: Facts = NO_FACTS,
 ) -> Tree:
-    """Assemble a checked :class:`Tree`; the slots that a node does not use get their fixed values.
+    """Assemble and check a :class:`Tree` from array-likes; the slots that a node does not use get their fixed values.
 
-    Parameters
-    ----------
-    children_left, children_right, feature, threshold, leaf_class : array-like of shape (n_nodes,)
-    classes : array-like of shape (n_classes,)
-    n_features : int
-    counts : array-like of shape (n_nodes, n_classes), default=None
-    missing_left : array-like of bool of shape (n_nodes,), default=None
-        None sends NaN right everywhere.
-    accepts_missing : bool or array-like of bool of shape (n_features,), default=False
-    left_categories : dict of int to sequence of int, default=None
-        The codes that go left, for each categorical split.
-    categories : sequence of length n_features, default=None
-    feature_names, class_names : sequence of str, default=None
-    dtype : {"float32", "float64"}, default="float32"
-    monotone : array-like of shape (n_features,), default=None
-    columns : Columns, default=None
-    facts : Facts, default=NO_FACTS
-
-    Returns
-    -------
-    Tree
+    The parameters are the tree's attributes, but for ``left_categories``: the codes that go left at each categorical
+    split, by node. ``missing_left=None`` sends NaN right everywhere; one ``accepts_missing`` holds for all columns.
     """
     left = np.array(children_left, dtype=np.int64)
     leaf = left < 0
     codes_of = left_categories or {}
-    arrays = {
+    arrays: dict[str, Any] = {
         "children_right": np.array(children_right, dtype=np.int64),
         "feature": np.array(feature, dtype=np.int64),
         "threshold": np.array(threshold, dtype=np.float64),
@@ -354,7 +331,6 @@ def make_tree(
         dtype=dtype,
         monotone=None if monotone is None else np.array(monotone, dtype=np.int8),
         columns=columns,
-        facts=facts,
     )
     check_tree(tree)
     return tree
@@ -364,7 +340,7 @@ def round_down(values: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     """The largest number of ``dtype`` that does not exceed each value, as float64; NaN stays NaN."""
     if dtype == "float64":
         return np.array(values)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # beyond float32 a number becomes infinite
         nearest = values.astype(np.float32)
         below = np.nextafter(nearest, np.float32(-np.inf))
     return np.where(nearest.astype(np.float64) > values, below, nearest).astype(np.float64)
@@ -379,15 +355,8 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, np.ndarray) != isinstance(other, np.ndarray):
-        return False
+def is_same(one: object, other: object) -> bool:
+    """Whether two fields of trees are equal; NaN equals NaN in them."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and bool(
-            np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
-        )
-    return one == other
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f"))
+    return isinstance(one, np.ndarray) == isinstance(other, np.ndarray) and one == other

@@ -1,7 +1,7 @@
-"""The independent checker: proves a rule set's promise again from the tree and the rows.
+"""The independent checker: prove a rule set's promise again from the tree and the rows.
 
-Nothing here is shared with the code that deletes: only the tree and numpy are imported, paths, boxes and counts are
-worked out anew, and exactness is decided by comparing every rule's box with every leaf's box.
+It shares nothing with the code that deletes: it imports only the tree and numpy, works out paths, boxes and counts
+anew, and decides exactness by comparing every rule's box with every leaf's box.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What rules allow, as boxes, and which leaves they meet.
+"""Make boxes of what rules allow, and find the leaves that they meet.
 
 All rules go down the tree together. With a node come those whose boxes meet its cell, which is what its path allows; a
 rule is dropped where its box and the cell have no value of a feature in common, or where all leaves below have its
@@ -73,14 +73,14 @@ class Boxes:
         self.is_possible = np.asarray(has_value.all(axis=0))
 
     def can_move(self, places: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether a possible box has a number of a numeric feature, box by box."""
+        """Mark the possible boxes that hold a number of a numeric feature."""
         rows = self.row_of[features]
         numeric = ~np.isin(features, list(self.codes))
         able: NDArray[np.bool_] = self.is_possible[places] & (self.low[rows, places] < self.high[rows, places])
         return able & numeric
 
     def meet(self, feature: int, places: NDArray[np.int64], cell: Allowed, possible: Possible) -> NDArray[np.bool_]:
-        """Which boxes and the cell have a possible value of the feature in common."""
+        """Mark the boxes that share a possible value of the feature with the cell."""
         row = self.row_of[feature]
         if cell.codes is None:
             low, high = np.maximum(self.low[row, places], cell.low), np.minimum(self.high[row, places], cell.high)
@@ -91,7 +91,7 @@ class Boxes:
         return met
 
     def hold(self, row: int, place: int, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which values of a feature one box allows."""
+        """Mark the values of a feature that one box allows."""
         feature = int(self.features[row])
         if feature in self.codes:
             held = self.codes[feature][place][np.nan_to_num(values).astype(np.int64)] & ~np.isnan(values)
@@ -113,7 +113,7 @@ class Allowed(NamedTuple):
 def find_foreign_leaves(
     tree: Tree, paths: Paths, boxes: Boxes, classes: NDArray[np.int64], possible: Possible
 ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Leaves, each with the rules whose boxes meet its cell, in a possible row, though they have another class."""
+    """List leaves, each with the rules of another class whose boxes meet its cell in a possible row."""
     only = _only_class_below(tree)
     start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
     start = start[_meet_domains(tree, boxes, start, possible)]
@@ -139,7 +139,7 @@ def find_foreign_leaves(
 
 
 def _only_class_below(tree: Tree) -> NDArray[np.int64]:
-    """The class of all leaves below each node; -1 where they differ."""
+    """Find the class of all leaves below each node; -1 where they differ."""
     only = tree.leaf_class.tolist()
     lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
     for node in range(tree.n_nodes - 1, -1, -1):  # a child's id is larger than its parent's
@@ -149,7 +149,7 @@ def _only_class_below(tree: Tree) -> NDArray[np.int64]:
 
 
 def _meet_domains(tree: Tree, boxes: Boxes, places: NDArray[np.int64], possible: Possible) -> NDArray[np.bool_]:
-    """Which boxes hold a possible value of every feature; a leaf's cell need not ask all of them."""
+    """Mark the boxes that hold a possible value of every feature; a leaf's cell need not ask all of them."""
     met = possible.find_states(boxes, places, {})
     for feature in boxes.features.tolist():
         met &= boxes.meet(feature, places, Allowed(*possible.domain(feature)), possible)
@@ -157,7 +157,7 @@ def _meet_domains(tree: Tree, boxes: Boxes, places: NDArray[np.int64], possible:
 
 
 def _cut_cell(tree: Tree, paths: Paths, node: int, to_left: bool, whole: Allowed) -> Allowed:
-    """What one side of a split leaves of what a cell allows the feature."""
+    """Cut what a cell allows the feature of a split down to one side of the split."""
     missing = whole.missing and bool(tree.missing_left[node]) == to_left
     if whole.codes is not None:
         return Allowed(whole.low, whole.high, whole.codes & (left_codes_of(tree, node) == to_left), missing)

@@ -1,4 +1,4 @@
-"""What each method promised, checked one promise after another."""
+"""Check what each method promised, one promise after another."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
     Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
+    Domain = tuple[NDArray[Any], NDArray[np.int64]]
 
 __all__ = ["Verification", "verify_rules"]
 
@@ -32,7 +33,7 @@ CERTIFIED = ("mismatch-certified",)
 BUDGETED = ("budgeted",)
 UNPROMISED = ("quinlan",)
 EXACT_FIRST = ("layered", "budgeted")
-EXACT_KINDS = ("no-foreign-leaf",)
+EXACT_KIND = "no-foreign-leaf"
 SHOWN_FAILURES = 5
 NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
 # Sums of weights may be taken in another order here than where they were counted.
@@ -50,11 +51,11 @@ class Verification:
     ok : bool
         Whether everything that was promised was proved again.
     failures : tuple of str
-        What is wrong, or could not be proved, a sentence each.
+        What is wrong or could not be proved, a sentence each.
     checks : tuple of str
         What was checked and holds.
     unchecked : tuple of str
-        What no promise rests on, but was not looked at.
+        What was not checked, though no promise rests on it.
     """
 
     ok: bool
@@ -82,7 +83,7 @@ def verify_rules(
     matrix: NDArray[Any] | None = None,
     class_ids: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
-    domain: tuple[NDArray[Any], NDArray[np.int64]] | None = None,
+    domain: Domain | None = None,
     *,
     chunks: Iterable[Chunk] | None = None,
 ) -> Verification:
@@ -118,40 +119,20 @@ def verify_rules(
 
 @dataclass
 class _Counted:
-    """What was counted of the training rows.
+    """What was counted of the training rows; counts are weights, shape (n_rules, n_classes)."""
 
-    Attributes
-    ----------
-    rules, leaves : ndarray of float64, shape (n_rules, n_classes)
-        Weight of the rows of each class that satisfy each rule's kept conditions, and that reach each leaf.
-    n_rows : int
-    total, in_conflict : float
-        Weight of all rows, and of those that rules of different classes cover.
-    unanswered : int or None
-        The first row that no rule of the tree's class covers.
-    against_facts : list of str
-        Facts that a row contradicts, a sentence each.
-    """
-
-    rules: NDArray[np.float64]
-    leaves: NDArray[np.float64] = field(init=False)
+    rules: NDArray[np.float64]  # of rows that satisfy each rule's kept conditions
+    leaves: NDArray[np.float64]  # of rows that reach each leaf
     n_rows: int = 0
     total: float = 0.0
-    in_conflict: float = 0.0
-    unanswered: int | None = None
-    against_facts: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.leaves = np.zeros_like(self.rules)
+    in_conflict: float = 0.0  # weight of the rows that rules of different classes cover
+    unanswered: int | None = None  # the first row that no rule of the tree's class covers
+    against_facts: list[str] = field(default_factory=list)  # facts that a row contradicts, a sentence each
 
 
 class _Checker:
     def __init__(
-        self,
-        tree: Tree,
-        record: Mapping[str, Any],
-        chunks: Iterable[Chunk] | None,
-        domain: tuple[NDArray[Any], NDArray[np.int64]] | None,
+        self, tree: Tree, record: Mapping[str, Any], chunks: Iterable[Chunk] | None, domain: Domain | None
     ) -> None:
         self.tree, self.record, self.chunks, self.domain = tree, record, chunks, domain
         self.paths = walk_paths(tree)
@@ -181,9 +162,12 @@ class _Checker:
     def report(self, what: str, broken: list[str]) -> None:
         if not broken:
             self.checks.append(what)
-            return
-        more = len(broken) - SHOWN_FAILURES
-        self.failures.extend(broken[:SHOWN_FAILURES] + ([f"… and {more} more of the kind."] if more > 0 else []))
+        self.failures += broken[:SHOWN_FAILURES]
+        if len(broken) > SHOWN_FAILURES:
+            self.failures.append(f"… and {len(broken) - SHOWN_FAILURES} more of the kind.")
+
+    def expect(self, holds: bool, what: str, failure: str) -> None:
+        self.report(what, [] if holds else [failure])
 
     def _structure_holds(self) -> bool:
         broken = []
@@ -194,9 +178,8 @@ class _Checker:
             walked = _cut(self.paths.links, self.paths.offsets)
             listed = _cut(self.record["links"], self.record["offsets"])
             labels = self.tree.classes[self.classes].tolist()
-            for leaf, path, links, label, said in zip(
-                *(leaves, walked, listed, labels, self.record["predictions"]), strict=True
-            ):
+            parts = leaves, walked, listed, labels, self.record["predictions"]
+            for leaf, path, links, label, said in zip(*parts, strict=True):
                 if links != path:
                     broken.append(f"Kept and deleted links of the rule of leaf {leaf} are not the links of its path.")
                 elif said != label:
@@ -207,8 +190,8 @@ class _Checker:
         return not broken
 
     def _check_boxes(self) -> None:
-        """No rule's box meets the box of a leaf of another class: every pair is decided."""
-        # Layered methods promise exactness of their first layer only; what the second deleted counts as kept here.
+        """Check that no rule's box meets the box of a leaf of another class; every pair is decided."""
+        # Layered methods promise exactness of their first layer only: what the second deleted counts as kept here.
         gone = self.deleted if self.method in EXACT else self.deleted & self._is_exact_kind
         n_leaves = len(self.leaves)
         met = np.full(n_leaves, n_leaves)  # the leftmost leaf of another class that a rule meets
@@ -231,7 +214,7 @@ class _Checker:
         """Place the rows, a chunk at a time, and count what every promise about them needs."""
         if self.chunks is None:
             return None
-        counted = _Counted(np.zeros((len(self.leaves), self.tree.n_classes)))
+        counted = _Counted(*np.zeros((2, len(self.leaves), self.tree.n_classes)))
         for matrix, class_ids, weights in self.chunks:
             rows = PlacedRows(self.tree, matrix)
             heavy = np.ones(rows.n_rows) if weights is None else weights
@@ -254,7 +237,7 @@ class _Checker:
         return counted
 
     def _check_counts(self, counted: _Counted | None) -> None:
-        """Stored counts are the rows' counts, and reliabilities lie within the promised tolerance."""
+        """Check that stored counts are the rows' counts, and that reliabilities lie within the promised tolerance."""
         if counted is None:
             if self.method in WITHIN_TOLERANCE:
                 self.failures.append(f"The reliabilities were {NOT_RECOUNTED}")
@@ -295,38 +278,35 @@ class _Checker:
             )
 
     def _check_budget(self, counted: _Counted | None) -> None:
-        """Rows are covered, those whose rules agree get the tree's class, and few enough are in conflict."""
+        """Check that every row is covered by a rule of the tree's class and that conflicts are within the budget."""
         if counted is None:
             self.failures.append(f"The conflicts were {NOT_RECOUNTED}")
             return
         spent = self.record["numbers"][self.record["kinds"] == "within-budget"]
-        stated = float(sum(spent.tolist()))
-        self.report(
-            "every row is covered by a rule of the tree's class",
-            [] if counted.unanswered is None else [f"No rule of the tree's class covers row {counted.unanswered}."],
-        )
-        budget = self.record["parameters"]["budget"]
+        stated, budget = float(sum(spent.tolist())), self.record["parameters"]["budget"]
         share = counted.in_conflict / counted.total
-        self.report(
-            f"rules of different classes cover {share:.4g} of the rows (recounted), within the budget of {budget:g}",
-            []
-            if share <= budget + COUNT_TOLERANCE
-            else [f"Rules of different classes cover {share:.4g} of the rows, beyond the budget of {budget:g}."],
+        self.expect(
+            counted.unanswered is None,
+            "every row is covered by a rule of the tree's class",
+            f"No rule of the tree's class covers row {counted.unanswered}.",
         )
-        self.report(
+        self.expect(
+            share <= budget + COUNT_TOLERANCE,
+            f"rules of different classes cover {share:.4g} of the rows (recounted), within the budget of {budget:g}",
+            f"Rules of different classes cover {share:.4g} of the rows, beyond the budget of {budget:g}.",
+        )
+        self.expect(
+            abs(share - stated) <= COUNT_TOLERANCE,
             "what the deletions are said to have cost adds up to that",
-            []
-            if abs(share - stated) <= COUNT_TOLERANCE
-            else [f"The deletions are said to have cost {stated:.4g} of the rows, but {share:.4g} are in conflict."],
+            f"The deletions are said to have cost {stated:.4g} of the rows, but {share:.4g} are in conflict.",
         )
 
     def _check_certificate(self) -> None:
-        """M1-D: the listed domain, or the stated directions, certify each shortened rule."""
+        """M1-D: check that the listed domain, or the stated directions, certify each shortened rule."""
         signs = self.record["parameters"].get("monotone")
         if signs is not None:
-            self.report(
-                "every shortened rule is certified by the stated monotonicity", self._refuted_by_direction(signs)
-            )
+            refuted = self._refuted_by_direction(signs)
+            self.report("every shortened rule is certified by the stated monotonicity", refuted)
             return
         if self.domain is None:
             self.failures.append(
@@ -370,18 +350,18 @@ class _Checker:
 
     @cached_property
     def _is_exact_kind(self) -> NDArray[np.bool_]:
-        return np.isin(self.record["kinds"].astype(str), EXACT_KINDS)
+        return np.asarray(self.record["kinds"].astype(str) == EXACT_KIND)
 
     @cached_property
     def _all_rules(self) -> NDArray[np.int64]:
         return np.arange(len(self.leaves))
 
     def _rules_with(self, entries: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The rules that have one of the marked links."""
+        """Mark the rules that have one of the marked links."""
         return np.bincount(self.paths.rule[entries], minlength=len(self.leaves)) > 0
 
     def _covered(self, listed: PlacedRows, rules: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Rules with the rows that satisfy their kept conditions."""
+        """List rules with the rows that satisfy their kept conditions."""
         paths = self.paths
         # All that reaches the node where a rule's first deleted condition stood satisfies the conditions above it.
         top = self.leaves.copy()
@@ -391,7 +371,7 @@ class _Checker:
             yield from zip(boxes.rules.tolist(), listed.satisfying(boxes, top[boxes.rules]), strict=True)
 
     def _boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[Boxes]:
-        """The boxes of the rules' kept links, for a bounded number of rules at a time."""
+        """Make the boxes of the rules' kept links, for a bounded number of rules at a time."""
         width = 1 + sum(1 + len(levels or ()) for levels in self.tree.categories)
         size = max(1, BOX_SIDES // width)
         for first in range(0, len(rules), size):
@@ -399,13 +379,12 @@ class _Checker:
 
 
 def _cut(links: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[int]]:
-    """The links of each rule."""
-    flat, ends = links.tolist(), offsets.tolist()
-    return [flat[first:last] for first, last in pairwise(ends)]
+    """Cut the links into those of each rule."""
+    flat = links.tolist()
+    return [flat[first:last] for first, last in pairwise(offsets.tolist())]
 
 
 def _shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    total = counts.sum(axis=1)
-    share = np.full(len(counts), np.nan)
-    np.divide(counts[np.arange(len(counts)), class_ids], total, out=share, where=total > 0)
+    with np.errstate(invalid="ignore"):  # a rule without rows has no share
+        share: NDArray[np.float64] = counts[np.arange(len(counts)), class_ids] / counts.sum(axis=1)
     return share

@@ -1,4 +1,4 @@
-"""Paths and splits of a tree, worked out anew."""
+"""Work out the paths and splits of a tree anew."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def walk_paths(tree: Tree) -> Paths:
 
 
 def left_codes_of(tree: Tree, node: int | np.integer[Any]) -> NDArray[np.bool_]:
-    """For each code of a categorical split's feature whether it goes left."""
+    """Mark the codes of a categorical split's feature that go left."""
     marked = np.zeros(len(tree.categories[tree.feature[node]] or ()) + 1, dtype=bool)
     marked[tree.left_codes(node)] = True
     return marked
 
 
 def goes_left(tree: Tree, node: int, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which values of its feature a split sends left."""
+    """Mark the values of its feature that a split sends left."""
     if tree.categories[tree.feature[node]] is None:
         left = values <= tree.threshold[node]
     else:

@@ -1,4 +1,4 @@
-"""Rows where they go in the tree, and which of them satisfy a rule."""
+"""Put rows where they go in the tree, and find those that satisfy a rule."""
 
 from __future__ import annotations
 
@@ -37,27 +37,25 @@ class PlacedRows:
             left = goes_left(tree, node, self.columns[int(tree.feature[node])][rows].astype(np.float64))
             middle = self.first[node] + np.count_nonzero(left)
             self.order[self.first[node] : self.last[node]] = np.concatenate([rows[left], rows[~left]])
-            for child, first, last in (
-                (tree.children_left[node], self.first[node], middle),
-                (tree.children_right[node], middle, self.last[node]),
-            ):
-                self.first[child], self.last[child] = first, last
+            left_child, right_child = tree.children_left[node], tree.children_right[node]
+            self.first[left_child], self.last[left_child] = self.first[node], middle
+            self.first[right_child], self.last[right_child] = middle, self.last[node]
 
     def rows_at(self, node: int) -> NDArray[np.int64]:
         """The rows that pass a node."""
         return self.order[self.first[node] : self.last[node]]
 
     def leaf_place(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each row the place, among the leaves from left to right, of the leaf that it reaches."""
+        """Find the place, among the leaves from left to right, of the leaf that each row reaches."""
         place = np.empty(self.n_rows, dtype=np.int64)
         place[self.order] = np.repeat(np.arange(len(leaves)), self.last[leaves] - self.first[leaves])
         return place
 
     def satisfying(self, boxes: Boxes, top: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """For each box the rows in it, all of which are known to pass its top node.
+        """Find the rows in each box, all of which are known to pass its top node.
 
-        They are looked for among the fewest rows that are known to hold them all: those that pass the node, or those
-        that the box allows one of its features.
+        The search looks at the fewest rows that are known to hold them all: those that pass the node, or those that the
+        box allows one of its features.
         """
         begin, end = self._intervals(boxes)
         n_allowed = end - begin
@@ -82,7 +80,7 @@ class PlacedRows:
             yield rows
 
     def _intervals(self, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the numbers that a box allows a feature begin and end in the feature's sorted rows."""
+        """Find where the numbers that a box allows a feature begin and end in the feature's sorted rows."""
         begin, end = np.zeros((2, *boxes.low.shape), dtype=np.int64)
         for row, feature in enumerate(boxes.features.tolist()):
             values = self.columns[feature][self._sorted[feature]]

@@ -1,8 +1,8 @@
-"""Which rows there can be, worked out anew from the facts of a tree.
+"""Work out anew, from the facts of a tree, which rows are possible.
 
-A box is a product of one set a column. Facts about single columns narrow these sets. Groups and implications tie
-columns together: whether a box that meets a leaf's cell holds a row that keeps to them is decided by trying. Of a
-group, every state is tried. Of a column in an implication only the truth of each claim about it matters, so one value
+A box is a product of one set per column. Facts about single columns narrow these sets. Groups and implications tie
+columns together: whether a box that meets a leaf's cell holds a row that keeps to them is decided by trying. For a
+group, every state is tried. For a column in an implication only the truth of each claim about it matters, so one value
 is tried for each combination that the box leaves open.
 """
 
@@ -33,21 +33,19 @@ class Possible:
     ----------
     tree : Tree
     is_asked : bool
-        Whether the facts count; else every row is possible that the tree takes.
+        Whether the facts count; otherwise every row that the tree takes is possible.
     """
 
     def __init__(self, tree: Tree, *, is_asked: bool) -> None:
         self.tree = tree
-        facts = tree.facts
-        self.decimals = {**dict(facts.decimals), **dict.fromkeys(facts.integers, 0)} if is_asked else {}
-        self.claims = facts.claims if is_asked else ()
-        self.groups = facts.groups if is_asked else ()
-        self.implications = facts.implications if is_asked else ()
+        facts = tree.facts if is_asked else type(tree.facts)()
+        self.decimals = {**dict(facts.decimals), **dict.fromkeys(facts.integers, 0)}
+        self.claims, self.groups, self.implications = facts.claims, facts.groups, facts.implications
         self.words = [str(known) for known in (*self.implications, *self.claims, *self.groups)]
         self.words += [self._tell_decimals(feature) for feature in self.decimals]
 
     def domain(self, feature: int) -> tuple[float, float, NDArray[np.bool_] | None, bool]:
-        """What a column may hold: numbers above the first and up to the second, marked codes, and NaN or not."""
+        """Find what a column may hold: numbers above the first and up to the second, marked codes, and NaN or not."""
         low, high, missing = -math.inf, math.inf, bool(self.tree.accepts_missing[feature])
         levels = self.tree.categories[feature]
         codes = None if levels is None else np.ones(len(levels) + 1, dtype=bool)
@@ -88,8 +86,8 @@ class Possible:
         return np.array([self._has_row(boxes, place, cell) for place in places.tolist()], dtype=bool)
 
     def check_rows(self, matrix: NDArray[Any], first: int = 0) -> list[str]:
-        """A sentence for each fact that some row contradicts; rows are counted on from the first."""
-        n_features, broken = self.tree.n_features, []
+        """Write a sentence for each fact that some row contradicts; ``first`` is the number of the first row."""
+        n_features = self.tree.n_features
 
         def column(feature: int) -> NDArray[np.float64]:
             return np.asarray(matrix[:, feature], dtype=np.float64)
@@ -113,16 +111,13 @@ class Possible:
         for feature in self.decimals:
             numbers = matrix[:, feature]
             nearest = np.array([round(number, self.decimals[feature]) for number in column(feature).tolist()])
-            against.append(
-                (self._tell_decimals(feature), (nearest.astype(matrix.dtype) != numbers) & ~np.isnan(numbers))
-            )
+            broken = (nearest.astype(matrix.dtype) != numbers) & ~np.isnan(numbers)
+            against.append((self._tell_decimals(feature), broken))
         for group in self.groups:
             values = np.column_stack([column(feature) for feature in group.features])
             against.append((str(group), ~np.isin(values, (0, 1)).all(axis=1) | (values.sum(axis=1) > 1)))
-        for words, rows in against:
-            if rows.any():
-                broken.append(f"Row {first + np.flatnonzero(rows)[0]} contradicts what the rules rest on: {words}.")
-        return broken
+        said = "contradicts what the rules rest on"
+        return [f"Row {first + rows.argmax()} {said}: {words}." for words, rows in against if rows.any()]
 
     def _tell_decimals(self, feature: int) -> str:
         name, most = self.tree.feature_name(feature), self.decimals[feature]
@@ -146,7 +141,7 @@ class Possible:
     def _states(
         self, boxes: Boxes, places: NDArray[np.int64], cell: Mapping[int, Allowed], group: int
     ) -> NDArray[np.bool_]:
-        """Which states of a group are in both box and cell: a row for each label and one for none."""
+        """Mark the states of a group that are in both box and cell: a row for each label and one for none."""
         features = self.groups[group].features
         zero, one = np.ones((2, len(features), len(places)), dtype=bool)
         for row, feature in enumerate(features):
@@ -188,7 +183,7 @@ class Possible:
     def _truths(
         self, boxes: Boxes, place: int, cell: Mapping[int, Allowed], owner: int, about: list[Any]
     ) -> Iterator[tuple[bool, ...]]:
-        """For each value that box and cell leave a column or group: which claims about it hold."""
+        """Tell which claims about a column or group hold, for each value that box and cell leave it."""
         n_features = self.tree.n_features
         if owner >= n_features:
             features = self.groups[owner - n_features].features

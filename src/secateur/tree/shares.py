@@ -1,0 +1,25 @@
+"""Shares of counts, where a count may be zero."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["divide_or_nan"]
+
+
+def divide_or_nan(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide two arrays, which broadcast; NaN where the whole is zero.
+
+    Examples
+    --------
+    >>> divide_or_nan(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
+    [0.25, nan]
+    """
+    shape = np.broadcast_shapes(part.shape, whole.shape)
+    share: NDArray[np.float64] = np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0)
+    return share
