@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError, UnsupportedModelError
@@ -28,9 +29,14 @@ SPLIT_NUMBERS = (
 )
 
 
-def ancestor_names(model: Any, package: str) -> set[str]:
+def ancestor_names(model: Any, package: str) -> frozenset[str]:
     """List the classes of a package that a model is or derives from."""
-    return {one.__qualname__ for one in type(model).__mro__ if f"{one.__module__}.".startswith(f"{package}.")}
+    return _ancestor_names(type(model), package)
+
+
+@lru_cache(maxsize=256)  # asked several times of every model
+def _ancestor_names(kind: type, package: str) -> frozenset[str]:
+    return frozenset(one.__qualname__ for one in kind.__mro__ if f"{one.__module__}.".startswith(f"{package}."))
 
 
 def check_class(model: Any, package: str, supported: Sequence[str], hint: str, refused: Sequence[str] = ()) -> None:

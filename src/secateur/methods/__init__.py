@@ -24,6 +24,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     {method.name: method for method in sorted(_FOUND, key=lambda m: m.rung)}
 )
 """All methods by name, from the strictest guarantee to none, each with its default settings."""
+_BY_ALIAS = {alias.lower(): method for method in _FOUND for alias in (method.name, *method.aliases)}
 
 
 def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others: Iterable[str] = ()) -> Method:
@@ -43,13 +44,12 @@ def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others:
     """
     if not isinstance(name, str):
         raise ParameterError(f"Expected the name of a method, found {name!r}. Methods: {', '.join(METHODS)}.")
-    known = {alias.lower(): method for method in METHODS.values() for alias in (method.name, *method.aliases)}
     wanted = name.strip().lower()
-    if wanted not in known:
-        near = get_close_matches(wanted, known, n=1, cutoff=0.0)  # an alias may be nearest, but its method is named
-        hint = did_you_mean(known[near[0]].name, METHODS)
+    if wanted not in _BY_ALIAS:
+        near = get_close_matches(wanted, _BY_ALIAS, n=1, cutoff=0.0)  # an alias may be nearest; its method is named
+        hint = did_you_mean(_BY_ALIAS[near[0]].name, METHODS)
         raise ParameterError(f"There is no method {name!r}.{hint} Methods: {', '.join(METHODS)}.")
-    method = known[wanted]
+    method = _BY_ALIAS[wanted]
     unread = next((given for given in settings or () if given not in method.parameters), None)
     if unread is not None:
         raise ParameterError(_refuse_setting(method, unread, others))

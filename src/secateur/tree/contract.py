@@ -200,7 +200,7 @@ def require(holds: bool, sentence: str) -> None:
 
 
 def _require_each(holds: NDArray[np.bool_], sentence: str) -> None:
-    broken = np.flatnonzero(~holds)
-    if len(broken):
+    if not holds.all():
+        broken = np.flatnonzero(~holds)
         more = f" ({len(broken)} nodes do)" if len(broken) > 1 else ""
         raise InvalidTreeError(f"Not a valid tree: node {broken[0]} {sentence}{more}.")
