@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from secateur.adapters.model_checks import SPLIT_NUMBERS, ancestor_names, check_class, check_fitted, choose_tree
-from secateur.adapters.nodes import Node, after_splits, make_from_nodes
+from secateur.adapters.nodes import after_splits
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
-from secateur.tree.tree import Label, Tree
+from secateur.tree.tree import Label, Tree, make_tree
 
 __all__ = ["read_model"]
 
@@ -74,23 +74,30 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     names = _names(booster, X)
     levels = _frame_levels(booster, X, n_features)
     splits = _read_splits(source)
-    nodes = []
-    for split, *children in zip(splits, source["left_child"].split(), source["right_child"].split(), strict=True):
-        left, right = (after_splits(int(child), len(splits)) for child in children)
-        node = Node(left, right, split.column, missing_left=split.goes_left(math.nan))
+    padding = [-1] * int(source["num_leaves"])
+    threshold = np.full(len(splits) + len(padding), np.nan)
+    codes: dict[int, list[int]] = {}
+    for node, split in enumerate(splits):
         own = levels[split.column]
         if own is None:
-            nodes.append(node._replace(threshold=_find_cut(split, names[split.column])))
+            threshold[node] = _find_cut(split, names[split.column])
         else:
             values = [*range(len(own)), math.nan]  # an unlisted value is NaN to LightGBM
-            nodes.append(node._replace(codes=[code for code, value in enumerate(values) if split.goes_left(value)]))
+            codes[node] = [code for code, value in enumerate(values) if split.goes_left(value)]
+    left, right = ([int(child) for child in source[side].split()] for side in ("left_child", "right_child"))
     classes = [int(_sigmoid(sigmoid * float(value)) > 0.5) for value in source["leaf_value"].split()]
     if max(classes) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X))
     generic = names == [f"Column_{column}" for column in range(n_features)]
-    return make_from_nodes(
-        nodes + [Node(leaf_class=chosen) for chosen in classes],
+    return make_tree(
+        children_left=[after_splits(child, len(splits)) for child in left] + padding,
+        children_right=[after_splits(child, len(splits)) for child in right] + padding,
+        feature=[split.column for split in splits] + padding,
+        threshold=threshold,
+        missing_left=[split.goes_left(math.nan) for split in splits] + [False] * len(padding),
+        left_categories=codes,
+        leaf_class=[-1] * len(splits) + classes,
         categories=levels,
         classes=labels,
         n_features=n_features,

@@ -11,7 +11,7 @@ from secateur.errors import FormatError
 from secateur.tree.tree import Tree, make_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,15 +37,16 @@ class Node(NamedTuple):
 
 def make_from_nodes(nodes: Sequence[Node], **tree: Any) -> Tree:
     """Make a checked tree of nodes, listed by id; the other arguments are those of ``make_tree``."""
+    left, right, feature, threshold, missing_left, codes, leaf_class, counts = zip(*nodes, strict=True)
     return make_tree(
-        children_left=[node.left for node in nodes],
-        children_right=[node.right for node in nodes],
-        feature=[node.feature for node in nodes],
-        threshold=[node.threshold for node in nodes],
-        missing_left=[node.missing_left for node in nodes],
-        left_categories={place: node.codes for place, node in enumerate(nodes) if node.codes is not None},
-        leaf_class=[node.leaf_class for node in nodes],
-        counts=None if any(node.counts is None for node in nodes) else [node.counts for node in nodes],
+        children_left=left,
+        children_right=right,
+        feature=feature,
+        threshold=threshold,
+        missing_left=missing_left,
+        left_categories={place: some for place, some in enumerate(codes) if some is not None},
+        leaf_class=leaf_class,
+        counts=None if any(some is None for some in counts) else counts,
         **tree,
     )
 
@@ -65,7 +66,7 @@ def grow_nodes(root: Any, read: Callable[[Any], tuple[Node, Mapping[str, Any]]])
 
 
 def order_nodes(
-    root: int, children_of: Callable[[int], Iterable[int]], what: str, n_nodes: int | None = None
+    root: int, children_of: Callable[[int], Sequence[int]], what: str, n_nodes: int | None = None
 ) -> list[int]:
     """List the nodes below a root in the order of their new ids.
 
@@ -82,9 +83,10 @@ def order_nodes(
             raise FormatError(f"A node of {what} is the child of two nodes.")
         seen.add(node)
         found.append(node)
-        children = list(children_of(node))
-        is_ordered &= all(child > node for child in children)
-        stack += reversed(children)
+        children = children_of(node)
+        if children:
+            is_ordered &= min(children) > node
+            stack += reversed(children)
     is_whole = n_nodes is None or sorted(found) == list(range(n_nodes))
     return sorted(found) if is_ordered and is_whole else found
 

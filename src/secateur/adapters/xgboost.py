@@ -53,13 +53,14 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     levels = [_read_labels(column) for column in encoded]  # of the categorical columns of a frame
     names = learner["feature_names"] or None
 
-    def children_of(place: int) -> list[int]:
-        children = [source[side][place] for side in ("left_children", "right_children")]
-        return [] if children[0] < 0 else children
+    lefts, rights = source["left_children"], source["right_children"]
+
+    def children_of(place: int) -> tuple[int, ...]:
+        return (lefts[place], rights[place]) if lefts[place] >= 0 else ()
 
     places = order_nodes(0, children_of, "XGBoost's tree")
     new_id = {place: node for node, place in enumerate(places)}
-    leaves = [place for place in places if not children_of(place)]
+    leaves = [place for place in places if lefts[place] < 0]
     values = _leaf_values(source, leaves) * np.float32(len(trees))
     decided = dict(zip(leaves, _decide(booster, learner, values).tolist(), strict=True))
     right_sets = _right_sets(source)
@@ -69,7 +70,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         if place in decided:
             nodes.append(Node(leaf_class=decided[place]))
             continue
-        left, right = (new_id[child] for child in children_of(place))
+        left, right = new_id[lefts[place]], new_id[rights[place]]
         column, missing_left = source["split_indices"][place], bool(source["default_left"][place])
         name = names[column] if names else f"f{column}"
         if place in right_sets:
