@@ -31,7 +31,7 @@ SPLIT_NUMBERS = (
 
 def ancestor_names(model: Any, package: str) -> frozenset[str]:
     """List the classes of a package that a model is or derives from."""
-    return _ancestor_names(type(model), package)
+    return _ancestor_names(type(model), package)  # type: ignore[arg-type]  # a class is hashable
 
 
 @lru_cache(maxsize=256)  # asked several times of every model
