@@ -155,10 +155,6 @@ def make_decision_list(rules: RuleSet) -> DecisionList:
     ----------
     rules : RuleSet
 
-    Returns
-    -------
-    DecisionList
-
     Examples
     --------
     >>> from secateur import TreeBuilder, simplify
@@ -234,10 +230,6 @@ def double_limit(limit: float, dtype: str) -> float:
     ----------
     limit : float
     dtype : {"float32", "float64"}
-
-    Returns
-    -------
-    float
 
     Examples
     --------

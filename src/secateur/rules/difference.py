@@ -65,12 +65,7 @@ class RuleChange:
     new: Rule | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The change as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """The change as plain values."""
         return {"kind": self.kind, "old": _describe(self.old), "new": _describe(self.new)}
 
     def __str__(self) -> str:
@@ -106,12 +101,7 @@ class RuleDifference:
         return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
 
     def to_dict(self) -> dict[str, Any]:
-        """The difference as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """The difference as plain values."""
         return {
             "is_same": self.is_same,
             "counts": self.counts,
@@ -132,10 +122,6 @@ def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
     Parameters
     ----------
     old, new : RuleSet
-
-    Returns
-    -------
-    RuleDifference
 
     Examples
     --------

@@ -64,12 +64,7 @@ class Explanation:
     broken_facts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain values, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """The explanation as plain values, for JSON."""
         rule = self.rule
         return {
             "prediction": self.prediction,

@@ -262,10 +262,6 @@ class ForestRules(Sequence[RuleSet]):
         y : array-like of shape (n_rows,), or str
             Their labels; of a table the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
-
-        Returns
-        -------
-        ForestAudit
         """
         with open_rows(X, y, sample_weight, find_texts=partial(find_texts, self[0].tree)) as source:
             sums, n_rows = source.fold(without_facts(self[0].tree), _VoteCounter(self))
@@ -297,10 +293,6 @@ class ForestRules(Sequence[RuleSet]):
         sample_weight : array-like of shape (n_rows,), default=None
         progress : callable, default=None
             Called with the number of trees that are done, and of all trees, after each one.
-
-        Returns
-        -------
-        ForestVerification
         """
         held: GivenRows | None = None
         if X is not None:
@@ -315,12 +307,7 @@ class ForestRules(Sequence[RuleSet]):
         return ForestVerification(run_each(verify, self.rule_sets, progress))
 
     def merged(self) -> MergedRules:
-        """Merge the rules of all trees that ask and predict the same, with the number of trees that have them.
-
-        Returns
-        -------
-        MergedRules
-        """
+        """Merge the rules of all trees that ask and predict the same, with the number of trees that have them."""
         return merge_rules(self.rule_sets)
 
     @property

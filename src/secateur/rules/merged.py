@@ -222,10 +222,6 @@ class MergedRules(Sequence[MergedRule]):
         ----------
         n : int, default=20
             How many; None for all.
-
-        Returns
-        -------
-        str
         """
         shown = self._first(n)
         lines = [f"{rule.index + 1}. {rule.text}   ({_read_evidence(rule)})" for rule in shown]
@@ -267,10 +263,6 @@ def merge_rules(rule_sets: Sequence[RuleSet]) -> MergedRules:
     Parameters
     ----------
     rule_sets : sequence of RuleSet
-
-    Returns
-    -------
-    MergedRules
     """
     digested = list(map_in_threads(_digest_rules, rule_sets))
     digests, classes = (np.concatenate(parts) for parts in zip(*digested, strict=True))

@@ -302,10 +302,6 @@ class RuleSet(Sequence[Rule]):
         y : array-like of shape (n_rows,), or str
             Their labels; of a table the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
-
-        Returns
-        -------
-        Audit
         """
         from secateur.rules.audit import audit_rows
 
@@ -321,10 +317,6 @@ class RuleSet(Sequence[Rule]):
             The training rows (for ``mismatch-certified``: the listed domain). By default those that ``simplify`` got,
             if this rule set was not read from a file. A table is read again, a batch at a time.
         sample_weight : array-like of shape (n_rows,), or str, default=None
-
-        Returns
-        -------
-        Verification
         """
         from secateur.export.json import rules_to_record
         from secateur.verify import verify_rules
@@ -363,10 +355,6 @@ class RuleSet(Sequence[Rule]):
         Parameters
         ----------
         row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
-
-        Returns
-        -------
-        Explanation
         """
         from secateur.rules.explanation import explain_row
 
@@ -384,10 +372,6 @@ class RuleSet(Sequence[Rule]):
         ----------
         reasons : bool, default=False
             Also say of each condition why it was deleted or kept.
-
-        Returns
-        -------
-        str
         """
         return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
 
@@ -421,10 +405,6 @@ class RuleSet(Sequence[Rule]):
             The table that the statement reads; dots part its schema from its name, and so does a sequence.
         names : sequence of three str, default=("rule", "prediction", "reliability")
             What the added columns are called.
-
-        Returns
-        -------
-        str
         """
         return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
 
@@ -437,10 +417,6 @@ class RuleSet(Sequence[Rule]):
             Take columns of many rows and use numpy, rather than one row and no import at all.
         name : str, default="predict"
             Name of the function.
-
-        Returns
-        -------
-        str
         """
         return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
 
@@ -451,47 +427,23 @@ class RuleSet(Sequence[Rule]):
         ----------
         reasons : bool, default=False
             Also list what was deleted and why.
-
-        Returns
-        -------
-        str
         """
         return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
 
     def to_latex(self) -> str:
-        """Write the rules as a LaTeX table for the package booktabs.
-
-        Returns
-        -------
-        str
-        """
+        """Write the rules as a LaTeX table for the package booktabs."""
         return self._write("latex")  # type: ignore[no-any-return]
 
     def to_pmml(self) -> str:
-        """Write the rules as a PMML RuleSetModel.
-
-        Returns
-        -------
-        str
-        """
+        """Write the rules as a PMML RuleSetModel."""
         return self._write("pmml")  # type: ignore[no-any-return]
 
     def to_onnx(self) -> bytes:
-        """Write the rules as an ONNX model; needs ``secateur[onnx]``.
-
-        Returns
-        -------
-        bytes
-        """
+        """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
         return self._write("onnx")  # type: ignore[no-any-return]
 
     def to_csv(self) -> str:
-        """Write the rules as CSV, a line a rule.
-
-        Returns
-        -------
-        str
-        """
+        """Write the rules as CSV, a line a rule."""
         return self._write("csv")  # type: ignore[no-any-return]
 
     def report(
@@ -514,31 +466,17 @@ class RuleSet(Sequence[Rule]):
         title : str, default=None
         tolerances : sequence of float, default=None
             The values of ε (of ``budgeted``: δ) that the page's slider moves over.
-
-        Returns
-        -------
-        Report
         """
         from secateur.report import make_report
 
         return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
 
     def to_html(self) -> str:
-        """Write the page of :meth:`report` as text.
-
-        Returns
-        -------
-        str
-        """
+        """Write the page of :meth:`report` as text."""
         return self._write("html")  # type: ignore[no-any-return]
 
     def to_json(self) -> str:
-        """Write tree, rules, numbers and reasons as versioned JSON that :meth:`from_json` and ``verify`` read.
-
-        Returns
-        -------
-        str
-        """
+        """Write tree, rules, numbers and reasons as versioned JSON that :meth:`from_json` and ``verify`` read."""
         return self._write("json")  # type: ignore[no-any-return]
 
     @classmethod
@@ -548,10 +486,6 @@ class RuleSet(Sequence[Rule]):
         Parameters
         ----------
         text : str
-
-        Returns
-        -------
-        RuleSet
         """
         from secateur.export.json import rules_from_json
 

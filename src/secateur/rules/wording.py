@@ -146,10 +146,6 @@ def read_threshold(limit: float, dtype: str) -> str:
         A threshold rounded down to dtype.
     dtype : {"float32", "float64"}
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> read_threshold(0.5, "float32")
