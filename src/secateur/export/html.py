@@ -1,23 +1,26 @@
-"""Rules as a small HTML table for notebooks."""
+"""Write rules as a small HTML table for notebooks."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
+from secateur.rules.merged import read_votes
 from secateur.rules.wording import join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["rules_to_html"]
+__all__ = ["merged_to_html", "rules_to_html"]
 
 SHOWN_RULES = 200  # so that a notebook stays usable
 
 
 def rules_to_html(rules: RuleSet) -> str:
     """Write a table row for each rule; deleted conditions are struck through, with the reason as a tooltip."""
-    left = "style='text-align:left'"
     rows = []
     for rule in rules[:SHOWN_RULES]:
         gone = " ".join(
@@ -25,18 +28,33 @@ def rules_to_html(rules: RuleSet) -> str:
             for link, reason in rule.reasons.items()
             if reason.deleted
         )
-        rows.append(
-            f"<tr><td>{rule.index + 1}</td><td {left}>{escape(join_conditions(rule.conditions))}"
-            f"{f'<br><small>{gone}</small>' if gone else ''}</td><td {left}>{escape(rule.class_name)}</td>"
-            f"<td {left}>{escape(read_evidence(rule))}</td></tr>"
-        )
-    rest = len(rules) - len(rows)
-    more = f"<p>… and {rest} more rules: see to_text() or to_frame().</p>" if rest else ""
+        asked = escape(join_conditions(rule.conditions)) + (f"<br><small>{gone}</small>" if gone else "")
+        rows.append((asked, escape(rule.class_name), escape(read_evidence(rule))))
     notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
     deleted, total = int(rules.deleted.sum()), len(rules.deleted)
     return (
         f"<div><p><b>{escape(rules.method)}</b>: {deleted} of {total} conditions deleted from {len(rules)} rules. "
-        f"{escape(rules.guarantee)}</p><table><thead><tr><th>#</th><th {left}>rule</th><th {left}>prediction</th>"
-        f"<th {left}>training rows</th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
+        f"{escape(rules.guarantee)}</p>{_write_table('training rows', rows, len(rules))}"
         f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
     )
+
+
+def merged_to_html(merged: MergedRules, shown: Sequence[MergedRule]) -> str:
+    """Write a table row for each of the first merged rules of a forest."""
+    rows = [
+        (escape(join_conditions(rule.conditions)), escape(rule.class_name), escape(read_votes(rule))) for rule in shown
+    ]
+    return f"<div>{_write_table('trees, training rows', rows, len(merged))}</div>"
+
+
+def _write_table(counted: str, rows: Sequence[Iterable[str]], n_rules: int) -> str:
+    """Number rows of HTML cells, put a header above them, and say how many rules are not shown."""
+    left = "style='text-align:left'"
+    head = "".join(f"<th {left}>{title}</th>" for title in ("rule", "prediction", counted))
+    body = "".join(
+        f"<tr><td>{number}</td>{''.join(f'<td {left}>{cell}</td>' for cell in cells)}</tr>"
+        for number, cells in enumerate(rows, start=1)
+    )
+    rest = n_rules - len(rows)
+    more = f"<p>… and {rest:,} more rules: see to_text() or to_frame().</p>" if rest else ""
+    return f"<table><thead><tr><th>#</th>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

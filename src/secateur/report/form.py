@@ -14,7 +14,8 @@ import numpy as np
 
 from secateur.rows.leaves import apply_tree
 from secateur.rows.rows import Rows
-from secateur.rules.decision_list import find_cuts, make_column
+from secateur.rules.decision_list import make_column
+from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.regions import Region, domain_of, pick_number, pick_value, regions_of_links
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _find_fields(tree: Tree) -> list[Field]:
             takes_missing=column.takes_missing,
             cuts=cuts or (),
             ends=(column.lowest, column.highest),
-            n_decimals=facts.grid_of.get(feature),
+            n_decimals=facts.decimals_of.get(feature),
             held=facts.region_of(feature),
         )
     return list(fields.values())

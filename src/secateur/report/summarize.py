@@ -176,7 +176,7 @@ def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
     """What is known of the columns, and whether some deletion rests on it."""
     facts, used = rules.tree.facts, set(rules.facts_used.used)
     texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
-    texts += [facts.describe_grid(feature, rules.tree.feature_name(feature)) for feature in facts.grid_of]
+    texts += [facts.describe_decimals(feature, rules.tree.feature_name(feature)) for feature in facts.decimals_of]
     return [{"text": text, "is_used": text in used} for text in texts]
 
 

@@ -1,23 +1,22 @@
-"""What changed between two rule sets, told by what their rules mean rather than by how their trees are built.
+"""Compare two rule sets by what their rules mean, whatever the trees they come from.
 
-A rule is a class and, for each column, the values that it allows; a column that it does not ask for may hold anything.
-Rules of the two sets are paired, each with one of the other set at most, by the first of these that fits:
+A rule is a class and, for each column, the values that it allows; a column that it does not test may hold anything.
+Each rule is paired with at most one rule of the other set, by the first of these that fits:
 
 ``same``
     the same class for the same rows;
 ``class-changed``
     another class for the same rows;
 ``widened``, ``narrowed``
-    the same class for more rows, or for fewer: the one rule's region holds the other's;
+    the same class for more rows, or for fewer: one rule's region contains the other's;
 ``shifted``
-    the same class and the same columns, and the regions overlap without one holding the other.
+    the same class and the same columns, and the regions overlap, but neither contains the other.
 
-Of several partners the one that agrees in most columns is taken, then the one that comes first. What is left over was
-``removed`` or ``added``.
+Of several partners, the one that agrees in most columns is taken, then the first. Rules left over were ``removed`` or
+``added``.
 
-Bounds are compared as they are, whole numbers as whole numbers, and cells of a number as the intervals they are. A
-category that one of the two sets does not list is among its "any other". Whether a blank is allowed counts only where
-both sets take blanks.
+Bounds of whole numbers are compared as whole numbers, and cells of a number as intervals. A category that one set does
+not list counts there as "any other". Missing values count only in columns where both sets accept them.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.rules.decision_list import find_cuts, join_cells
 from secateur.rules.wording import read_evidence
-from secateur.tree.decimals import last_on_grid
+from secateur.tree.decimals import last_with_decimals
+from secateur.tree.pipeline_columns import find_cuts, join_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.rules.wording import Condition
     from secateur.tree.tree import Label, Tree
+
+    Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
 __all__ = ["KINDS", "RuleChange", "RuleDifference", "compare_rules"]
 
@@ -65,13 +66,12 @@ class RuleChange:
     new: Rule | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The change as plain values."""
+        """Give the change as plain values, for JSON."""
         return {"kind": self.kind, "old": _describe(self.old), "new": _describe(self.new)}
 
     def __str__(self) -> str:
         if self.old is None or self.new is None:
-            rule = self.old or self.new
-            return f"{self.kind}: {_tell(rule)}"
+            return f"{self.kind}: {_tell(self.old or self.new)}"
         if self.kind == "same":
             moved = "" if read_evidence(self.old) == read_evidence(self.new) else f", now {read_evidence(self.new)}"
             return f"same: {_tell(self.old)}{moved}"
@@ -85,7 +85,7 @@ class RuleDifference:
     Attributes
     ----------
     changes : tuple of RuleChange
-        One for each rule of either set, or pair of them: by kind, then in the order of the rules.
+        One for each pair of rules, and for each rule left over; by kind, then in the order of the rules.
     """
 
     changes: tuple[RuleChange, ...]
@@ -101,12 +101,9 @@ class RuleDifference:
         return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
 
     def to_dict(self) -> dict[str, Any]:
-        """The difference as plain values."""
-        return {
-            "is_same": self.is_same,
-            "counts": self.counts,
-            "changes": [change.to_dict() for change in self.changes],
-        }
+        """Give the difference as plain values, for JSON."""
+        changes = [change.to_dict() for change in self.changes]
+        return {"is_same": self.is_same, "counts": self.counts, "changes": changes}
 
     def __str__(self) -> str:
         if self.is_same:
@@ -117,11 +114,7 @@ class RuleDifference:
 
 
 def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
-    """Find out which rules were added, removed, widened, narrowed or shifted between two trainings.
-
-    Parameters
-    ----------
-    old, new : RuleSet
+    """Find the rules that were added, removed, widened, narrowed or shifted between two trainings.
 
     Examples
     --------
@@ -140,7 +133,7 @@ def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
     1 widened, 1 narrowed.
     """
     sides = _Side(old), _Side(new)
-    relation = _relate(*sides)
+    relation = _Relation(*sides)
     alike = sides[0].classes[:, None] == sides[1].classes[None, :]
     free_old, free_new = np.ones(len(old), dtype=bool), np.ones(len(new), dtype=bool)
     pairs: list[tuple[str, int, int]] = []
@@ -173,139 +166,104 @@ class _Side:
     """The rules of one set by column."""
 
     def __init__(self, rules: RuleSet) -> None:
-        self.tree = rules.tree
+        tree = rules.tree
         self.n_rules = len(rules)
         self.classes = np.array([rule.class_name for rule in rules], dtype=object)
-        self.levels: dict[str, tuple[Label, ...] | None] = _list_columns(rules.tree)
+        self.levels = _list_columns(tree)
+        self.takes_missing = {tree.feature_name(f): bool(tree.accepts_missing[f]) for f in range(tree.n_features)}
         self.asked: dict[str, dict[int, _Region]] = {}
         for rule in rules:
             for condition in rule.conditions:
-                self.asked.setdefault(condition.name, {})[rule.index] = _read_region(rules.tree, condition)
-        self.takes_missing = {
-            rules.tree.feature_name(feature): bool(rules.tree.accepts_missing[feature])
-            for feature in range(rules.tree.n_features)
-        }
+                self.asked.setdefault(condition.name, {})[rule.index] = _read_region(tree, condition)
+
+    def collect(self, column: str, anything: Any, read: Callable[[_Region], Any]) -> NDArray[Any]:
+        """Read each rule's region of a column into an array; rules that do not ask for it allow anything."""
+        found = np.array([anything] * self.n_rules)
+        for rule, region in self.asked.get(column, {}).items():
+            found[rule] = read(region)
+        return found
+
+    def tests(self, column: str) -> NDArray[np.bool_]:
+        return self.collect(column, False, lambda _: True)
+
+    def missing(self, column: str) -> NDArray[np.bool_]:
+        return self.collect(column, True, lambda region: region.missing)
 
 
-@dataclass
 class _Relation:
-    """For each old and each new rule: how their regions lie to one another, and in which columns they agree."""
+    """How the regions of each old and each new rule compare, and in how many columns they agree."""
 
-    equal: NDArray[np.bool_]
-    wider: NDArray[np.bool_]
-    narrower: NDArray[np.bool_]
-    overlap: NDArray[np.bool_]
-    same_columns: NDArray[np.bool_]
-    n_equal: NDArray[np.int64]
-
-
-def _relate(old: _Side, new: _Side) -> _Relation:
-    shape = (old.n_rules, new.n_rules)
-    found = _Relation(
-        equal=np.ones(shape, dtype=bool),
-        wider=np.ones(shape, dtype=bool),
-        narrower=np.ones(shape, dtype=bool),
-        overlap=np.ones(shape, dtype=bool),
-        same_columns=np.ones(shape, dtype=bool),
-        n_equal=np.zeros(shape, dtype=np.int64),
-    )
-    for column in dict.fromkeys([*old.asked, *new.asked]):
-        inside, around, meets = _relate_column(column, old, new)
-        tested = (_tests(old, column)[:, None], _tests(new, column)[None, :])
-        equal = inside & around
-        found.wider &= inside
-        found.narrower &= around
-        found.equal &= equal
-        found.overlap &= meets
-        found.same_columns &= tested[0] == tested[1]
-        found.n_equal += equal & tested[0] & tested[1]
-    found.wider &= ~found.equal
-    found.narrower &= ~found.equal
-    return found
+    def __init__(self, old: _Side, new: _Side) -> None:
+        shape = (old.n_rules, new.n_rules)
+        self.wider, self.narrower, self.overlap, self.same_columns = np.ones((4, *shape), dtype=bool)
+        self.n_equal = np.zeros(shape, dtype=np.int64)
+        for column in dict.fromkeys([*old.asked, *new.asked]):
+            inside, around, meets = _relate_column(column, old, new)
+            one, other = old.tests(column)[:, None], new.tests(column)[None, :]
+            self.wider &= inside
+            self.narrower &= around
+            self.overlap &= meets
+            self.same_columns &= one == other
+            self.n_equal += inside & around & one & other
+        self.equal = self.wider & self.narrower
+        self.wider &= ~self.equal
+        self.narrower &= ~self.equal
 
 
-def _tests(side: _Side, column: str) -> NDArray[np.bool_]:
-    tests = np.zeros(side.n_rules, dtype=bool)
-    tests[list(side.asked.get(column, ()))] = True
-    return tests
-
-
-def _relate_column(column: str, old: _Side, new: _Side) -> tuple[NDArray[np.bool_], ...]:
-    """Of one column: is the old region inside the new one, is it around it, do they meet."""
-    levels = [side.levels.get(column) for side in (old, new)]
+def _relate_column(column: str, old: _Side, new: _Side) -> Marks:
+    """Compare each pair of regions of one column: is the old one inside the new one, is it around it, do they meet."""
+    sides = old, new
+    levels = [side.levels.get(column) for side in sides]
     both = column in old.levels and column in new.levels
     if both and (levels[0] is None) != (levels[1] is None):  # numbers here, labels there: only "anything" compares
-        any_old, any_new = np.meshgrid(~_tests(old, column), ~_tests(new, column), indexing="ij")
+        any_old, any_new = np.meshgrid(~old.tests(column), ~new.tests(column), indexing="ij")
         return any_new, any_old, any_old | any_new
     if levels[0] is None and levels[1] is None:
         inside, around, meets = _relate_numbers(column, old, new)
     else:
         union = list(dict.fromkeys([*(levels[0] or ()), *(levels[1] or ())]))
-        inside, around, meets = _relate_sets(*(_sets(side, column, union) for side in (old, new)))
+        inside, around, meets = _relate_sets(*(_list_labels(side, column, union) for side in sides))
     if old.takes_missing.get(column) and new.takes_missing.get(column):
-        one, other = _missing(old, column)[:, None], _missing(new, column)[None, :]
+        one, other = old.missing(column)[:, None], new.missing(column)[None, :]
         inside, around, meets = inside & (~one | other), around & (one | ~other), meets | (one & other)
     return inside, around, meets
 
 
-def _relate_numbers(column: str, old: _Side, new: _Side) -> tuple[NDArray[np.bool_], ...]:
+def _relate_numbers(column: str, old: _Side, new: _Side) -> Marks:
     regions = [region for side in (old, new) for region in side.asked.get(column, {}).values()]
     if all(len(region.intervals) <= 1 for region in regions):
-        return _relate_intervals(*(_intervals(side, column) for side in (old, new)))
+        nothing = (math.inf, -math.inf)  # a rule that asks for a blank allows no number at all
+        (low, high), (new_low, new_high) = (
+            side.collect(column, nothing[::-1], lambda region: (*region.intervals, nothing)[0]).T for side in (old, new)
+        )
+        low, high = low[:, None], high[:, None]
+        inside = ((new_low <= low) & (high <= new_high)) | (low >= high)
+        around = ((low <= new_low) & (new_high <= high)) | (new_low >= new_high)
+        return inside, around, np.maximum(low, new_low) < np.minimum(high, new_high)
     # Between two neighbouring ends, every region holds all numbers or none.
     ends = np.unique([-math.inf, math.inf, *(end for r in regions for interval in r.intervals for end in interval)])
-    return _relate_sets(*(_pieces(side, column, ends) for side in (old, new)))
+
+    def hold_pieces(region: _Region) -> Any:
+        return sum((low <= ends[:-1]) & (ends[1:] <= high) for low, high in region.intervals)
+
+    return _relate_sets(
+        *(side.collect(column, np.ones(len(ends) - 1, dtype=np.float32), hold_pieces) for side in (old, new))
+    )
 
 
-def _relate_intervals(
-    old: NDArray[np.float64], new: NDArray[np.float64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    low, high = (old[:, place, None] for place in (0, 1))
-    new_low, new_high = (new[None, :, place] for place in (0, 1))
-    # A rule that asks for a blank allows no number at all.
-    inside = ((new_low <= low) & (high <= new_high)) | (low >= high)
-    around = ((low <= new_low) & (new_high <= high)) | (new_low >= new_high)
-    return inside, around, np.maximum(low, new_low) < np.minimum(high, new_high)
-
-
-def _relate_sets(
-    old: NDArray[np.float32], new: NDArray[np.float32]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    return old @ (1 - new).T == 0, (1 - old) @ new.T == 0, old @ new.T > 0
-
-
-def _intervals(side: _Side, column: str) -> NDArray[np.float64]:
-    ends = np.tile([-math.inf, math.inf], (side.n_rules, 1))
-    for rule, region in side.asked.get(column, {}).items():
-        ends[rule] = region.intervals[0] if region.intervals else (math.inf, -math.inf)
-    return ends
-
-
-def _pieces(side: _Side, column: str, ends: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Which of the pieces between the ends each rule allows."""
-    allowed = np.ones((side.n_rules, len(ends) - 1), dtype=np.float32)
-    for rule, region in side.asked.get(column, {}).items():
-        allowed[rule] = 0
-        for low, high in region.intervals:
-            allowed[rule, (low <= ends[:-1]) & (ends[1:] <= high)] = 1
-    return allowed
-
-
-def _sets(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
-    """Which labels each rule allows, and in the last place whether any other."""
+def _list_labels(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
+    """Mark the labels that each rule allows, and in the last place whether it allows any other."""
     own = set(side.levels.get(column) or ())
-    allowed = np.ones((side.n_rules, len(union) + 1), dtype=np.float32)
-    for rule, region in side.asked.get(column, {}).items():
+
+    def mark(region: _Region) -> list[bool]:
         labels = region.labels or frozenset()
-        allowed[rule] = [*((label in labels) if label in own else region.others for label in union), region.others]
-    return allowed
+        return [*((label in labels) if label in own else region.others for label in union), region.others]
+
+    return side.collect(column, np.ones(len(union) + 1, dtype=np.float32), mark)
 
 
-def _missing(side: _Side, column: str) -> NDArray[np.bool_]:
-    allowed = np.ones(side.n_rules, dtype=bool)
-    for rule, region in side.asked.get(column, {}).items():
-        allowed[rule] = region.missing
-    return allowed
+def _relate_sets(old: NDArray[np.float32], new: NDArray[np.float32]) -> Marks:
+    return old @ (1 - new).T == 0, (1 - old) @ new.T == 0, old @ new.T > 0
 
 
 def _read_region(tree: Tree, condition: Condition) -> _Region:
@@ -318,16 +276,16 @@ def _read_region(tree: Tree, condition: Condition) -> _Region:
         codes += [len(levels)] if condition.unlisted else []
         return _Region(join_cells(cuts, codes), None, False, condition.missing)
     low, high = condition.low, condition.high
-    n_decimals = tree.facts.grid_of.get(condition.feature)
+    n_decimals = tree.facts.decimals_of.get(condition.feature)
     if n_decimals is not None:
         low, high = (
-            end if math.isinf(end) else float(last_on_grid(end, n_decimals, tree.dtype)) for end in (low, high)
+            end if math.isinf(end) else float(last_with_decimals(end, n_decimals, tree.dtype)) for end in (low, high)
         )
     return _Region(((low, high),) if low < high else (), None, False, condition.missing)
 
 
 def _list_columns(tree: Tree) -> dict[str, tuple[Label, ...] | None]:
-    """What conditions may be about, with the labels of what is no number."""
+    """List the columns and groups that conditions may be about, with the labels of those that are not numbers."""
     columns = {
         tree.feature_name(feature): tree.categories[feature] if find_cuts(tree, feature) is None else None
         for feature in range(tree.n_features)
@@ -338,7 +296,7 @@ def _list_columns(tree: Tree) -> dict[str, tuple[Label, ...] | None]:
 def _pair(
     fits: NDArray[np.bool_], shared: NDArray[np.int64], free_old: NDArray[np.bool_], free_new: NDArray[np.bool_]
 ) -> list[tuple[int, int]]:
-    """Pair what fits, those with most columns in common first, and take both out of what is free."""
+    """Pair free rules that fit, those that agree in most columns first, and mark them as taken."""
     rows, columns = np.nonzero(fits & free_old[:, None] & free_new[None, :])
     order = np.lexsort((columns, rows, -shared[rows, columns]))
     pairs = []

@@ -62,7 +62,7 @@ class FactsUsed:
             (str(known), known) for known in facts.implications
         ]
         stated += [(str(claim), claim) for claim in facts.claims]
-        stated += [(facts.describe_grid(f, self._tree.feature_name(f)), f) for f in facts.grid_of]
+        stated += [(facts.describe_decimals(f, self._tree.feature_name(f)), f) for f in facts.decimals_of]
         return stated + [(str(group), group) for group in facts.groups]
 
     @cached_property

@@ -1,19 +1,18 @@
-"""The rules of many trees as one list: rules that ask the same and predict the same are one, with their votes.
+"""Merge the rules of many trees: rules that ask and predict the same become one, with votes.
 
-Two rules ask the same when their kept conditions allow every feature the same values: bounds are merged feature by
-feature, whatever the number and the order of the links that they came from. Bounds with no value between them, for the
-column holds whole numbers, are equal. A condition that allows everything is none.
+Two rules ask the same when their kept conditions allow every feature the same values. Bounds are merged feature by
+feature, so the number and order of the links do not matter. Bounds with no possible value between them, as in a column
+of whole numbers, are equal. A condition that allows everything does not count.
 
-Forests have millions of rules, so nothing here looks at one rule after another. What a rule allows each feature is a
-row of numbers; a row is mixed to 128 bits, the rows of a rule are added up, and rules of equal sums are one. Two
-different rules among a million come out equal with a chance of about 10⁻²⁷. Words are made for what is shown.
+Forests have millions of rules, so nothing here loops over rules. What a rule allows each feature is a row of numbers;
+each row is mixed to 128 bits, the rows of a rule are added up, and rules with equal sums are merged. The chance that
+two different rules among a million have equal sums is about 10⁻²⁷. Only rules that are shown are put into words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -22,52 +21,37 @@ from secateur.errors import ParameterError
 from secateur.facts.possible_rows import find_feasible
 from secateur.frames import make_frame
 from secateur.kernels.threads import map_in_threads
-from secateur.rules.wording import join_conditions, read_count, read_share
+from secateur.rules.wording import count_of, join_conditions, read_evidence_in
 from secateur.tree.paths import trace_paths
+from secateur.tree.shares import divide_or_nan, none_if_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.rules.wording import Condition
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["MergedRule", "MergedRules", "merge_rules"]
+__all__ = ["MergedRule", "MergedRules", "merge_rules", "read_votes"]
 
 SHOWN_RULES = 20
-# Odd numbers without a pattern: the beginnings of two mixes that share nothing, and the factors of splitmix64.
+# Odd numbers without a pattern: the seeds of two independent mixes, and the factors of splitmix64.
 SEEDS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 FACTORS = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
 
 
 class MergedRule:
-    """One rule of a :class:`MergedRules`, and where it stands in the trees: a view, made when it is looked at.
+    """One rule of a :class:`MergedRules`, as a view that is made on demand.
 
     Parameters
     ----------
     merged : MergedRules
     index : int
         Place in the merged rules.
-
-    Attributes
-    ----------
-    conditions : tuple of Condition
-        What the rule asks, as its first member has it; the links are those of that member's tree.
-    prediction : label
-        The class that the rule predicts, as the forest labels it.
-    class_name : str
-        How that class reads.
-    votes : int
-        Number of trees that have the rule.
-    members : tuple of (int, int)
-        Index of the tree and of the rule in it; a tree may have a rule more than once.
-    support, reliability : float or None
-        (Weighted) training rows that satisfy the rule, and the share of them in its class. None when it is not known.
-    text : str
-        The rule in a line.
     """
 
     __slots__ = ("_merged", "index")
@@ -78,28 +62,29 @@ class MergedRule:
 
     @property
     def members(self) -> tuple[tuple[int, int], ...]:
-        """Where the rule stands: index of the tree, index of the rule."""
-        span = slice(*self._merged.offsets[self.index : self.index + 2].tolist())
-        pairs = zip(self._merged.member_trees[span].tolist(), self._merged.member_rules[span].tolist(), strict=True)
-        return tuple(pairs)
+        """Every place of the rule: index of the tree, and of the rule in it; a tree may have it more than once."""
+        merged, span = self._merged, slice(*self._merged.offsets[self.index : self.index + 2].tolist())
+        return tuple(zip(merged.member_trees[span].tolist(), merged.member_rules[span].tolist(), strict=True))
+
+    @property
+    def _first(self) -> Rule:
+        tree, rule = self.members[0]
+        return self._merged.rule_sets[tree][rule]
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What the rule asks, the bounds of one feature merged."""
-        tree, rule = self.members[0]
-        return self._merged.rule_sets[tree][rule].conditions
+        """What the rule asks, as its first member words it; the links are those of that member's tree."""
+        return self._first.conditions
 
     @property
     def prediction(self) -> Label:
-        """The class label."""
-        tree, rule = self.members[0]
-        return self._merged.rule_sets[tree][rule].prediction
+        """The class that the rule predicts, as the forest labels it."""
+        return self._first.prediction
 
     @property
     def class_name(self) -> str:
-        """How the class reads."""
-        tree, rule = self.members[0]
-        return self._merged.rule_sets[tree][rule].class_name
+        """The name of the predicted class."""
+        return self._first.class_name
 
     @property
     def votes(self) -> int:
@@ -108,29 +93,29 @@ class MergedRule:
 
     @property
     def support(self) -> float | None:
-        """(Weighted) training rows that satisfy the rule."""
-        return _number(self._merged.support[self.index])
+        """(Weighted) training rows that satisfy the rule; None where not known."""
+        return none_if_nan(self._merged.support[self.index])
 
     @property
     def reliability(self) -> float | None:
-        """Share of those rows in the rule's class."""
-        return _number(self._merged.reliability[self.index])
+        """Share of those rows in the rule's class; None where not known."""
+        return none_if_nan(self._merged.reliability[self.index])
 
     @property
     def text(self) -> str:
         """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
-        return f"{join_conditions(self.conditions)} => {self.class_name}"
+        return self._first.text
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
-        return f"<merged[{self.index}] of {_count(self.votes, 'tree')}: {self.text}>"
+        return f"<merged[{self.index}] of {count_of(self.votes, 'tree')}: {self.text}>"
 
 
 @dataclass(frozen=True, eq=False)
 class MergedRules(Sequence[MergedRule]):
-    """The rules of all trees of a forest, equal ones merged; first those of most trees, then of most training rows.
+    """The rules of all trees of a forest, with equal ones merged; ordered by votes, then by support.
 
     Made by :meth:`secateur.ForestRules.merged`. A sequence of :class:`MergedRule`.
 
@@ -139,14 +124,14 @@ class MergedRules(Sequence[MergedRule]):
     rule_sets : tuple of RuleSet
         The rules of each tree.
     member_trees, member_rules : ndarray of int32, shape (n_members,)
-        Every rule of every tree: the index of its tree, and its own; the members of one merged rule are neighbours.
+        Index of the tree, and of the rule in it, of every rule; the members of one merged rule are neighbours.
     offsets : ndarray of int64, shape (n_merged + 1,)
         ``offsets[i]:offsets[i + 1]`` are the members of merged rule ``i``.
     votes : ndarray of int64, shape (n_merged,)
         Number of trees that have the rule.
     support, reliability : ndarray of float64, shape (n_merged,)
-        (Weighted) training rows that satisfy the rule, and the share of them in its class. Where the rules were made
-        without rows, what the trees counted in their own samples, a mean over them. NaN where not known.
+        (Weighted) training rows that satisfy the rule, and the share of them in its class. For rules made without
+        rows, the mean of what the trees counted in their own samples. NaN where not known.
 
     Examples
     --------
@@ -195,7 +180,7 @@ class MergedRules(Sequence[MergedRule]):
         Parameters
         ----------
         n : int, default=20
-            How many; None for all, which takes a while for a million.
+            How many; None for all, which is slow for a million.
         library : {"pandas", "polars"}, default=None
             By default the one that is already imported, else the one that is installed.
 
@@ -224,13 +209,13 @@ class MergedRules(Sequence[MergedRule]):
             How many; None for all.
         """
         shown = self._first(n)
-        lines = [f"{rule.index + 1}. {rule.text}   ({_read_evidence(rule)})" for rule in shown]
+        lines = [f"{rule.index + 1}. {rule.text}   ({read_votes(rule)})" for rule in shown]
         rest = len(self) - len(shown)
         return "\n".join([*lines, f"… and {rest:,} more"] if rest else lines)
 
     def _first(self, n: int | None) -> list[MergedRule]:
         if n is not None and (not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0):
-            raise ParameterError(f"Expected n as a number of rules, or None for all of them, found {n!r}.")
+            raise ParameterError(f"Expected n as a number of rules, or None for all, found {n!r}.")
         return self[:n]
 
     def __str__(self) -> str:
@@ -238,32 +223,21 @@ class MergedRules(Sequence[MergedRule]):
 
     def __repr__(self) -> str:
         n_members, n_trees = len(self.member_trees), len(self.rule_sets)
-        return f"<MergedRules: {len(self):,} of {_count(n_members, 'rule')} of {_count(n_trees, 'tree')}>"
+        return f"<MergedRules: {len(self):,} of {count_of(n_members, 'rule')} of {count_of(n_trees, 'tree')}>"
 
     def _repr_html_(self) -> str:
-        shown = self._first(SHOWN_RULES)
-        body = "".join(
-            f"<tr><td>{rule.index + 1}</td><td style='text-align:left'>{escape(join_conditions(rule.conditions))}</td>"
-            f"<td style='text-align:left'>{escape(rule.class_name)}</td>"
-            f"<td style='text-align:left'>{escape(_read_evidence(rule))}</td></tr>"
-            for rule in shown
-        )
-        rest = len(self) - len(shown)
-        more = f"<p>… and {rest:,} more rules: see to_text() or to_frame().</p>" if rest else ""
-        return (
-            "<div><table><thead><tr><th>#</th><th style='text-align:left'>rule</th><th style='text-align:left'>"
-            "prediction</th><th style='text-align:left'>trees, training rows</th></tr></thead>"
-            f"<tbody>{body}</tbody></table>{more}</div>"
-        )
+        from secateur.export.html import merged_to_html
+
+        return merged_to_html(self, self._first(SHOWN_RULES))
+
+
+def read_votes(rule: MergedRule) -> str:
+    """Word how many trees have a rule, its support and its reliability."""
+    return f"{count_of(rule.votes, 'tree')}, {read_evidence_in(rule, 'support')}"
 
 
 def merge_rules(rule_sets: Sequence[RuleSet]) -> MergedRules:
-    """Merge the equal rules of trees that have the same columns and classes.
-
-    Parameters
-    ----------
-    rule_sets : sequence of RuleSet
-    """
+    """Merge the equal rules of trees that have the same columns and classes."""
     digested = list(map_in_threads(_digest_rules, rule_sets))
     digests, classes = (np.concatenate(parts) for parts in zip(*digested, strict=True))
     sizes = [len(rules.class_counts) for rules in rule_sets]
@@ -274,7 +248,7 @@ def merge_rules(rule_sets: Sequence[RuleSet]) -> MergedRules:
     is_first = np.ones(len(order), dtype=bool)
     is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     group = np.cumsum(is_first) - 1
-    # A tree that has a rule several times has one vote.
+    # A tree that has a rule several times votes once.
     is_vote = is_first.copy()
     is_vote[1:] |= np.diff(trees[order]) != 0
     votes = np.bincount(group[is_vote])
@@ -302,10 +276,10 @@ def _weigh(
     voters: NDArray[np.int64],
     group: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Support and reliability of the groups, from the rules that vote, which are in the order of their groups.
+    """Find support and reliability of each group of voting rules; the voters are sorted by group.
 
-    Equal rules cover equal rows, so of counts that were made from rows the first is as good as any. What trees counted
-    in their own samples differs: there the mean of those that are known is taken.
+    Equal rules cover equal rows, so for rules made from rows the first of a group is as good as any. What trees counted
+    in their own samples differs: there the known counts are averaged.
     """
     counts = np.concatenate([rules.class_counts for rules in rule_sets])
     total = counts.sum(axis=1)[voters]
@@ -314,38 +288,33 @@ def _weigh(
     if not all(rules.is_ranked for rules in rule_sets):
         known = ~np.isnan(total)
         n_known = np.bincount(group, weights=known)
-        total, hits = (np.bincount(group, weights=np.where(known, values, 0.0)) for values in (total, hits))
-        for values in (total, hits):
-            np.divide(values, n_known, out=values, where=n_known > 0)
-            values[n_known == 0] = np.nan
+        sums = (np.bincount(group, weights=np.where(known, values, 0.0)) for values in (total, hits))
+        total, hits = (divide_or_nan(values, n_known) for values in sums)
         first = np.arange(len(n_known))
-    support = total[first]
-    reliability = np.full(len(first), np.nan)
-    np.divide(hits[first], support, out=reliability, where=support > 0)
-    return support, reliability
+    return total[first], divide_or_nan(hits[first], total[first])
 
 
 def _digest_rules(rules: RuleSet) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """128 bits of what each rule asks and predicts, shape (n_rules, 2), and the class that it predicts."""
-    paths = trace_paths(rules.tree)  # not kept: the paths of all trees together are larger than everything else
-    # Over possible values, so that bounds with no number between them are one, and the columns of a group one set.
-    # What implications tie together is cut as each tree cuts it, and not the same in all of them.
+    """Digest what each rule asks and predicts to 128 bits, shape (n_rules, 2); also give the predicted class."""
+    paths = trace_paths(rules.tree)  # not kept: the paths of all trees together would be larger than everything else
+    # Over possible values, bounds with no number between them are equal, and the columns of a group are one set.
+    # Implications are left out: each tree would cut the columns that they link in its own way.
     possible = find_feasible(rules.tree, linked=False).tree
     rule, regions = _meet_conditions(possible, paths, ~rules.deleted)
     mixed = _mix_rows(regions)
     digests = np.zeros((paths.n_rules, 2), dtype=np.uint64)
     if len(rule):
         first = np.flatnonzero(np.diff(rule, prepend=-1))
-        # Each feature is in a rule once at most, so that a sum, which knows no order, tells rules apart.
+        # A rule has each feature at most once, so a sum, whatever its order, tells rules apart.
         digests[rule[first]] = np.add.reduceat(mixed, first, axis=0)
     digests ^= paths.leaf_class.astype(np.uint64)[:, None]
     return _mix(digests), paths.leaf_class
 
 
 def _meet_conditions(tree: Tree, paths: Paths, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    """What each rule allows each feature that it restricts: the rule, and a row of words that says feature and region.
+    """List each rule with each feature that it restricts, and encode feature and region as a row of words.
 
-    Equal words mean equal regions. The rows of a rule are neighbours, features in order.
+    Equal rows mean equal regions. The rows of a rule are neighbours, features in order.
     """
     links = paths.links[kept]
     nodes = paths.parent[links]
@@ -366,7 +335,7 @@ def _meet_conditions(tree: Tree, paths: Paths, kept: NDArray[np.bool_]) -> tuple
     low[is_empty], high[is_empty] = np.inf, -np.inf
     is_whole = np.isneginf(low) & np.isposinf(high)
     words = np.zeros((len(first), 0), dtype=np.uint64)
-    if any(levels is not None for levels in tree.categories):  # as wide in every tree, whatever its rules ask
+    if any(levels is not None for levels in tree.categories):  # so that rows are equally wide in every tree
         words, is_whole_set = _meet_sets(tree, node, to_left, first, feature)
         is_whole &= ~is_set | is_whole_set
     restricts = ~is_whole | (tree.accepts_missing[feature] & ~missing)
@@ -382,7 +351,7 @@ def _meet_sets(
     first: NDArray[np.int64],
     feature: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """The codes that runs of conditions allow, 64 to a word, and whether these are all; numbers have no codes."""
+    """Pack the codes that runs of conditions allow, 64 to a word, and tell whether all are; numbers have no codes."""
     sizes = np.array([0 if levels is None else len(levels) + 1 for levels in tree.categories])
     width = -(-int(sizes.max()) // 64) * 64
     domains = _pack(np.arange(width) < sizes[:, None])
@@ -400,7 +369,7 @@ def _pack(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def _mix_rows(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Rows of words mixed to 128 bits each, shape (n_rows, 2)."""
+    """Mix each row of words to 128 bits, shape (n_rows, 2)."""
     mixed = np.tile(SEEDS, (len(words), 1))
     for column in words.T:
         mixed ^= column[:, None]
@@ -409,24 +378,7 @@ def _mix_rows(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """splitmix64: every bit of a word depends on every bit that it had, and no two words become one."""
+    """Mix words by splitmix64: every bit depends on every bit, and different words stay different."""
     values = (values ^ (values >> np.uint64(30))) * FACTORS[0]
     values = (values ^ (values >> np.uint64(27))) * FACTORS[1]
     return values ^ (values >> np.uint64(31))
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _read_evidence(rule: MergedRule) -> str:
-    votes = _count(rule.votes, "tree")
-    if rule.support is None:
-        return f"{votes}, support unknown"
-    if rule.reliability is None:
-        return f"{votes}, no row"
-    return f"{votes}, support {read_count(rule.support)}, {read_share(rule.reliability)} {rule.class_name}"

@@ -1,4 +1,4 @@
-"""Why each condition went or stayed, in words a person can check.
+"""Say why each condition was deleted or kept, in words that a person can check.
 
 Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are made here, on demand.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Why
 from secateur.rules.wording import read_link, read_share, read_value
+from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,9 +168,9 @@ def make_reasons(
                 deleted=code in DELETIONS,
                 kind=kind,
                 text=words,
-                before=_known(before),
-                after=_known(after),
-                number=_known(number),
+                before=none_if_nan(before),
+                after=none_if_nan(after),
+                number=none_if_nan(number),
                 node_id=None if node < 0 else node,
                 witness_leaf=None if leaf < 0 else leaf,
                 witness_point=point,
@@ -180,7 +181,7 @@ def make_reasons(
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """What the words of a reason may name, each made when it is asked for."""
+    """The terms that the words of a reason may name, each made on demand."""
 
     tree: Tree
     paths: Paths
@@ -215,7 +216,3 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
 def _read_witness(tree: Tree, leaf: int, feature: int, point: Point) -> str:
     place = read_value(tree, feature, point[tree.feature_name(feature)])
     return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), e.g. at {place}"
-
-
-def _known(value: float) -> float | None:
-    return None if value != value else value

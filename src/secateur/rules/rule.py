@@ -1,4 +1,4 @@
-"""Rule: one rule of a rule set, a view made when it is looked at."""
+"""Rule: a view of one rule of a rule set."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from secateur.methods import METHODS
 from secateur.rules.reasons import make_reasons
 from secateur.rules.wording import Condition, join_conditions, read_conditions
+from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from secateur.rules.reasons import Reason
@@ -19,34 +20,13 @@ __all__ = ["Rule"]
 
 
 class Rule:
-    """One rule of a :class:`RuleSet`: a view, made when it is looked at.
+    """One rule of a :class:`RuleSet`, as a view that is made on demand.
 
     Parameters
     ----------
     rules : RuleSet
     index : int
-        Place in the rule set (source order).
-
-    Attributes
-    ----------
-    leaf_id : int
-        Node id of the leaf that the rule comes from.
-    prediction : label
-        The class that the rule predicts, as the model labels it.
-    class_name : str
-        How that class reads.
-    kept_ids, deleted_ids : tuple of int
-        Links, by child node id, root to leaf.
-    conditions : tuple of Condition
-        What a person reads: the kept links with the bounds of one feature merged.
-    support, reliability : float or None
-        (Weighted) training rows that satisfy the rule, and the share of them in its class. None when it is not known.
-    source_support, source_reliability : float or None
-        The same for the leaf's own rule.
-    class_counts : tuple of float, or None
-        (Weighted) training rows of each class that satisfy the rule.
-    reasons : mapping of int to Reason
-        Why each link was deleted or kept.
+        Place in the rule set, in source order.
     """
 
     __slots__ = ("_rules", "index")
@@ -57,33 +37,33 @@ class Rule:
 
     @property
     def leaf_id(self) -> int:
-        """Node id of the leaf."""
+        """Node id of the leaf that the rule comes from."""
         return int(self._rules.paths.leaf_ids[self.index])
 
     @property
     def prediction(self) -> Label:
-        """The class label."""
+        """The class that the rule predicts, as the model labels it."""
         label: Label = self._rules.tree.classes[self._rules.paths.leaf_class[self.index]].item()
         return label
 
     @property
     def class_name(self) -> str:
-        """How the class reads."""
+        """The name of the predicted class."""
         return self._rules.tree.class_names[int(self._rules.paths.leaf_class[self.index])]
 
     @property
     def kept_ids(self) -> tuple[int, ...]:
-        """Links that were kept, root to leaf."""
+        """Links that were kept, by child node id, root to leaf."""
         return tuple(self._links(deleted=False))
 
     @property
     def deleted_ids(self) -> tuple[int, ...]:
-        """Links that were deleted, root to leaf."""
+        """Links that were deleted, by child node id, root to leaf."""
         return tuple(self._links(deleted=True))
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What is kept, the bounds of one feature merged."""
+        """The kept conditions as a person reads them: the bounds of one feature merged."""
         return read_conditions(self._rules.tree, self._rules.paths, self.kept_ids)
 
     @property
@@ -93,27 +73,27 @@ class Rule:
 
     @property
     def support(self) -> float | None:
-        """(Weighted) training rows that satisfy the rule."""
-        return _number(self._rules.support[self.index])
+        """(Weighted) training rows that satisfy the rule; None where not known."""
+        return none_if_nan(self._rules.support[self.index])
 
     @property
     def reliability(self) -> float | None:
-        """Share of those rows in the rule's class."""
-        return _number(self._rules.reliability[self.index])
+        """Share of those rows in the rule's class; None where not known."""
+        return none_if_nan(self._rules.reliability[self.index])
 
     @property
     def source_support(self) -> float | None:
-        """(Weighted) training rows of the leaf's own rule."""
-        return _number(self._rules.source_support[self.index])
+        """(Weighted) training rows that reach the leaf; None where not known."""
+        return none_if_nan(self._rules.source_support[self.index])
 
     @property
     def source_reliability(self) -> float | None:
-        """Share of the leaf's rows in its class."""
-        return _number(self._rules.source_reliability[self.index])
+        """Share of the leaf's rows in its class; None where not known."""
+        return none_if_nan(self._rules.source_reliability[self.index])
 
     @property
     def class_counts(self) -> tuple[float, ...] | None:
-        """(Weighted) training rows of each class that satisfy the rule."""
+        """(Weighted) training rows of each class that satisfy the rule; None where not known."""
         counts = self._rules.class_counts[self.index]
         return None if np.isnan(counts).any() else tuple(counts.tolist())
 
@@ -135,7 +115,7 @@ class Rule:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether support is a sum of weights rather than a number of rows."""
+        """Whether support is a sum of weights, not a number of rows."""
         return self._rules.is_weighted
 
     @property
@@ -154,8 +134,3 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rules[{self.index}] of leaf {self.leaf_id}: {self.text}>"
-
-
-def _number(value: float) -> float | None:
-    """A stored count or share; None where it is not known."""
-    return None if np.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""How a condition reads: the one place that turns regions and numbers into words.
+"""Word conditions: the one place that turns regions and numbers into text.
 
 A printed threshold never lies: it is the shortest decimal that, read back as a float64, keeps every number of the
 tree's dtype on its side.
@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.tree.decimals import last_on_grid
+from secateur.tree.decimals import last_with_decimals
+from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import Region, read_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from secateur.rules.merged import MergedRule
     from secateur.rules.rule import Rule
     from secateur.tree.facts import Group
     from secateur.tree.paths import Paths
@@ -28,17 +30,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Condition",
+    "count_of",
     "join_conditions",
     "read_conditions",
     "read_count",
     "read_evidence",
+    "read_evidence_in",
     "read_link",
     "read_share",
     "read_threshold",
     "read_value",
 ]
 
-# What a name must not hold to be read at once: comparisons, words that join conditions, or nothing but a number.
+# Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
 CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
 MAX_DIGITS = 17  # enough significant digits for every float64
 ROUNDINGS = {
@@ -87,10 +91,7 @@ class Condition:
 
 
 def read_conditions(tree: Tree, paths: Paths, links: Iterable[int]) -> tuple[Condition, ...]:
-    """Merge the links' conditions by what they are about, in the order in which the path first tests it.
-
-    A condition is about a column, or about a group of columns that stand for one categorical.
-    """
+    """Merge the links' conditions on each column, or group of columns for one categorical, in the path's order."""
     chosen = [int(link) for link in links]
     group_of = tree.facts.group_of
     merged: dict[int, tuple[int, Region, list[int]]] = {}
@@ -104,16 +105,15 @@ def read_conditions(tree: Tree, paths: Paths, links: Iterable[int]) -> tuple[Con
     conditions = []
     for subject, (feature, region, of_subject) in merged.items():
         name, levels = _describe(tree, subject)
-        codes = region.codes or frozenset()
+        codes = sorted(region.codes or ())
+        listed = None if levels is None else tuple(levels[code] for code in codes if code < len(levels))
         conditions.append(
             Condition(
                 feature=feature,
                 name=name,
                 low=region.low,
                 high=region.high,
-                categories=None
-                if levels is None
-                else tuple(levels[code] for code in sorted(codes) if code < len(levels)),
+                categories=listed,
                 unlisted=levels is not None and len(levels) in codes,
                 missing=region.missing,
                 link_ids=tuple(of_subject),
@@ -124,27 +124,19 @@ def read_conditions(tree: Tree, paths: Paths, links: Iterable[int]) -> tuple[Con
 
 
 def join_conditions(conditions: Sequence[Condition]) -> str:
-    """A rule's conditions in a line; one that says "or" is bracketed where something follows or precedes it."""
-    if not conditions:
-        return "always"
-    if len(conditions) == 1:
-        return conditions[0].text
+    """Join a rule's conditions in a line, with brackets around a condition that says "or" unless it is alone."""
+    if len(conditions) < 2:
+        return conditions[0].text if conditions else "always"
     return " and ".join(f"({c.text})" if " or " in c.text.replace(c.name, "") else c.text for c in conditions)
 
 
 def read_link(tree: Tree, paths: Paths, link: int) -> str:
-    """One link's own condition in words."""
+    """Word one link's own condition."""
     return read_conditions(tree, paths, [link])[0].text
 
 
 def read_threshold(limit: float, dtype: str) -> str:
-    """The shortest decimal that keeps every number of dtype on its side of a limit in dtype.
-
-    Parameters
-    ----------
-    limit : float
-        A threshold rounded down to dtype.
-    dtype : {"float32", "float64"}
+    """Find the shortest decimal that keeps every number of dtype on its side of a limit, a number of dtype.
 
     Examples
     --------
@@ -157,12 +149,17 @@ def read_threshold(limit: float, dtype: str) -> str:
 
 
 def read_count(value: float) -> str:
-    """A number of rows, weighted or not."""
+    """Write a number of rows, weighted or not."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
 
 
+def count_of(number: float, noun: str) -> str:
+    """Write a number of things, such as ``1 row`` or ``1,200 rows``."""
+    return f"{read_count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def read_share(value: float | None) -> str:
-    """A share as a percentage that never rounds up to 100 % or down to 0 %."""
+    """Write a share as a percentage that never rounds up to 100 % or down to 0 %."""
     if value is None or math.isnan(value):
         return "unknown"
     if 0 < value < 1 and f"{value:.1%}" in ("0.0%", "100.0%"):
@@ -170,15 +167,30 @@ def read_share(value: float | None) -> str:
     return f"{value:.1%}"
 
 
+def read_evidence(rule: Rule) -> str:
+    """Word a rule's support and reliability."""
+    return read_evidence_in(rule, "weight" if rule.is_weighted else None)
+
+
+def read_evidence_in(rule: Rule | MergedRule, unit: str | None) -> str:
+    """Word a rule's support and reliability; without a unit, support is a number of rows."""
+    if rule.support is None:
+        return "support unknown"
+    if rule.reliability is None:
+        return "no row"
+    support = count_of(rule.support, "row") if unit is None else f"{unit} {read_count(rule.support)}"
+    return f"{support}, {read_share(rule.reliability)} {rule.class_name}"
+
+
 def read_value(tree: Tree, feature: int, value: Label | None) -> str:
-    """What a row holds in a column, as an equation; a column of a group says what it means for the group."""
+    """Write what a row holds in a column as an equation, a column of a group as an equation of the group."""
     place = tree.facts.group_of.get(feature)
     if place is not None and value in (0, 1):
         group = tree.facts.groups[place]
         label = group.labels[group.features.index(feature)]
         return f"{group.name} {'=' if value == 1 else '!='} {_read_label(label)}"
-    if isinstance(value, float) and (n_decimals := tree.facts.grid_of.get(feature)) is not None:
-        return f"{tree.feature_name(feature)} = {_plain_decimal(last_on_grid(value, n_decimals, tree.dtype))}"
+    if isinstance(value, float) and (n_decimals := tree.facts.decimals_of.get(feature)) is not None:
+        return f"{tree.feature_name(feature)} = {_plain_decimal(last_with_decimals(value, n_decimals, tree.dtype))}"
     return f"{tree.feature_name(feature)} = {_read_number_or_label(value, tree.dtype)}"
 
 
@@ -190,7 +202,7 @@ def _read_number_or_label(value: Label | None, dtype: str) -> str:
 
 
 def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
-    """What a condition on a group's column says of the categorical: the code of each label, and the next for none."""
+    """Turn a condition on a group's column into one on the categorical; the code after the labels' means none."""
     own = group.features.index(feature)
     with_zero = region.low < 0 <= region.high
     with_one = region.low < 1 <= region.high
@@ -199,12 +211,12 @@ def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
 
 
 def _read_name(name: str) -> str:
-    """A name in a condition: between backticks where it could be taken for a part of it."""
+    """Put a name between backticks where it could be taken for a part of the condition."""
     return f"`{name}`" if CONFUSING.search(name) or name != name.strip() or not name else name
 
 
 def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
-    """The name of what a condition is about, and its labels if it is no number."""
+    """Find the name of what a condition is about, and its labels if it is not a number."""
     if subject >= tree.n_features:
         group = tree.facts.groups[subject - tree.n_features]
         return group.name, group.labels
@@ -213,66 +225,76 @@ def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
 
 def _read_region(tree: Tree, subject: int, region: Region) -> str:
     name, levels = _describe(tree, subject)
-    name = _read_name(name)
-    can_be_missing = _can_be_missing(tree, subject)
-    cuts = None if tree.columns is None or subject >= tree.n_features else tree.columns.cuts[subject]
+    name, is_group = _read_name(name), subject >= tree.n_features
     if levels is None:
-        domain, listed = _read_interval(tree, subject, region)
-    elif cuts is not None:
-        domain, listed = _read_cells(name, cuts, region, tree.dtype)
+        extent, text = _read_interval(name, tree, subject, region)
+    elif not is_group and (cuts := find_cuts(tree, subject)) is not None:
+        extent, text = _read_cells(name, cuts, region, tree.dtype)
     else:
-        is_closed = tree.columns is not None and subject < tree.n_features and tree.columns.closed[subject]
-        domain, listed = _read_set(name, levels, region, is_closed=is_closed)
+        extent, text = _read_set(name, levels, region, closed=not is_group and is_closed(tree, subject))
+    can_be_missing = _can_be_missing(tree, subject)
     or_missing = region.missing and can_be_missing
-    if domain == "nothing":
+    if extent == "nothing":
         return f"{name} is missing" if or_missing else f"{name} is impossible"
-    if domain == "everything":
+    if extent == "everything":
         return f"{name} is anything" if or_missing or not can_be_missing else f"{name} is not missing"
-    return f"{listed} or missing" if or_missing else listed
+    return f"{text} or missing" if or_missing else text
 
 
-def _read_interval(tree: Tree, feature: int, region: Region) -> tuple[str, str]:
-    """How much of the numbers a region holds, and the region in words; a bound that every row keeps goes unsaid."""
-    name, (lowest, highest) = _read_name(tree.feature_name(feature)), _bounds(tree, feature)
+def _read_interval(name: str, tree: Tree, feature: int, region: Region) -> tuple[str, str]:
+    """Say how much of the numbers a region holds, and word it; a bound that every row keeps goes unsaid."""
+    held = tree.facts.region_of(feature)
+    lowest, highest = (-math.inf, math.inf) if held is None else (held.low, held.high)
     low, high = max(region.low, lowest), min(region.high, highest)
-    n_decimals = tree.facts.grid_of.get(feature)
-    if n_decimals is not None:
+    n_decimals = tree.facts.decimals_of.get(feature)
+    above, below = ">", "<"
+    if n_decimals is None:
+        if low >= high:
+            return "nothing", ""
+        start, end = (read_threshold(limit, tree.dtype) for limit in (low, high))
+    else:
         step = Decimal(1).scaleb(-n_decimals)
         first, last = (
-            Decimal(end) if math.isinf(end) else last_on_grid(end, n_decimals, tree.dtype) for end in (low, high)
+            Decimal(limit) if math.isinf(limit) else last_with_decimals(limit, n_decimals, tree.dtype)
+            for limit in (low, high)
         )
         if first >= last:
             return "nothing", ""
         if first + step == last:
             return "some", f"{name} = {_plain_decimal(last)}"
-        # Of whole numbers everybody knows which is next.
-        above, below = (">=", "<=") if n_decimals == 0 else (">", "<")
-        shown = first + step if n_decimals == 0 else first
-        start = None if low <= lowest else _plain_decimal(shown)
-        end = None if high >= highest else _plain_decimal(last)
-    else:
-        if low >= high:
-            return "nothing", ""
-        start = None if low <= lowest else read_threshold(low, tree.dtype)
-        end = None if high >= highest else read_threshold(high, tree.dtype)
-        above, below = ">", "<"
+        if n_decimals == 0:  # everybody knows which whole number is next
+            first, above, below = first + step, ">=", "<="
+        start, end = _plain_decimal(first), _plain_decimal(last)
+    if low <= lowest and high >= highest:
+        return "everything", ""
+    return "some", _read_between(
+        name, start if low > lowest else None, end if high < highest else None, above=above, below=below
+    )
+
+
+def _read_between(name: str, start: str | None, end: str | None, *, above: str = ">", below: str = "<") -> str:
     if start is None:
-        return ("everything", "") if end is None else ("some", f"{name} <= {end}")
-    return "some", f"{name} {above} {start}" if end is None else f"{start} {below} {name} <= {end}"
+        return f"{name} <= {end}"
+    return f"{name} {above} {start}" if end is None else f"{start} {below} {name} <= {end}"
+
+
+def _read_cells(name: str, cuts: tuple[float, ...], region: Region, dtype: str) -> tuple[str, str]:
+    """Word a set of cells of a number, neighbours joined."""
+    codes = sorted(region.codes or ())
+    if len(codes) in (0, len(cuts) + 1):
+        return "everything" if codes else "nothing", ""
+    ends = (
+        [None if math.isinf(end) else read_threshold(end, dtype) for end in part] for part in join_cells(cuts, codes)
+    )
+    return "some", " or ".join(_read_between(name, *part) for part in ends)
 
 
 def _can_be_missing(tree: Tree, subject: int) -> bool:
-    """Whether the tree takes a missing value and no fact speaks against it."""
+    """Tell whether the tree accepts a missing value and no fact rules it out."""
     if subject >= tree.n_features or not tree.accepts_missing[subject]:
         return False
     held = tree.facts.region_of(subject)
     return held is None or held.missing
-
-
-def _bounds(tree: Tree, feature: int) -> tuple[float, float]:
-    """The ends of what a number can be, as far as facts tell."""
-    held = tree.facts.region_of(feature)
-    return (-math.inf, math.inf) if held is None else (held.low, held.high)
 
 
 def _plain_decimal(number: Decimal) -> str:
@@ -280,34 +302,16 @@ def _plain_decimal(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _read_cells(name: str, cuts: tuple[float, ...], region: Region, dtype: str) -> tuple[str, str]:
-    """A set of cells of a number, neighbours joined."""
-    codes = sorted(region.codes or ())
-    if len(codes) in (0, len(cuts) + 1):
-        return "everything" if codes else "nothing", ""
-    starts = [code for code in codes if code - 1 not in codes]
-    ends = [code for code in codes if code + 1 not in codes]
-    parts = []
-    for first, last in zip(starts, ends, strict=True):
-        low = None if first == 0 else read_threshold(cuts[first - 1], dtype)
-        high = None if last == len(cuts) else read_threshold(cuts[last], dtype)
-        if low is None:
-            parts.append(f"{name} <= {high}")
-        else:
-            parts.append(f"{name} > {low}" if high is None else f"{low} < {name} <= {high}")
-    return "some", " or ".join(parts)
-
-
-def _read_set(name: str, levels: tuple[Label, ...], region: Region, *, is_closed: bool) -> tuple[str, str]:
-    """A set of categories: those that are in it, or those that are not."""
+def _read_set(name: str, levels: tuple[Label, ...], region: Region, *, closed: bool) -> tuple[str, str]:
+    """Word a set of categories: list those that are in it, or those that are not."""
     allowed = region.codes or frozenset()
     listed = [code for code in range(len(levels)) if code in allowed]
-    n_all = len(levels) if is_closed else len(levels) + 1
-    n_held = len(listed) if is_closed else len(allowed)
+    n_all = len(levels) if closed else len(levels) + 1
+    n_held = len(listed) if closed else len(allowed)
     if n_held in (0, n_all):
         return "everything" if n_held else "nothing", ""
-    # Where there is nothing but what is listed, the shorter list tells as much.
-    by_exclusion = 2 * len(listed) > len(levels) if is_closed else len(levels) in allowed
+    # Where there are only listed categories, the shorter list says as much.
+    by_exclusion = 2 * len(listed) > len(levels) if closed else len(levels) in allowed
     chosen = [code for code in range(len(levels)) if code not in allowed] if by_exclusion else listed
     named = [_read_label(levels[code]) for code in chosen]
     if len(named) == 1:
@@ -316,7 +320,7 @@ def _read_set(name: str, levels: tuple[Label, ...], region: Region, *, is_closed
 
 
 def _read_label(label: Label) -> str:
-    """A label in a list: quoted where it would be misread."""
+    """Quote a label where it would be misread in a list."""
     text = str(label)
     return f'"{text}"' if not text or text != text.strip() or any(mark in text for mark in ",{}") else text
 
@@ -329,32 +333,16 @@ def _shortest_decimal(limit: float, dtype: str) -> str:
         beyond = float(np.nextafter(np.dtype(dtype).type(limit), np.inf))
     middle = limit / 2 + beyond / 2
     exact = Decimal(limit)
-    # Where the upper half of the gap is avoided at no cost, the text keeps its side even when read as a float32.
+    # Decimals in the lower half of the gap come first: they keep their side even when read as a float32.
     aims = (exact, Decimal(middle) if math.isfinite(middle) else exact)
     gap = beyond - limit
     for digits in range(1, MAX_DIGITS + 1):
-        # The decimal nearest to the middle lies beside the gap, by more than rounding explains: then they all do.
+        # If the decimal nearest to the middle misses the gap by more than rounding explains, all decimals do.
         if abs(float(f"{middle:.{digits - 1}e}") - middle) > 2 * gap:
             continue
         candidates = {context.create_decimal(aim) for aim in aims for context in ROUNDINGS[digits]}
         fitting = [decimal for decimal in candidates if limit <= float(decimal) < beyond]
         if fitting:
-            return _plain(min(fitting, key=lambda decimal: (float(decimal) >= middle, abs(decimal - exact))))
+            best = min(fitting, key=lambda decimal: (float(decimal) >= middle, abs(decimal - exact)))
+            return repr(float(best)).removesuffix(".0")
     return repr(limit)
-
-
-def _plain(decimal: Decimal) -> str:
-    value = float(decimal)
-    text = repr(value)
-    return text.removesuffix(".0")
-
-
-def read_evidence(rule: Rule) -> str:
-    """Support and reliability in words."""
-    if rule.support is None:
-        return "support unknown"
-    if rule.reliability is None:
-        return "no row"
-    amount = read_count(rule.support)
-    rows = f"weight {amount}" if rule.is_weighted else f"{amount} row{'' if rule.support == 1 else 's'}"
-    return f"{rows}, {read_share(rule.reliability)} {rule.class_name}"

@@ -57,6 +57,3 @@ def next_with_decimals(limit: float, decimals: int, dtype: str) -> float:
     """Find the first number with so many decimals that, rounded to dtype, exceeds a limit in dtype."""
     following = _EXACT.add(last_with_decimals(limit, decimals, dtype), Decimal(1).scaleb(-decimals))
     return float(np.dtype(dtype).type(float(following)))
-
-
-last_on_grid = last_with_decimals  # the old name, which rules.wording and rules.difference import

@@ -110,10 +110,6 @@ class Facts:
             return f"{name} is a whole number"
         return f"{name} has at most {n_decimals} decimal{'s' if n_decimals > 1 else ''}"
 
-    # The old names, which rules and report use.
-    grid_of = property(lambda self: self.decimals_of)
-    describe_grid = describe_decimals
-
     @property
     def all_claims(self) -> tuple[Claim, ...]:
         """Claims about every row, and the premises and conclusions of implications."""

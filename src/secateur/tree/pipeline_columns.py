@@ -7,15 +7,16 @@ categories that the pipeline refuses, and columns that only the pipeline itself 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from secateur.tree.tree import Tree
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "find_cuts", "is_closed", "join_cells"]
 
 
 @dataclass(frozen=True)
@@ -55,3 +56,23 @@ class Columns:
     asked: tuple[int, ...] = field(default=(), compare=False)
     encoded: Tree | None = field(default=None, compare=False, repr=False)
     derive: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
+
+
+def find_cuts(tree: Tree, feature: int) -> tuple[float, ...] | None:
+    """Find the limits of a number that the tree asks by cell; None for every other column."""
+    return None if tree.columns is None else tree.columns.cuts[feature]
+
+
+def is_closed(tree: Tree, feature: int) -> bool:
+    """Tell whether a category that is not listed is refused."""
+    return tree.columns is not None and tree.columns.closed[feature] and tree.columns.cuts[feature] is None
+
+
+def join_cells(cuts: tuple[float, ...], codes: Iterable[int]) -> tuple[tuple[float, float], ...]:
+    """Turn cells of a number, given by increasing codes, into intervals; neighbours are joined."""
+    ends = (-math.inf, *cuts, math.inf)
+    joined: list[tuple[float, float]] = []
+    for code in codes:
+        start = joined.pop()[0] if joined and joined[-1][1] == ends[code] else ends[code]
+        joined.append((start, ends[code + 1]))
+    return tuple(joined)
