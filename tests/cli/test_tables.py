@@ -237,7 +237,7 @@ def test_verify_tells_what_is_false_from_what_needs_rows(files: Path) -> None:
 def test_explain_says_that_a_row_is_outside_of_the_promise(files: Path) -> None:
     row = {"age": 30.5, "income": 1000, "purpose": "car", "member": "no", "children": 1}
     told = invoke("explain", files / "exact.json", "--row", json.dumps(row)).stdout
-    assert "No promise is about this row, which does not keep to what is known: age is a whole number." in told
+    assert "The guarantee does not cover this row, which contradicts what is known: age is a whole number." in told
     assert "No promise" not in invoke("explain", files / "exact.json", "--row", json.dumps({**row, "age": 30})).stdout
 
 

@@ -472,7 +472,7 @@ def test_a_row_that_no_promise_is_about_is_told_so(open_report: Open) -> None:
     assert "No promise" not in said.inner_text()
     for entry, words in (("50.5", "age is a whole number"), ("130", "age is never 130")):
         page.locator("#field-0").fill(entry)
-        assert f"No promise is about this row, which does not keep to what is known: {words}." in said.inner_text()
+        assert f"The guarantee does not cover this row, which contradicts what is known: {words}." in said.inner_text()
     page.locator("#field-0-absent").check()
     assert "age is never missing." in said.inner_text()
     page.locator("#field-0-absent").uncheck()

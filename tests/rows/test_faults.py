@@ -257,5 +257,5 @@ def test_predictions_go_to_the_connection_that_is_read_and_to_no_csv(frame: Any,
     connection.execute("CREATE SCHEMA s")
     assert rules.write_predictions((connection, "SELECT * FROM loans"), (connection, "s.scored")) == len(frame)
     assert connection.sql("SELECT count(*) FROM s.scored").fetchall() == [(len(frame),)]
-    with pytest.raises(InputError, match=r"written as Parquet, not as \.csv"):
+    with pytest.raises(InputError, match=r"written as Parquet, not \.csv"):
         rules.write_predictions(frame, tmp_path / "out.csv")

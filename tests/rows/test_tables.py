@@ -215,14 +215,14 @@ def test_predictions_are_written_beside_the_rows(kind: str, tmp_path: Path) -> N
     np.testing.assert_array_equal(written["reliability"], rules.reliability[winners])
     with pytest.raises(InputError, match=r"out\.parquet exists already"):
         rules.write_predictions(frame, out)
-    with pytest.raises(InputError, match="has a column 'prediction' already"):
+    with pytest.raises(InputError, match="already has a column 'prediction'"):
         rules.write_predictions(out, tmp_path / "more.parquet")
     connection = duckdb.connect()
     assert rules.write_predictions(make_table(kind, frame, tmp_path / "in"), (connection, "scored")) == len(frame)
     assert connection.sql("SELECT count(*) FROM scored WHERE prediction = 'yes'").fetchall() == [
         (int((written["prediction"] == "yes").sum()),)
     ]
-    with pytest.raises(InputError, match="did not make the table 'scored'"):
+    with pytest.raises(InputError, match="could not create the table 'scored'"):
         rules.write_predictions(frame, (connection, "scored"))
 
 

@@ -1,4 +1,4 @@
-"""What deletion changed: the paper's metrics of a rule set against its source tree, on given rows.
+"""Measure what deletion changed: the paper's metrics of a rule set against its source tree, on given rows.
 
 Shares are in percent and changes in percentage points. A precision or recall that is undefined counts as 0.
 """
@@ -15,6 +15,7 @@ from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.leaves import apply_tree
 from secateur.rules.deciding import without_facts
+from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,30 +110,20 @@ class Audit:
 
 @dataclass(frozen=True)
 class AuditCounts:
-    """What an audit needs of rows; counts of parts add up.
-
-    Attributes
-    ----------
-    n_rows : int
-    by_tree, by_rules : ndarray of float64, shape (n_classes, n_classes)
-        (Weighted) rows by their class and by what is predicted.
-    total, tree_hits, hits, agreed, in_conflict, covered : float
-        (Weighted) rows in all; rows that the tree, and the rules, predict rightly; rows that both predict alike, that
-        rules of different classes cover, and that some rule covers.
-    """
+    """(Weighted) rows counted for an audit; the counts of parts add up."""
 
     n_rows: int
-    by_tree: NDArray[np.float64]
-    by_rules: NDArray[np.float64]
+    by_tree: NDArray[np.float64]  # rows by class and prediction of the tree, shape (n_classes, n_classes)
+    by_rules: NDArray[np.float64]  # the same for the rules
     total: float
-    tree_hits: float
-    hits: float
-    agreed: float
-    in_conflict: float
-    covered: float
+    tree_hits: float  # rows that the tree predicts correctly
+    hits: float  # rows that the rules predict correctly
+    agreed: float  # rows for which both predict the same
+    in_conflict: float  # rows that rules of different classes cover
+    covered: float  # rows that some rule covers
 
     def to_numbers(self) -> NDArray[np.float64]:
-        """All of it as numbers that add up."""
+        """Flatten the counts into one array."""
         sums = self.total, self.tree_hits, self.hits, self.agreed, self.in_conflict, self.covered
         return np.array([self.n_rows, *self.by_tree.ravel(), *self.by_rules.ravel(), *sums], dtype=np.float64)
 
@@ -148,10 +139,10 @@ class AuditCounts:
 
 @dataclass(frozen=True)
 class AuditCounter:
-    """Counts rows for the audit of a rule set."""
+    """Count rows for the audit of a rule set."""
 
     rules: RuleSet
-    features = None  # those that the tree asks for
+    features = None  # those that the tree tests
 
     def count(self, listed: LabelledRows) -> AuditCounts:
         """Count some rows."""
@@ -181,7 +172,7 @@ def audit_rows(rules: RuleSet, rows: RowSource) -> Audit:
 
 
 def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
-    """The metrics of a rule set, from counts of all rows."""
+    """Compute the metrics of a rule set from the counts of all rows."""
     if not counts.total:
         raise InputError(NO_WEIGHT)
     old_precision, old_recall = _precision_recall(counts.by_tree)
@@ -220,16 +211,13 @@ def _cross(
 
 
 def _precision_recall(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Precision and recall of each class in percent, from rows by class and prediction."""
-    hits = np.diag(table)
-    precision, recall = np.zeros(len(table)), np.zeros(len(table))
-    np.divide(100.0 * hits, table.sum(axis=0), out=precision, where=table.sum(axis=0) > 0)
-    np.divide(100.0 * hits, table.sum(axis=1), out=recall, where=table.sum(axis=1) > 0)
+    """Compute precision and recall of each class in percent, from rows by class and prediction."""
+    precision, recall = (np.nan_to_num(divide_or_nan(100.0 * np.diag(table), table.sum(axis=axis))) for axis in (0, 1))
     return precision, recall
 
 
 def _assimilated(rules: RuleSet) -> float:
-    """Ancestor-rule assimilation: what is kept is the path down to a proper ancestor, and the region grew."""
+    """Find the percentage of rules that became the path to a proper ancestor while their region grew."""
     paths = rules.paths
     gone_before = np.cumsum(np.concatenate([[0], rules.deleted]))
     span_gone = gone_before[paths.offsets[1:]] - gone_before[paths.offsets[:-1]]

@@ -1,4 +1,4 @@
-"""What rules decide about each row, as row sources take it."""
+"""Questions that rules answer row by row, as row sources take them."""
 
 from __future__ import annotations
 
@@ -19,29 +19,18 @@ __all__ = ["Deciding", "without_facts"]
 
 @dataclass(frozen=True)
 class Deciding:
-    """A question that rules answer row by row.
+    """A question that rules answer row by row."""
 
-    Attributes
-    ----------
-    rules : RuleSet, ForestRules or the like
-    name : str
-        The method that a person called.
-    find : callable
-        What answers for rows in memory.
-    features : collection of int, default=None
-        The columns that are read; by default those that the tree asks for.
-    """
-
-    rules: Any
-    name: str
-    find: Callable[[Rows], NDArray[Any]]
-    features: Collection[int] | None = None
+    rules: Any  # a RuleSet or ForestRules
+    name: str  # the method that the user called
+    find: Callable[[Rows], NDArray[Any]]  # answers for rows in memory
+    features: Collection[int] | None = None  # columns to read; by default those that the tree tests
 
     def __call__(self, rows: Rows) -> NDArray[Any]:
-        """Decide some rows."""
+        """Answer for rows in memory."""
         return self.find(rows)
 
 
 def without_facts(tree: Tree) -> Tree:
-    """The tree, which then asks only for what its splits test: rows that contradict the facts are still decided."""
+    """Drop a tree's facts, so that rows that contradict them are still decided."""
     return replace(tree, facts=NO_FACTS) if tree.facts else tree

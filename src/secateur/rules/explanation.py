@@ -1,4 +1,4 @@
-"""Why one row gets its prediction: the rule that wins, what it asks, and who else covers the row."""
+"""Explain the prediction for one row: the winning rule, what it asks, and the other rules that cover the row."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding
 from secateur.rules.wording import read_link
+from secateur.tree.pipeline_columns import find_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,14 +46,14 @@ class Explanation:
     rule : Rule
         The rule that decides.
     covering : tuple of Rule
-        All rules that cover the row, the deciding one first and the others as they rank.
+        All rules that cover the row: the deciding one first, then the others by rank.
     values : mapping of str to label or None
-        The row's values of the columns that the deciding rule's path tests: numbers, categories, None for missing. Of a
-        number that is asked by cell, the cell.
+        The row's values in the columns that the deciding rule's path tests: numbers, categories, None for missing. A
+        number that is asked by cell is given as its cell.
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
-        What is known of the columns and does not hold for this row: no promise is about it.
+        Known facts about the columns that this row contradicts; the guarantee does not cover such a row.
     """
 
     prediction: Label
@@ -64,7 +65,7 @@ class Explanation:
     broken_facts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain values, for JSON."""
+        """Give the explanation as plain values, for JSON."""
         rule = self.rule
         return {
             "prediction": self.prediction,
@@ -95,22 +96,21 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
     leaf = int(apply_tree(tree, rows)[0])
     covers = _find_covering(rules, rows.matrix[0])
     covering = rules.ranking[covers[rules.ranking]].tolist()
-    # As `rules.apply` decides, which would look at many rows at once.
-    winner = covering[0] if rules.is_ranked else int(np.flatnonzero(paths.leaf_ids == leaf)[0])
-    covering = (winner, *(index for index in covering if index != winner))
+    # The same as `rules.apply`, which is made for many rows.
+    winner = covering[0] if rules.is_ranked else int(rules._rule_of_leaf[leaf])
+    ranked = [rules[winner], *(rules[index] for index in covering if index != winner)]
     tested = dict.fromkeys(tree.feature[paths.parent[paths.links[paths.entries(winner)]]].tolist())
     own_class = int(tree.leaf_class[leaf])
     broken = find_broken_facts(tree, rows)
-    explanation = Explanation(
+    return Explanation(
         prediction=rules[winner].prediction,
         tree_prediction=tree.classes[own_class].item(),
         rule=rules[winner],
-        covering=tuple(rules[index] for index in covering),
+        covering=tuple(ranked),
         values={tree.feature_name(feature): _as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
-        text=_tell(rules, [rules[index] for index in covering], tree.class_names[own_class], broken),
+        text=_tell(rules, ranked, tree.class_names[own_class], broken),
         broken_facts=tuple(broken),
     )
-    return explanation
 
 
 def _read_row(rules: RuleSet, row: Any) -> Rows:
@@ -121,13 +121,17 @@ def _read_row(rules: RuleSet, row: Any) -> Rows:
         if source.in_memory:
             return check_rows(rules.tree, _as_table(rules, row), name="row")
         table = source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix))
-    if len(table) != 1:
-        raise InputError(f"Expected one row to explain, found {len(table)}. Pass them one at a time.")
+    _check_one(table)
     return Rows.of(table)
 
 
+def _check_one(table: Any) -> None:
+    if len(table) != 1:
+        raise InputError(f"Expected one row to explain, found {len(table)}. Pass them one at a time.")
+
+
 def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rules cover one row: all splits are asked at once, and then all conditions."""
+    """Find the rules that cover one row: test all splits at once, and then all conditions."""
     tree, paths = rules.tree, rules.paths
     values = row[tree.feature]  # at leaves, which test nothing, any value
     left = values <= tree.upper
@@ -143,23 +147,21 @@ def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
-    """What a row holds, in the words of whoever passed it."""
+    """Turn a stored value back into what the user passed."""
     if np.isnan(value):
         return None
-    levels, columns = rules.tree.categories[feature], rules.tree.columns
+    levels, cuts = rules.tree.categories[feature], find_cuts(rules.tree, feature)
     if levels is None:
         return float(value)
     if int(value) < len(levels):
         return levels[int(value)]
-    cuts = None if columns is None else columns.cuts[feature]
     return "(any other)" if cuts is None else f"> {cuts[-1]!r}"
 
 
 def _as_table(rules: RuleSet, row: Any) -> Any:
-    """One row, however it was passed, as a table of one row."""
+    """Make a table of one row, however the row was passed."""
     if frame_columns(row) is not None:
-        if len(row) != 1:
-            raise InputError(f"Expected one row to explain, found {len(row)}. Pass them one at a time.")
+        _check_one(row)
         return row
     columns = rules.tree.columns
     if hasattr(row, "keys"):  # a mapping, or a pandas Series
@@ -169,7 +171,7 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
         absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
-        if columns is not None:  # labels, numbers and whatever the tree does not test, as they are
+        if columns is not None:  # values stay as they are: labels, numbers, and anything that the tree does not test
             return _as_objects([row[name] for name in names])
         codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
         return np.array([codes], dtype=np.float64)
@@ -180,13 +182,13 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
     ):
         return _as_objects(row)
     values = np.asarray(row)
-    if values.ndim == 2 and len(values) != 1:
-        raise InputError(f"Expected one row to explain, found {len(values)}. Pass them one at a time.")
+    if values.ndim == 2:
+        _check_one(values)
     return values.reshape(1, -1)
 
 
 def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
-    """One row of values of different types."""
+    """Make a table of one row of values of different types."""
     table = np.empty((1, len(values)), dtype=object)
     table[0, :] = values
     return table
@@ -209,17 +211,17 @@ def _tell(rules: RuleSet, covering: list[Rule], tree_class: str, broken: list[st
     winner = covering[0]
     lines = [f"Predicted {winner.class_name} by rule {winner.index + 1} (leaf {winner.leaf_id}): {winner.text}"]
     for link, reason in winner.reasons.items():
-        sign = "not asked" if reason.deleted else "asked"
-        lines.append(f"  {sign}: {read_link(rules.tree, rules.paths, link)} ({reason.text})")
+        asked = "not asked" if reason.deleted else "asked"
+        lines.append(f"  {asked}: {read_link(rules.tree, rules.paths, link)} ({reason.text})")
     others = covering[1:]
     if others:
         lines.append("Also covered by " + "; ".join(f"rule {rule.index + 1} ({rule.class_name})" for rule in others))
     if any(rule.prediction != winner.prediction for rule in others):
         lines.append(
-            "These rules disagree; the first by training reliability, support, fewer conditions and "
-            "source order decides."
+            "These rules disagree; the one that ranks first decides: by training reliability, then support, "
+            "fewer conditions and source order."
         )
     lines.append(f"The tree itself predicts {tree_class}.")
     if broken:
-        lines.append(f"No promise is about this row, which does not keep to what is known: {'; '.join(broken)}.")
+        lines.append(f"The guarantee does not cover this row, which contradicts what is known: {'; '.join(broken)}.")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Which facts a rule rests on: those without which it would meet a leaf of another class."""
+"""Find the facts that a rule rests on: without them it would meet a leaf of another class."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ EXACT = (Why.NO_FOREIGN_LEAF, Why.FEATURE_REDUNDANT)
 
 
 class FactsUsed:
-    """The facts that the exact deletions of each rule rest on, found when they are asked for.
+    """The facts that the exact deletions of each rule rest on, found on demand.
 
-    Of a rule that needs facts, one after another is left out while the rest still suffice; what remains is needed, each
-    of it given the others. Rules that need the same facts are tried together.
+    Facts are left out one by one as long as the rest suffice; each of those that remain is needed, given the others.
+    Rules that need the same facts are tried together.
 
     Parameters
     ----------
@@ -41,29 +41,29 @@ class FactsUsed:
 
     def __init__(self, tree: Tree, paths: Paths, deletions: Deletions) -> None:
         self._tree, self._paths = tree, paths
-        # What a method deleted by other means, such as a tolerance, counts as kept here.
+        # Conditions deleted for other reasons, such as a tolerance, count as kept here.
         self._deleted = deletions.deleted & np.isin(deletions.why, EXACT)
 
     def of_rule(self, rule: int) -> tuple[str, ...]:
-        """The facts that a rule rests on, in words."""
+        """List the facts that a rule rests on, in words."""
         return self._by_rule[rule]
 
     @cached_property
     def used(self) -> tuple[str, ...]:
-        """The facts that some rule rests on, in words, in the order in which they are stated."""
+        """The facts that some rule rests on, in words, in the order in which they were stated."""
         found = {words for listed in self._by_rule for words in listed}
         return tuple(words for words, _ in self._stated if words in found)
 
     @cached_property
     def _stated(self) -> list[tuple[str, Implication | Claim | Group | int]]:
-        """Each fact in words, in the order in which it is tried to do without: what is said by hand first."""
+        """Each fact and its words, in the order in which they are left out: those stated by hand first."""
         facts = self._tree.facts
-        stated: list[tuple[str, Implication | Claim | Group | int]] = [
-            (str(known), known) for known in facts.implications
+        return [
+            *((str(implication), implication) for implication in facts.implications),
+            *((str(claim), claim) for claim in facts.claims),
+            *((facts.describe_decimals(f, self._tree.feature_name(f)), f) for f in facts.decimals_of),
+            *((str(group), group) for group in facts.groups),
         ]
-        stated += [(str(claim), claim) for claim in facts.claims]
-        stated += [(facts.describe_decimals(f, self._tree.feature_name(f)), f) for f in facts.decimals_of]
-        return stated + [(str(group), group) for group in facts.groups]
 
     @cached_property
     def _by_rule(self) -> list[tuple[str, ...]]:
@@ -91,6 +91,6 @@ class FactsUsed:
         return needed
 
     def _suffice(self, facts: Facts, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each of some rules meets no leaf of another class, given some facts."""
+        """Tell whether each rule meets no leaf of another class, given some facts."""
         walked = find_feasible(replace(self._tree, facts=facts)).tree
         return run_met(walked, self._paths, self._deleted, rules) < 0

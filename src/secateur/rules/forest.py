@@ -1,14 +1,10 @@
-"""ForestRules: the rule sets of a forest's trees, which vote as the forest does.
-
-The training rows are checked and converted once for all trees. Trees are simplified side by side: most of the work is
-done in arrays and kernels, which let other threads run.
-"""
+"""ForestRules: the rule sets of a forest's trees, which vote as the forest does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -18,12 +14,12 @@ from secateur.kernels.threads import map_in_threads
 from secateur.methods import METHODS
 from secateur.rows.checking import NO_WEIGHT, asked_features, check_rows
 from secateur.rows.leaves import apply_tree
-from secateur.rows.opening import open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.table_columns import find_texts, own_names
+from secateur.rows.table_columns import own_names
 from secateur.rules.deciding import Deciding, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rule_set import RuleSet
+from secateur.rules.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +53,7 @@ class ForestAudit:
     accuracy, forest_accuracy, delta_accuracy : float
         Accuracy of the rules' vote and of the forest, and the difference.
     changed : float
-        Percentage of rows for which rules and forest predict something else.
+        Percentage of rows for which rules and forest differ.
     """
 
     n_trees: int
@@ -76,7 +72,7 @@ class ForestAudit:
             f"{self.n_deleted} of {self.n_conditions} conditions deleted ({self.removed:.2f} %), "
             f"from {self.n_rules} rules of {self.n_trees} trees\n"
             f"accuracy {self.accuracy:.2f} % (forest {self.forest_accuracy:.2f} %, change "
-            f"{self.delta_accuracy:+.2f} points) on {self.n_rows} rows; other prediction than the forest for "
+            f"{self.delta_accuracy:+.2f} points) on {self.n_rows} rows; different prediction from the forest for "
             f"{self.changed:.2f} %"
         )
 
@@ -95,20 +91,21 @@ class ForestVerification:
 
     @property
     def ok(self) -> bool:
-        """Whether everything that was promised of every tree was proved again."""
+        """Whether the guarantee of every tree was proved again."""
         return all(self.trees)
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What is wrong, or could not be proved, a sentence each, with the index of its tree."""
+        """What is wrong or could not be proved, a sentence each, with the index of the tree."""
         return tuple(f"Tree {index}: {text}" for index, tree in enumerate(self.trees) for text in tree.failures)
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
-        n_ok, failures = sum(map(bool, self.trees)), self.failures
-        lines = [f"{n_ok} of {len(self.trees)} trees verified.", *(f"✗ {text}" for text in failures[:SHOWN_FAILURES])]
+        failures = self.failures
+        lines = [f"{sum(map(bool, self.trees))} of {len(self.trees)} trees verified."]
+        lines += [f"✗ {text}" for text in failures[:SHOWN_FAILURES]]
         if len(failures) > SHOWN_FAILURES:
             lines.append(f"… and {len(failures) - SHOWN_FAILURES} more failures")
         return "\n".join([*lines, "Verified." if self.ok else "NOT verified."])
@@ -164,7 +161,7 @@ class ForestRules(Sequence[RuleSet]):
         """What is preserved, in a sentence."""
         of_tree = METHODS[self.method].guarantee.format_map(dict(self.parameters))
         sentence = EXACT_GUARANTEE if self._is_exact else f"Of each tree: {of_tree}"
-        # Which facts a tree's deletions rest on is known to its rule set; to ask all of them would take too long.
+        # Each rule set knows the facts that its deletions rest on, but asking all of them would take too long.
         is_told = bool(self[0].tree.facts) and self.parameters.get("domain_knowledge", True)
         return f"{sentence} This is about rows that keep to what is known of the columns." if is_told else sentence
 
@@ -212,14 +209,13 @@ class ForestRules(Sequence[RuleSet]):
         -------
         ndarray of labels, shape (n_rows,)
         """
-        labels: NDArray[Any] = self.classes[self.predict_proba(X).argmax(axis=1)]
-        return labels
+        return self.classes[self.predict_proba(X).argmax(axis=1)]  # type: ignore[no-any-return]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class shares of each row, a mean over the trees in their order.
+        """Predict the class shares of each row, averaged over the trees.
 
-        After an exact method, a tree votes with the shares of the row's own leaf, as in the forest. After others it
-        votes with the shares of its winning rule's training rows.
+        After an exact method, a tree votes with the shares of the row's own leaf, as in the forest; after others, with
+        the shares of the winning rule's training rows.
 
         Parameters
         ----------
@@ -229,11 +225,10 @@ class ForestRules(Sequence[RuleSet]):
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
-        shares: NDArray[np.float64] = self._decide("predict_proba", X, self._find_shares)
-        return shares
+        return self._decide("predict_proba", X, self._find_shares)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Index of the rule that wins in each tree, for each row.
+        """Find the index of the winning rule of each row in each tree.
 
         Parameters
         ----------
@@ -250,7 +245,7 @@ class ForestRules(Sequence[RuleSet]):
                 winners[:, tree] = found
             return winners
 
-        return self._decide("apply", X, find)  # type: ignore[no-any-return]
+        return self._decide("apply", X, find)
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> ForestAudit:
         """Measure what was deleted and what it changed, against the forest on these rows.
@@ -258,12 +253,12 @@ class ForestRules(Sequence[RuleSet]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            Rows to audit on, best rows that the forest was not fitted on.
+            Rows to audit on, ideally not those the forest was fitted on.
         y : array-like of shape (n_rows,), or str
-            Their labels; of a table the column that holds them.
+            Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
         """
-        with open_rows(X, y, sample_weight, find_texts=partial(find_texts, self[0].tree)) as source:
+        with self[0]._open(X, y, sample_weight) as source:
             sums, n_rows = source.fold(without_facts(self[0].tree), _VoteCounter(self))
         if not sums[0]:
             raise InputError(NO_WEIGHT)
@@ -284,20 +279,20 @@ class ForestRules(Sequence[RuleSet]):
     def verify(
         self, X: Any = None, y: Any = None, *, sample_weight: Any = None, progress: Progress | None = None
     ) -> ForestVerification:
-        """Prove the guarantee of each tree again, by code that shares nothing with the code that deleted.
+        """Prove the guarantee of each tree again, with code that shares nothing with the deletion code.
 
         Parameters
         ----------
         X, y : array-like, default=None
-            The training rows. By default those that ``simplify`` got, if the rules were not pickled since.
+            The training rows. By default those passed to ``simplify``, unless the rules were pickled since.
         sample_weight : array-like of shape (n_rows,), default=None
         progress : callable, default=None
-            Called with the number of trees that are done, and of all trees, after each one.
+            Called after each tree with the number of trees that are done, and of all trees.
         """
         held: GivenRows | None = None
         if X is not None:
             tree = self[0].tree
-            with open_rows(X, y, sample_weight, find_texts=partial(find_texts, tree)) as source:
+            with self[0]._open(X, y, sample_weight) as source:
                 found = source.hold(lambda: ModelTerms(own_names(tree), tree.classes), "Many trees are proved at once")
             held = GivenRows(check_rows(tree, found.X).convert(), found.y, found.sample_weight)
 
@@ -307,33 +302,32 @@ class ForestRules(Sequence[RuleSet]):
         return ForestVerification(run_each(verify, self.rule_sets, progress))
 
     def merged(self) -> MergedRules:
-        """Merge the rules of all trees that ask and predict the same, with the number of trees that have them."""
+        """Merge rules of different trees that ask and predict the same, and count the trees that have them."""
         return merge_rules(self.rule_sets)
 
     @property
     def _is_exact(self) -> bool:
         return METHODS[self.method].is_exact
 
-    def _decide(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> Any:
-        tree = self[0].tree
-        with open_rows(X, find_texts=partial(find_texts, tree)) as source:
+    def _decide(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
+        with self[0]._open(X) as source:
             question = Deciding(self, name, lambda rows: find(rows.convert()), self._features)
-            return source.decide(without_facts(tree), question)
+            return source.decide(without_facts(self[0].tree), question)  # type: ignore[no-any-return]
 
     @cached_property
     def _features(self) -> frozenset[int]:
-        """The columns that some tree asks for."""
+        """The columns that some tree tests."""
         return frozenset().union(*(asked_features(without_facts(tree)) for tree in self.trees))
 
     def _find_shares(self, rows: Rows) -> NDArray[np.float64]:
         return self._vote(rows) if self._is_exact else self._mean(lambda tree: self[tree].predict_proba(rows), rows)
 
     def _vote(self, rows: Rows) -> NDArray[np.float64]:
-        """What the forest itself says."""
+        """Vote as the forest itself does."""
         return self._mean(lambda tree: self.leaf_shares[tree][apply_tree(self[tree].tree, rows)], rows)
 
     def _mean(self, shares: Callable[[int], NDArray[np.float64]], rows: Rows) -> NDArray[np.float64]:
-        # Added in the order of the trees, so that rounding is the forest's own.
+        # Summed in the order of the trees, to round as the forest does.
         total = np.zeros((rows.n_rows, len(self.classes)))
         for found in map_in_threads(shares, range(len(self))):
             total += found
@@ -361,19 +355,19 @@ class ForestRules(Sequence[RuleSet]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of the rules should know of the columns before a pipeline, a sentence each."""
+        """Remarks on the columns before a pipeline, a sentence each."""
         return self.rule_sets[0].remarks
 
     @property
     def _summary(self) -> str:
         return (
-            f"{self.n_rules:,} rules of {len(self):,} tree{'' if len(self) == 1 else 's'} by {self.method!r}, "
+            f"{self.n_rules:,} rules of {count_of(len(self), 'tree')} by {self.method!r}, "
             f"{self.n_deleted:,} of {self.n_conditions:,} conditions deleted"
         )
 
 
 def run_each(function: Callable[[Any], Any], items: Sequence[Any], progress: Progress | None) -> tuple[Any, ...]:
-    """Do something for every tree on several threads, the first one alone: it compiles what the others use."""
+    """Call a function for every tree, on several threads; for the first tree alone, to compile what the others use."""
     results: list[Any] = []
     for part in (items[:1], items[1:]):
         for result in map_in_threads(function, part):
@@ -384,7 +378,7 @@ def run_each(function: Callable[[Any], Any], items: Sequence[Any], progress: Pro
 
 
 class _VoteCounter:
-    """Counts rows for an audit: their weight, and that of rows that rules and forest get right, and differ on."""
+    """Sum the weights of all rows, of those that the rules and the forest get right, and that they differ on."""
 
     def __init__(self, forest: ForestRules) -> None:
         self.forest, self.features = forest, forest._features

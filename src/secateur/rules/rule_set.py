@@ -1,9 +1,9 @@
-"""RuleSet: the rules of a tree after deletion; arrays inside, objects on demand."""
+"""RuleSet: the rules of a tree after deletion, as arrays that make objects on demand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -19,8 +19,8 @@ from secateur.rules.deciding import Deciding, without_facts
 from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
-from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
+from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ __all__ = ["RuleSet", "StoredContent"]
 
 @dataclass(frozen=True)
 class StoredContent:
-    """The digest that a file carries, the digest of what it holds, and the version of secateur that wrote it."""
+    """What a file says of itself: its digest, the digest of its content, and the version of secateur that wrote it."""
 
     digest: str | None
     content_digest: str
@@ -70,13 +70,13 @@ class RuleSet(Sequence[Rule]):
     is_ranked : bool
         Whether the counts come from rows, so that overlapping rules can be ranked.
     is_weighted : bool
-        Whether the counts are sums of weights rather than numbers of rows.
+        Whether the counts are sums of weights, not numbers of rows.
     training : GivenRows, default=None
         The rows that the rules were made from, for :meth:`verify`.
     domain : GivenRows, default=None
         The listed cases of ``mismatch-certified``, where they are not the training rows.
     stored : StoredContent, default=None
-        What the file said of itself, for a rule set that was read from one.
+        What the file says of itself, for a rule set that was read from one.
 
     Examples
     --------
@@ -105,18 +105,17 @@ class RuleSet(Sequence[Rule]):
     stored: StoredContent | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        arrays = (*vars(self.deletions).values(), self.class_counts, self.source_class_counts)
-        for array in arrays:
+        for array in (*vars(self.deletions).values(), self.class_counts, self.source_class_counts):
             array.flags.writeable = False
 
     @cached_property
     def paths(self) -> Paths:
-        """The tree's annotation."""
+        """The path of each rule."""
         return trace_paths(self.tree, float(self.parameters.get("rf_tol", DEFAULT_RF_TOL)))
 
     @property
     def guarantee(self) -> str:
-        """What is preserved, in a sentence, and the facts that it rests on if there are any."""
+        """What is preserved, in a sentence, with the facts that this rests on."""
         sentence = METHODS[self.method].guarantee.format_map(dict(self.parameters))
         if not self.facts_used.used:
             return sentence
@@ -124,33 +123,36 @@ class RuleSet(Sequence[Rule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of the rules should know of the columns before a pipeline, a sentence each."""
+        """Remarks on the columns before a pipeline, a sentence each."""
         return () if self.tree.columns is None else self.tree.columns.remarks
 
     @property
     def deleted(self) -> NDArray[np.bool_]:
-        """Which entries were deleted, shape (n_entries,)."""
+        """Mark of each entry that was deleted, shape (n_entries,)."""
         return self.deletions.deleted
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
         """(Weighted) training rows of each rule; NaN where not known."""
-        return _total(self.class_counts)
+        return self.class_counts.sum(axis=1)  # type: ignore[no-any-return]
 
     @cached_property
     def reliability(self) -> NDArray[np.float64]:
         """Share of each rule's rows in its class; NaN where not known or no row satisfies it."""
-        return _share(self.class_counts, self.paths.leaf_class)
+        return self._share(self.class_counts)
 
     @cached_property
     def source_support(self) -> NDArray[np.float64]:
-        """(Weighted) training rows of each leaf's own rule; NaN where not known."""
-        return _total(self.source_class_counts)
+        """(Weighted) training rows that reach each leaf; NaN where not known."""
+        return self.source_class_counts.sum(axis=1)  # type: ignore[no-any-return]
 
     @cached_property
     def source_reliability(self) -> NDArray[np.float64]:
         """Share of each leaf's rows in its class; NaN where not known or no row reaches it."""
-        return _share(self.source_class_counts, self.paths.leaf_class)
+        return self._share(self.source_class_counts)
+
+    def _share(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        return divide_or_nan(counts[np.arange(len(counts)), self.paths.leaf_class], counts.sum(axis=1))
 
     @cached_property
     def n_conditions(self) -> NDArray[np.int64]:
@@ -159,9 +161,9 @@ class RuleSet(Sequence[Rule]):
 
     @cached_property
     def ranking(self) -> NDArray[np.int64]:
-        """Rules in the order in which they win: reliability, support, fewer conditions, source order."""
-        unknown_last = np.nan_to_num(self.reliability, nan=-1.0)
-        return np.lexsort((self.n_conditions, -np.nan_to_num(self.support, nan=-1.0), -unknown_last))
+        """Rank the rules: by reliability, then support, then fewer conditions, then source order."""
+        support, reliability = (np.nan_to_num(values, nan=-1.0) for values in (self.support, self.reliability))
+        return np.lexsort((self.n_conditions, -support, -reliability))
 
     def __len__(self) -> int:
         return self.paths.n_rules
@@ -181,10 +183,10 @@ class RuleSet(Sequence[Rule]):
         return (Rule(self, index) for index in range(len(self)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label of each row by the rule that wins.
+        """Predict the label of each row by the winning rule.
 
-        Of the rules that cover a row, the first wins by: higher training reliability, larger training support, fewer
-        conditions, source order. Exact methods need no ranking: all rules that cover a row agree with the tree.
+        Of the rules that cover a row, the one with the highest training reliability wins, then the largest training
+        support, the fewest conditions, the first. Exact methods need no ranking: all rules that cover a row agree.
 
         Parameters
         ----------
@@ -194,13 +196,12 @@ class RuleSet(Sequence[Rule]):
         Returns
         -------
         ndarray of labels, shape (n_rows,)
-            Of a Spark DataFrame, the DataFrame with a lazily computed ``prediction`` column added.
+            For a Spark DataFrame, that DataFrame with a lazily computed ``prediction`` column added.
         """
-        labels: NDArray[Any] = self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
-        return labels
+        return self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
 
     def decide(self, rows: Rows) -> NDArray[np.int64]:
-        """Index of the class of each of some rows in the tree's own terms; :meth:`predict` takes any rows.
+        """Find the class index of each row, for rows in the tree's own terms; :meth:`predict` takes any rows.
 
         Parameters
         ----------
@@ -215,9 +216,9 @@ class RuleSet(Sequence[Rule]):
         return self.paths.leaf_class[self._winners(rows)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class shares of the winning rule's training rows, for each row.
+        """Predict class shares: those of the training rows of each row's winning rule.
 
-        A rule set made without rows gives the shares of the row's own leaf, as the tree does.
+        A rule set made without rows predicts the shares of the row's own leaf, as the tree does.
 
         Parameters
         ----------
@@ -232,13 +233,12 @@ class RuleSet(Sequence[Rule]):
         shares = np.eye(self.tree.n_classes)[self.paths.leaf_class]  # where no row was counted, only the class is known
         total = counts.sum(axis=1, keepdims=True)
         np.divide(counts, total, out=shares, where=total > 0)
-        found: NDArray[np.float64] = self._on_rows("predict_proba", X, lambda rows: shares[self._winners(rows)])
-        return found
+        return self._on_rows("predict_proba", X, lambda rows: shares[self._winners(rows)])
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Index of the rule that wins, for each row.
+        """Find the index of the winning rule of each row.
 
-        A rule set made without rows has no ranking; there a row goes to the rule of its own leaf.
+        A rule set made without rows has no ranking; each row then goes to the rule of its own leaf.
 
         Parameters
         ----------
@@ -249,14 +249,13 @@ class RuleSet(Sequence[Rule]):
         -------
         ndarray of int64, shape (n_rows,)
         """
-        winners: NDArray[np.int64] = self._on_rows("apply", X, self._winners)
-        return winners
+        return self._on_rows("apply", X, self._winners)
 
     def write_predictions(self, table: Any, to: Any) -> int:
-        """Write a table with the class of each row, the number of its rule from 1 on, and the rule's reliability.
+        """Write a table with the predicted class of each row, the number of its rule (from 1) and its reliability.
 
-        The columns ``prediction``, ``rule`` and ``reliability`` stand behind those of the table. What cannot be written
-        whole is not written at all.
+        The columns ``prediction``, ``rule`` and ``reliability`` are appended. The output is written whole or not at
+        all.
 
         Parameters
         ----------
@@ -275,7 +274,7 @@ class RuleSet(Sequence[Rule]):
         return write_predictions(self, table, to)
 
     def covers(self, X: Any) -> NDArray[np.bool_]:
-        """Which rules cover which rows.
+        """Find the rules that cover each row.
 
         Parameters
         ----------
@@ -286,10 +285,7 @@ class RuleSet(Sequence[Rule]):
         -------
         ndarray of bool, shape (n_rows, n_rules)
         """
-        found: NDArray[np.bool_] = self._on_rows(
-            "covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows)
-        )
-        return found
+        return self._on_rows("covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows))
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Audit:
         """Measure what was deleted and what it changed, against the source tree on these rows.
@@ -297,10 +293,10 @@ class RuleSet(Sequence[Rule]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            Rows to audit on, best rows that the tree was not fitted on. A table as in :func:`simplify` is read a batch
+            Rows to audit on, ideally not those the tree was fitted on. A table as in :func:`simplify` is read a batch
             at a time.
         y : array-like of shape (n_rows,), or str
-            Their labels; of a table the column that holds them.
+            Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
         """
         from secateur.rules.audit import audit_rows
@@ -309,13 +305,13 @@ class RuleSet(Sequence[Rule]):
             return audit_rows(self, rows)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
-        """Prove the guarantee again, by code that shares nothing with the code that deleted.
+        """Prove the guarantee again, with code that shares nothing with the deletion code.
 
         Parameters
         ----------
         X, y : array-like, or a table and the column of its labels, default=None
-            The training rows (for ``mismatch-certified``: the listed domain). By default those that ``simplify`` got,
-            if this rule set was not read from a file. A table is read again, a batch at a time.
+            The training rows (for ``mismatch-certified``: the listed domain). By default those passed to ``simplify``,
+            unless this rule set was read from a file. A table is read again, a batch at a time.
         sample_weight : array-like of shape (n_rows,), or str, default=None
         """
         from secateur.export.json import rules_to_record
@@ -332,9 +328,8 @@ class RuleSet(Sequence[Rule]):
         record, domain = rules_to_record(self), None
         if listed is not None:
             with self._open(listed.X, listed.y) as rows:
-                cases = rows.hold(
-                    lambda: ModelTerms(own_names(self.tree), self.tree.classes), "Cases are looked at singly"
-                )
+                terms = ModelTerms(own_names(self.tree), self.tree.classes)
+                cases = rows.hold(lambda: terms, "Cases are looked at singly")
             domain = _as_matrix(cases.read_labelled(self.tree))[:2]
         if counted is None:
             return verify_rules(self.tree, record, domain=domain)
@@ -344,13 +339,13 @@ class RuleSet(Sequence[Rule]):
     def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> AbstractContextManager[RowSource]:
         return open_rows(X, y, sample_weight, find_texts=partial(find_texts, self.tree, y))
 
-    def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> Any:
-        """What a function of rows gives for rows of any kind."""
+    def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
+        """Apply a function of rows in memory to rows of any kind."""
         with self._open(X) as rows:
-            return rows.decide(without_facts(self.tree), Deciding(self, name, find))
+            return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
 
     def explain(self, row: Any) -> Explanation:
-        """Say which rule decides a row, what it asks, and which other rules cover the row.
+        """Explain which rule decides a row, what it asks, and which other rules cover the row.
 
         Parameters
         ----------
@@ -371,7 +366,7 @@ class RuleSet(Sequence[Rule]):
         Parameters
         ----------
         reasons : bool, default=False
-            Also say of each condition why it was deleted or kept.
+            Also say why each condition was deleted or kept.
         """
         return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
 
@@ -381,7 +376,7 @@ class RuleSet(Sequence[Rule]):
         Parameters
         ----------
         library : {"pandas", "polars"}, default=None
-            By default the one that is already imported, else the one that is installed.
+            By default one that is already imported, else one that is installed.
 
         Returns
         -------
@@ -402,19 +397,19 @@ class RuleSet(Sequence[Rule]):
         ----------
         dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
         table : str or sequence of str, default="rows"
-            The table that the statement reads; dots part its schema from its name, and so does a sequence.
+            The table that the statement reads; write its schema before a dot, or as the first of a sequence.
         names : sequence of three str, default=("rule", "prediction", "reliability")
-            What the added columns are called.
+            Names of the added columns.
         """
         return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
 
     def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
-        """Write the rules as a Python function that needs nothing of secateur.
+        """Write the rules as a Python function that runs without secateur.
 
         Parameters
         ----------
         vectorized : bool, default=False
-            Take columns of many rows and use numpy, rather than one row and no import at all.
+            Take the columns of many rows and use numpy; by default, take one row and import nothing.
         name : str, default="predict"
             Name of the function.
         """
@@ -455,13 +450,13 @@ class RuleSet(Sequence[Rule]):
         title: str | None = None,
         tolerances: Sequence[float] | None = None,
     ) -> Report:
-        """Make a page about the rules: one file that works offline.
+        """Make a page about the rules, in one file that works offline.
 
         Parameters
         ----------
         X, y : array-like, default=None
-            Rows to measure on; by default those that ``simplify`` got, if this rule set was not read from a file. A
-            rule set from a file takes them for its training rows if they give every leaf the counts that it has.
+            Rows to measure on; by default those passed to ``simplify``, unless this rule set was read from a file. A
+            rule set from a file takes them as its training rows if they give every leaf its stored counts.
         sample_weight : array-like of shape (n_rows,), default=None
         title : str, default=None
         tolerances : sequence of float, default=None
@@ -476,7 +471,7 @@ class RuleSet(Sequence[Rule]):
         return self._write("html")  # type: ignore[no-any-return]
 
     def to_json(self) -> str:
-        """Write tree, rules, numbers and reasons as versioned JSON that :meth:`from_json` and ``verify`` read."""
+        """Write tree, rules, numbers and reasons as versioned JSON, for :meth:`from_json` and ``verify``."""
         return self._write("json")  # type: ignore[no-any-return]
 
     @classmethod
@@ -504,9 +499,7 @@ class RuleSet(Sequence[Rule]):
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        known = self.tree
-        if not self.parameters.get("domain_knowledge", True):
-            known = replace(known, facts=NO_FACTS)
+        known = self.tree if self.parameters.get("domain_knowledge", True) else without_facts(self.tree)
         return Witnesses(known, self.paths, self.deletions, METHODS[self.method].witness)
 
     def _winners(self, rows: Rows) -> NDArray[np.int64]:
@@ -543,17 +536,5 @@ class RuleSet(Sequence[Rule]):
 
 
 def _as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
-    """Rows as the independent checker takes them."""
+    """Give rows as the independent checker takes them."""
     return listed.rows.matrix, listed.class_ids, listed.weights
-
-
-def _total(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = counts.sum(axis=1)
-    return total
-
-
-def _share(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    total = _total(counts)
-    share = np.full(len(counts), np.nan)
-    np.divide(counts[np.arange(len(counts)), class_ids], total, out=share, where=total > 0)
-    return share

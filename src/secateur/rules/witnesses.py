@@ -1,4 +1,4 @@
-"""What a kept condition keeps out: a leaf of another class that its rule would meet without it, and a point there."""
+"""Find what a kept condition keeps out: a leaf of another class that its rule would meet without it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = ["Point", "Witnesses"]
 Point = dict[str, "Label | None"]
 """Values of a row, by column name; None stands for missing."""
 
-# Leaves are searched for this many rules at a time: few enough for who looks at one rule, enough to repay a call.
+# Rules are searched this many at a time: few enough to show one rule fast, enough to be worth a call.
 SEARCHED_RULES = 64
 
-# Neighbouring rules have their witnesses in the same leaves, so what a leaf allows is kept for a while.
+# Neighbouring rules have their witnesses in the same leaves, so the regions of leaves are kept for a while.
 REMEMBERED_LEAVES = 4096
 
 
 class Witnesses:
-    """The witnesses of a rule set, found when they are asked for.
+    """The witnesses of a rule set, found on demand.
 
     Parameters
     ----------
@@ -47,26 +47,25 @@ class Witnesses:
     paths : Paths
     deletions : Deletions
     left_out : {"link", "feature"} or None
-        What is left out of a rule to find its witness; None where rules may meet leaves of other classes anyway.
+        What to leave out of a rule to find its witness; None if rules may meet leaves of other classes anyway.
     """
 
     def __init__(self, tree: Tree, paths: Paths, deletions: Deletions, left_out: str | None) -> None:
         self._tree, self._paths, self._deletions, self._left_out = tree, paths, deletions, left_out
-        # `redundancy` asks of each feature alone, so implications do not count there.
+        # `redundancy` looks at each feature alone, so implications do not count there.
         self._feasible = find_feasible(tree, linked=left_out != "feature")
-        # `layered` judges its further deletions by rows: witnesses are those of the exactly shortened rule.
+        # `layered` then deletes further by counting rows: its witnesses are those of the exactly shortened rule.
         judged = np.isin(deletions.why, (Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP))
-        self._kept = ~np.logical_and(deletions.deleted, ~judged)
+        self._kept = ~deletions.deleted | judged
         self._leaves = np.full(len(paths.links), -1, dtype=np.int64)
-        is_searched = left_out is None
-        self._is_searched = np.full(-(-paths.n_rules // SEARCHED_RULES), is_searched)
+        self._is_searched = np.full(-(-paths.n_rules // SEARCHED_RULES), left_out is None)
         self._of_leaf: dict[int, tuple[dict[int, Region], dict[int, Label | None]]] = {}
 
-    def __reduce__(self) -> tuple[type[Witnesses], tuple[Any, ...]]:  # what was found can be found again
+    def __reduce__(self) -> tuple[type[Witnesses], tuple[Any, ...]]:  # what was found is found again
         return Witnesses, (self._tree, self._paths, self._deletions, self._left_out)
 
     def leaves(self, rule: int) -> list[int]:
-        """For each entry of a rule the leaf of another class that it keeps out; -1 where deleted, or where is none."""
+        """Find the leaf of another class that each entry of a rule keeps out; -1 if it is deleted or keeps none out."""
         block = rule // SEARCHED_RULES
         if not self._is_searched[block]:
             self._search(block)
@@ -76,9 +75,9 @@ class Witnesses:
         return leaves
 
     def points(self, rule: int) -> list[Point | None]:
-        """For each entry of a rule with a witness a row, as far as it matters, that reaches it and satisfies the rest.
+        """Find values of a row that reaches the witness of each entry and satisfies the rest of the rule.
 
-        The entry's own feature is always in it, even where the leaf does not test it (an impossible rule keeps out
+        The entry's own feature is always among them, even if the leaf does not test it (an impossible rule keeps out
         everything).
         """
         walked, paths = self._feasible.tree, self._paths
@@ -103,7 +102,7 @@ class Witnesses:
         return found
 
     def _name_values(self, picked: dict[int, Label | None], rule: int, leaf: int) -> Point:
-        """Values by column name; of columns that are looked at together those that the rule or the leaf asks."""
+        """Give values by column name; of linked columns, only those that the rule or the leaf tests."""
         name = self._tree.feature_name
         if not self._feasible.bundles:
             return {name(feature): value for feature, value in picked.items()}
@@ -118,7 +117,7 @@ class Witnesses:
         }
 
     def _search(self, block: int) -> None:
-        """Find the witness leaves of a block of rules; of all rules where the tree is small."""
+        """Find the witness leaves of a block of rules, or of all rules of a small tree."""
         tree, paths, by_feature = self._feasible.tree, self._paths, self._left_out == "feature"
         if len(paths.links) <= SMALL_TREE_ENTRIES:
             self._leaves = run_witnesses(tree, paths, ~self._kept, by_feature=by_feature)
@@ -129,7 +128,7 @@ class Witnesses:
         span = slice(offsets[0], offsets[-1])
         compiled_kernels().find_witnesses(
             self._walk,
-            make_box(tree),  # a search works in it, so every search has its own
+            make_box(tree),  # every search writes into its own
             offsets - offsets[0],
             paths.links[span],
             paths.leaf_class[rules],
@@ -143,7 +142,7 @@ class Witnesses:
         return make_walkable(self._feasible.tree, self._paths)
 
     def _without_each(self, tested: list[tuple[int, Region]]) -> list[Region]:
-        """What the links allow the feature of each when that link, or all of the feature, is left out."""
+        """Find what the links allow the feature of each link if it, or every link of the feature, is left out."""
         rest = [domain_of(self._feasible.tree, feature) for feature, _ in tested]
         if self._left_out == "feature":
             return rest
@@ -158,7 +157,7 @@ class Witnesses:
         return rest
 
     def _regions_of_leaf(self, leaf: int) -> tuple[dict[int, Region], dict[int, Label | None]]:
-        """What the path of a leaf allows each feature that it tests, and a value of each."""
+        """Find what the path of a leaf allows each feature that it tests, and a value of each."""
         known = self._of_leaf.get(leaf)  # another thread may forget it at any time
         if known is None:
             if len(self._of_leaf) >= REMEMBERED_LEAVES:
@@ -170,10 +169,9 @@ class Witnesses:
         return known
 
     def _path(self, leaf: int) -> list[int]:
-        """The links from the root to a leaf."""
+        """List the links from the root to a leaf."""
         links = []
-        link = leaf
-        while link > 0:
-            links.append(link)
-            link = int(self._paths.parent[link])
+        while leaf > 0:
+            links.append(leaf)
+            leaf = int(self._paths.parent[leaf])
         return links[::-1]

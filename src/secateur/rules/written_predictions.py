@@ -1,4 +1,4 @@
-"""A table with what rules predict for it, written a batch at a time."""
+"""Write a table with the predictions of rules, a batch at a time."""
 
 from __future__ import annotations
 
@@ -29,40 +29,25 @@ OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow"
 
 
 def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
-    """Write the rows of a table with the class, the rule and its reliability, as a whole or not at all.
-
-    Parameters
-    ----------
-    rules : RuleSet
-    table : path, relation, dataset, reader or lazy frame
-    to : path, or tuple of (DuckDB connection, str)
-        A Parquet file, which must not be there yet; or a connection and the name of a new table.
-
-    Returns
-    -------
-    int
-        Number of rows.
-    """
+    """Write a table with predicted class, rule and reliability to a new file or DuckDB table, and count its rows."""
     with open_source(table, partial(find_texts, rules.tree)) as source:
         taken = next((name for name in ADDED if name in source.schema.names), None)
         if taken is not None:
-            raise InputError(f"{source.name} has a column {taken!r} already: rename it, so that nothing is lost.")
+            raise InputError(f"{source.name} already has a column {taken!r}: rename it first.")
         batches = _Predicted(rules, source)
         if isinstance(to, (str, os.PathLike)):
             if Path(to).suffix.lower() in OTHER_SUFFIXES:
-                raise InputError(f"Predictions are written as Parquet, not as {Path(to).suffix}: name a .parquet file.")
+                raise InputError(f"Predictions are written as Parquet, not {Path(to).suffix}: name a .parquet file.")
             _write_parquet(batches, Path(to))
         elif isinstance(to, tuple) and len(to) == 2 and type(to[0]).__name__ == "DuckDBPyConnection":
             _write_table(batches, *to)
         else:
-            raise InputError(
-                f"Expected the path of a Parquet file or (connection, table name) to write to, found {to!r}."
-            )
+            raise InputError(f"Expected the path of a Parquet file or (connection, table name), found {to!r}.")
     return batches.n_rows
 
 
 class _Predicted:
-    """The batches of a table, with what the rules say of them."""
+    """The batches of a table with the predictions of rules."""
 
     def __init__(self, rules: RuleSet, source: Source) -> None:
         import pyarrow as pa
@@ -106,12 +91,12 @@ def _write_table(batches: _Predicted, connection: Any, name: str) -> None:
     import pyarrow as pa
 
     reader = pa.RecordBatchReader.from_batches(batches.schema, iter(batches))
-    writer = connection.cursor()  # the connection itself may be busy with the table that is read
+    writer = connection.cursor()  # the connection itself may be busy reading the table
     writer.register("secateur_predictions", reader)
     try:
         place = ".".join(quote(part) for part in str(name).split("."))
         writer.execute(f"CREATE TABLE {place} AS SELECT * FROM secateur_predictions")
     except duckdb.Error as error:
-        raise InputError(f"DuckDB did not make the table {name!r}: {first_line(error)}.") from error
+        raise InputError(f"DuckDB could not create the table {name!r}: {first_line(error)}.") from error
     finally:
         writer.close()

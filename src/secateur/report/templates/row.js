@@ -139,7 +139,7 @@ function showVerdict() {
     make("ul", {}, others.slice(0, 12).map((other) => make("li", {}, make("span", { class: "mark" }, data.rules[other].class === data.rules[rule].class ? "=" : "≠"), `Rule ${other + 1}, ${shorten(className(other), 60)}`, make("small", {}, ` ${ruleLine(other)}`)))),
     ...(others.length > 12 ? [make("p", { class: "fine" }, `and ${others.length - 12} more`)] : []),
     ...(differ.length ? [make("p", { class: "odds" }, "These rules disagree. The first by training reliability, then rows, then fewer conditions, then place in the list decides.")] : []),
-    ...(broken.length ? [make("p", { class: "odds" }, `No promise is about this row, which does not keep to what is known: ${shorten(broken.join("; "), 240)}.`)] : []),
+    ...(broken.length ? [make("p", { class: "odds" }, `The guarantee does not cover this row, which contradicts what is known: ${shorten(broken.join("; "), 240)}.`)] : []),
     make("p", { class: "fine" }, `The tree itself predicts ${shorten(trees, 120)} (leaf ${found.leaf}, rule ${found.own + 1}).`),
   );
 }
