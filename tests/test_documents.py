@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,6 +29,7 @@ def blocks(document: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", document.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_python_blocks_run_and_print_what_is_shown(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -51,27 +53,44 @@ def run_blocks(document: Path) -> None:
 SHELL_PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "command-line.md"]
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Callable[[str], int]:
-    """Run a line of shell where the files are that the pages speak of; give its exit status."""
-    for seed, name in enumerate(("loans", "patients", "applicants", "january", "february")):
-        make_loans(seed=seed)[["age", "income", "purpose", "outcome"]].to_csv(tmp_path / f"{name}.csv", index=False)
+Shell = Callable[[str], int]
+
+
+def make_shell(place: Path) -> Shell:
+    """Run a line of shell in a directory; give its exit status."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
     def run(line: str) -> int:
         done = subprocess.run(
-            line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+            line, shell=True, cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode
 
-    for month in ("january", "february"):
-        assert run(f"secateur simplify {month}.csv --target outcome -o {month}.json") == 0
     return run
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the files that the pages speak of."""
+    place = tmp_path_factory.mktemp("files")
+    for seed, name in enumerate(("loans", "patients", "applicants", "january", "february")):
+        make_loans(seed=seed)[["age", "income", "purpose", "outcome"]].to_csv(place / f"{name}.csv", index=False)
+    for month in ("january", "february"):
+        assert make_shell(place)(f"secateur simplify {month}.csv --target outcome -o {month}.json") == 0
+    return place
+
+
+@pytest.fixture
+def shell(files: Path, tmp_path: Path) -> Shell:
+    """Run a line of shell beside copies of the files; give its exit status."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    return make_shell(tmp_path)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("document", SHELL_PAGES, ids=lambda path: path.name)
-def test_commands_run_one_after_another(document: Path, shell: Callable[[str], int]) -> None:
+def test_commands_run_one_after_another(document: Path, shell: Shell) -> None:
     lines = [line for block in blocks(document, "console") for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("secateur ")]
     assert commands

@@ -129,7 +129,7 @@ def open_relation(
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     # What DuckDB would else tell by a file's name rather than by its bytes.
-    options: dict[str, Any] = {} if kind == "parquet" else {"compression": "gzip" if is_packed else "none"}
+    options: dict[str, Any] = {} if kind == "parquet" else {"compression": "gzip" if is_packed else "uncompressed"}
     if kind == "json":
         options |= {"format": "array" if head.lstrip(BLANKS)[:1] == b"[" else "auto", "sample_size": -1}
     elif kind != "parquet":
