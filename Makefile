@@ -92,7 +92,7 @@ oldest-slice: .venv-oldest/.dev  ## Some of them, in a minute: scikit-learn, row
 	HYPOTHESIS_PROFILE=quick $(PYTEST_OLDEST) -m 'not program' $(OLDEST_SLICE)
 
 # Old releases use what newer ones deprecate; and two releases of numba would throw one another's kernels away.
-PYTEST_OLDEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/kernels .venv-oldest/bin/pytest -q $(SPREAD) -W default::DeprecationWarning
+PYTEST_OLDEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/kernels .venv-oldest/bin/pytest -q $(SPREAD) -W default::DeprecationWarning -W default::FutureWarning
 OLDEST_SLICE := $(addprefix tests/,adapters/test_scikit_learn.py adapters/test_pipeline.py rows export/test_formats.py \
 	export/test_sql.py export/test_onnx.py export/test_python.py cli/test_main.py cli/tables)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UNPACKING_ERRORS",
+    "check_packed",
     "find_encoding_fault",
     "find_fault",
     "has_long_line",
@@ -73,6 +74,16 @@ def has_long_line(path: Path, n_bytes: int, *, is_packed: bool) -> bool:
             return any(len(line) > n_bytes for line in file)
     except UNPACKING_ERRORS:
         return False
+
+
+def check_packed(path: Path, name: str) -> None:
+    """Read a packed file to its end: DuckDB before 2.0 takes the rows of one that is cut for all of them."""
+    try:
+        with open_bytes(path, is_packed=True) as file:
+            while file.read(1 << 20):
+                pass
+    except UNPACKING_ERRORS as error:
+        raise refuse_packed(name, error) from error
 
 
 def refuse_packed(name: str, error: Exception) -> InputError:

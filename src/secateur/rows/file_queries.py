@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
-from secateur.rows.file_faults import find_encoding_fault, find_fault, has_long_line, long_fields
+from secateur.rows.file_faults import check_packed, find_encoding_fault, find_fault, has_long_line, long_fields
 from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def open_relation(
     path = escape_wildcards(path, room)
     if kind == "arrow":
         return FileRelation(name, path, kind, is_packed)
+    if is_packed and _is_duckdb_1():
+        check_packed(path, name)
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     # What DuckDB would else tell by a file's name rather than by its bytes.
@@ -145,6 +147,12 @@ def open_relation(
     listed = "".join(f", {option} := ${option}" for option in options)
     query, values = f"read_{function}($path{listed})", {"path": str(path), **options}
     return FileRelation(name, path, kind, is_packed, query, values, names, notes)
+
+
+def _is_duckdb_1() -> bool:
+    import duckdb
+
+    return duckdb.__version__.startswith("1.")
 
 
 def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
