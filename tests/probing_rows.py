@@ -14,6 +14,7 @@ import numpy as np
 import strategies
 from exported_rules import ward_rules
 from hypothesis import strategies as st
+from method_settings import own_settings
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
@@ -107,7 +108,8 @@ def probes(draw: st.DrawFn, *, max_rows: int = 25) -> Probe:
     """Trees of every kind, rules of every method, and rows that try them."""
     tree: Tree = draw(strategies.trees())
     X, y, _ = draw(strategies.labelled_rows(tree))
-    rules = secateur.simplify(tree, X, tree.classes[y], method=draw(st.sampled_from(METHODS)), tolerance=0.2)
+    method = draw(st.sampled_from(METHODS))
+    rules = secateur.simplify(tree, X, tree.classes[y], method=method, **own_settings(method, tolerance=0.2))
     if draw(st.booleans()):
         rules = replace(rules, tree=replace(tree, columns=draw(refusing_columns(tree))))
     return make_probe(rules, draw(asked_rows(rules, max_rows)))

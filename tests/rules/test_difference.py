@@ -217,6 +217,7 @@ def test_a_difference_reads_and_serializes() -> None:
     same = compare_rules(one_split("age", 30), one_split("age", 30))
     assert str(same) == "The same 2 rules."
     assert same.is_same
+    assert str(RuleDifference(same.changes[:1])) == "The same 1 rule."
 
 
 def test_a_rule_set_is_the_same_as_itself_read_from_json() -> None:

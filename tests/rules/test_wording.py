@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
-from secateur.rules.wording import read_conditions, read_share, read_threshold
+from secateur.rules.wording import count_of, read_conditions, read_share, read_threshold
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree, round_down
 
@@ -105,6 +105,11 @@ def test_conditions_read_well() -> None:
 )
 def test_a_share_is_never_rounded_to_certainty(share: float | None, text: str) -> None:
     assert read_share(share) == text
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 rows"), (1, "1 row"), (1200, "1,200 rows"), (2.5, "2.5 rows")])
+def test_a_count_agrees_with_its_noun(number: float, text: str) -> None:
+    assert count_of(number, "row") == text
 
 
 def slow_threshold(limit: float, dtype: str) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.rules.wording import read_evidence
+from secateur.rules.wording import count_of, read_evidence
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, join_cells
 
@@ -51,7 +51,7 @@ KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What became of one rule.
+    """How one rule changed.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class RuleDifference:
 
     def __str__(self) -> str:
         if self.is_same:
-            return f"The same {len(self.changes)} rules."
+            return f"The same {count_of(len(self.changes), 'rule')}."
         listed = [str(change) for change in self.changes if change.kind != "same"]
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
         return "\n".join([*listed, f"{counted}."])
@@ -154,7 +154,7 @@ def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
 
 
 class _Region(NamedTuple):
-    """What one rule allows one column: intervals that lie apart, or labels and whether any other; and blanks."""
+    """What one rule allows one column: separate intervals, or labels and whether any other; and missing values."""
 
     intervals: tuple[tuple[float, float], ...]
     labels: frozenset[Label] | None
@@ -191,7 +191,7 @@ class _Side:
 
 
 class _Relation:
-    """How the regions of each old and each new rule compare, and in how many columns they agree."""
+    """How the region of each old rule compares with that of each new one, and in how many columns they agree."""
 
     def __init__(self, old: _Side, new: _Side) -> None:
         shape = (old.n_rules, new.n_rules)

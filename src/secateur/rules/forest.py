@@ -293,7 +293,8 @@ class ForestRules(Sequence[RuleSet]):
         if X is not None:
             tree = self[0].tree
             with self[0]._open(X, y, sample_weight) as source:
-                found = source.hold(lambda: ModelTerms(own_names(tree), tree.classes), "Many trees are proved at once")
+                terms = ModelTerms(own_names(tree), tree.classes)
+                found = source.hold(lambda: terms, "A forest is verified from its rows")
             held = GivenRows(check_rows(tree, found.X).convert(), found.y, found.sample_weight)
 
         def verify(rules: RuleSet) -> Verification:

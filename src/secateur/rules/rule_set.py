@@ -329,7 +329,7 @@ class RuleSet(Sequence[Rule]):
         if listed is not None:
             with self._open(listed.X, listed.y) as rows:
                 terms = ModelTerms(own_names(self.tree), self.tree.classes)
-                cases = rows.hold(lambda: terms, "Cases are looked at singly")
+                cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
             domain = _as_matrix(cases.read_labelled(self.tree))[:2]
         if counted is None:
             return verify_rules(self.tree, record, domain=domain)

@@ -138,7 +138,7 @@ function showVerdict() {
     make("h4", {}, others.length ? `${plural(others.length, "other rule fires", "other rules fire")}` : "No other rule fires"),
     make("ul", {}, others.slice(0, 12).map((other) => make("li", {}, make("span", { class: "mark" }, data.rules[other].class === data.rules[rule].class ? "=" : "≠"), `Rule ${other + 1}, ${shorten(className(other), 60)}`, make("small", {}, ` ${ruleLine(other)}`)))),
     ...(others.length > 12 ? [make("p", { class: "fine" }, `and ${others.length - 12} more`)] : []),
-    ...(differ.length ? [make("p", { class: "odds" }, "These rules disagree. The first by training reliability, then rows, then fewer conditions, then place in the list decides.")] : []),
+    ...(differ.length ? [make("p", { class: "odds" }, "These rules disagree. The one that ranks first decides: by training reliability, then rows, then fewer conditions, then place in the list.")] : []),
     ...(broken.length ? [make("p", { class: "odds" }, `The guarantee does not cover this row, which contradicts what is known: ${shorten(broken.join("; "), 240)}.`)] : []),
     make("p", { class: "fine" }, `The tree itself predicts ${shorten(trees, 120)} (leaf ${found.leaf}, rule ${found.own + 1}).`),
   );
