@@ -107,6 +107,9 @@ def _check_splits(tree: Tree) -> None:
 
 def _check_category_sets(tree: Tree) -> None:
     offsets, codes = tree.category_offsets, tree.category_codes
+    plain = codes.shape == (0,) and offsets.shape == (tree.n_nodes + 1,) and not offsets.any()
+    if plain and not any(tree.categories):
+        return
     sound = codes.ndim == 1 and offsets.shape == (tree.n_nodes + 1,) and offsets[0] == 0 and offsets[-1] == len(codes)
     require(bool(sound), "category_offsets must start at 0, have n_nodes + 1 entries and end at len(category_codes)")
     lengths = np.diff(offsets)
@@ -156,6 +159,8 @@ def _check_columns(tree: Tree) -> None:
 
 def _check_facts(tree: Tree) -> None:
     facts = tree.facts
+    if not facts:
+        return
     grouped = [feature for group in facts.groups for feature in group.features]
     counted = [*facts.integers, *(feature for feature, _ in facts.decimals)]
     require(_are_distinct(counted), "two facts are about the decimals of one feature")

@@ -193,14 +193,15 @@ def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64]
 
 def _find_runs_in_small(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the runs node by node: a child has a larger id than its parent."""
-    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    inner = np.flatnonzero(~tree.is_leaf)
+    children = list(
+        zip(inner.tolist(), tree.children_left[inner].tolist(), tree.children_right[inner].tolist(), strict=True)
+    )
     below, first = at_leaf.tolist(), [0] * tree.n_nodes
-    for node in range(tree.n_nodes - 1, -1, -1):
-        if left[node] >= 0:
-            below[node] = below[left[node]] + below[right[node]]
-    for node in range(tree.n_nodes):
-        if left[node] >= 0:
-            first[left[node]] = first[node]
-            first[right[node]] = first[node] + below[left[node]]
+    for node, left, right in reversed(children):
+        below[node] = below[left] + below[right]
+    for node, left, right in children:
+        first[left] = first[node]
+        first[right] = first[node] + below[left]
     begins = np.array(first)
     return begins, begins + np.array(below)

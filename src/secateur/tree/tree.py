@@ -307,11 +307,15 @@ def make_tree(
     arrays["threshold"][list(codes_of)] = np.nan
     arrays["leaf_class"][~leaf] = -1
     accepts = np.array(np.broadcast_to(np.asarray(accepts_missing, dtype=bool), (n_features,)))
-    tested = np.where((arrays["feature"] >= 0) & (arrays["feature"] < n_features), arrays["feature"], n_features)
-    arrays["missing_left"] &= np.append(accepts, False)[tested]
-    lengths = np.zeros(len(left), dtype=np.int64)
-    for node, codes in codes_of.items():
-        lengths[node] = len(codes)
+    if accepts.any():
+        tested = np.where((arrays["feature"] >= 0) & (arrays["feature"] < n_features), arrays["feature"], n_features)
+        arrays["missing_left"] &= np.append(accepts, False)[tested]
+    else:
+        arrays["missing_left"][:] = False
+    ends = np.zeros(len(left) + 1, dtype=np.int64)
+    if codes_of:
+        ends[np.array(list(codes_of)) + 1] = [len(codes) for codes in codes_of.values()]
+        np.cumsum(ends, out=ends)
     labels = np.array(classes)
     plain = _plain_labels(list(classes))  # type: ignore[call-overload]
     require(tuple(labels.tolist()) == plain, f"the classes {plain} are not all of one type")
@@ -319,7 +323,7 @@ def make_tree(
     tree = Tree(
         children_left=left,
         **arrays,
-        category_offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        category_offsets=ends,
         category_codes=np.array([c for node in sorted(codes_of) for c in sorted(codes_of[node])], dtype=np.int64),
         counts=None if counts is None else np.array(counts, dtype=np.float64),
         classes=labels,
