@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,8 @@ def open_lazy_frame(frame: Any) -> Iterator[Source]:
     import polars.selectors
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
-        chosen = frame.select(pl.selectors.by_name(*columns))  # names alone may be patterns to polars
+        # Names may be patterns to polars, even as by_name() of its older releases.
+        chosen = frame.select(pl.selectors.matches(f"^(?:{'|'.join(map(re.escape, columns))})$"))
         with refusing("The LazyFrame", pl.exceptions.PolarsError):
             # Older releases of polars have no batches: they hold the chosen columns at once.
             parts = chosen.collect_batches() if hasattr(chosen, "collect_batches") else [chosen.collect()]
