@@ -214,6 +214,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_or_killed_run_leaves_no_output(how: signal.Signals, frame: Any, tmp_path: Path) -> None:
     small = tmp_path / "small.parquet"

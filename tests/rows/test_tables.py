@@ -105,6 +105,7 @@ def test_training_rows_show_whether_a_tree_was_fitted_with_missing_values(kind: 
         secateur.simplify(other, make_table(kind, frame, tmp_path), y="y")
 
 
+@pytest.mark.long
 def test_a_pipeline_reads_the_columns_that_go_into_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = make_frame()
