@@ -163,6 +163,7 @@ def everything(handle_unknown: str) -> Pipeline:
 # The acceptance test.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("handle_unknown", ["error", "ignore", "infrequent_if_exist", "warn"])
 def test_every_row_reaches_the_leaf_that_the_pipeline_sends_it_to(handle_unknown: str) -> None:
     X, y = mixed_frame()
@@ -1010,6 +1011,7 @@ def table_pipeline(**options: Any) -> Pipeline:
     return make_pipeline(skrub.TableVectorizer(**options), DecisionTreeClassifier(random_state=0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_table_vectorizer_is_read_but_for_dates_and_long_texts(library: str) -> None:
     X, y = mixed_frame()
@@ -1039,6 +1041,7 @@ def test_a_table_vectorizer_of_numbers_and_words_is_read_exactly() -> None:
     assert_same_leaves(tree, pipe, nulls)
 
 
+@pytest.mark.long
 def test_a_tabular_pipeline_is_read() -> None:
     skrub = pytest.importorskip("skrub", reason="skrub is an optional library")
     X, y = mixed_frame()

@@ -195,6 +195,7 @@ def test_files_that_may_not_be_read_or_written_are_named(
     assert "secret.csv cannot be read: Permission denied" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_force_replaces_what_is_there(place: Path, tmp_path: Path) -> None:
     target = tmp_path / "rules.json"
     target.write_text("old")
@@ -204,6 +205,7 @@ def test_force_replaces_what_is_there(place: Path, tmp_path: Path) -> None:
     assert json.loads(target.read_text())["format"] == "secateur-rules"
 
 
+@pytest.mark.long
 def test_notes_go_beside_an_export_that_is_redirected(place: Path) -> None:
     arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "--export", "json"]
     found = subprocess.run(arguments, capture_output=True, text=True, check=False)
@@ -211,6 +213,7 @@ def test_notes_go_beside_an_export_that_is_redirected(place: Path) -> None:
     assert "Left out 'applied'" in found.stderr
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_gets_no_traceback(place: Path) -> None:
     arguments = [SCRIPT, "simplify", place / "loans.csv", *T]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

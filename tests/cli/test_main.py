@@ -274,6 +274,7 @@ def test_a_bug_is_not_disguised_as_a_mistake(monkeypatch: pytest.MonkeyPatch) ->
 # The installed script.
 
 
+@pytest.mark.long
 def test_the_installed_script_simplifies() -> None:
     found = run_script("simplify", "--table", "human-id", "--method", "M1-D")
     assert found.returncode == 0
@@ -281,6 +282,7 @@ def test_the_installed_script_simplifies() -> None:
     assert "5 conditions before, 4 after." in found.stdout
 
 
+@pytest.mark.long
 def test_the_installed_script_refuses_without_a_traceback() -> None:
     found = run_script("simplify", "--method", "sibbling")
     assert found.returncode == 2

@@ -241,6 +241,7 @@ def test_explain_says_that_a_row_is_outside_of_the_promise(files: Path) -> None:
     assert "No promise" not in invoke("explain", files / "exact.json", "--row", json.dumps({**row, "age": 30})).stdout
 
 
+@pytest.mark.long
 def test_explain_many_rows_names_the_rules_that_decide(files: Path) -> None:
     rules = load(files / "exact.json")
     told = json.loads(invoke("explain", files / "exact.json", files / "later.csv", "--json").stdout)

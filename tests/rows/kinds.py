@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-__all__ = ["KINDS", "make_table"]
+__all__ = ["KEPT_OPEN", "KINDS", "make_table"]
 
 KINDS = (
     *("pandas", "polars", "arrow", "lazy frame", "dataset", "reader", "relation", "query"),

@@ -165,7 +165,8 @@ def test_bad_values_are_named_by_row_and_column(frame: Any, model: Any, tmp_path
     bad.loc[1_234, "y"] = 7
     refuse(bad, r"column 'y' of .* holds the label 7 \(row 1234\), which the model never saw; its classes are 0, 1")
     refuse(frame.assign(y=frame["y"].astype(float).where(frame.index != 9)), r"holds the label (nan|None) \(row 9\)")
-    refuse(frame.assign(w=None), r"column 'w' of .* holds null, but weights are numbers", sample_weight="w")
+    blank = r"column 'w' of .* (holds null, but weights are numbers|has a blank \(row 0\))"  # the latter: DuckDB 1.4
+    refuse(frame.assign(w=None), blank, sample_weight="w")
     refuse(
         frame.assign(w=np.where(frame.index == 5, np.nan, 1.0)),
         r"(must be finite, but row 5|has a blank \(row 5\))",
@@ -213,6 +214,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_or_killed_run_leaves_no_output(how: signal.Signals, frame: Any, tmp_path: Path) -> None:
     small = tmp_path / "small.parquet"

@@ -105,6 +105,7 @@ def test_training_rows_show_whether_a_tree_was_fitted_with_missing_values(kind: 
         secateur.simplify(other, make_table(kind, frame, tmp_path), y="y")
 
 
+@pytest.mark.long
 def test_a_pipeline_reads_the_columns_that_go_into_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = make_frame()
@@ -120,7 +121,8 @@ def test_a_pipeline_reads_the_columns_that_go_into_it(tmp_path: Path) -> None:
             expected = secateur.simplify(model, frame[columns], frame["y"], method=method)
             for kind in ("arrow", "parquet", "lazy frame", "reader", "csv"):
                 table = make_table(kind, frame, tmp_path)
-                blank = kind == "reader" and isinstance(encoder, OrdinalEncoder)  # None becomes NaN
+                is_nan = frame["town"].dtype != object  # what None becomes in pandas 3
+                blank = is_nan and kind == "reader" and isinstance(encoder, OrdinalEncoder)
                 takes = {"accepts_missing": True} if blank else {}
                 assert secateur.simplify(model, table, y="y", method=method, **takes) == expected, (kind, method)
         strange = frame.assign(town=np.where(np.arange(len(frame)) == 2_500, "Lima", frame["town"]))

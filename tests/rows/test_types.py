@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rows.kinds import KEPT_OPEN
 
 import secateur
 from secateur.errors import InputError
@@ -40,12 +41,13 @@ def finish(builder: secateur.TreeBuilder, root: int) -> Tree:
 
 def tables(table: pa.Table, place: Path) -> dict[str, Any]:
     pq.write_table(table, place / "t.parquet")
+    KEPT_OPEN.append(duckdb.connect())
     return {
         "arrow": table,
         "polars": pl.from_arrow(table),
         "lazy frame": pl.from_arrow(table).lazy(),  # type: ignore[union-attr]
         "reader": table.to_reader(1),
-        "relation": duckdb.connect().from_arrow(table),
+        "relation": KEPT_OPEN[-1].from_arrow(table),
         "parquet": place / "t.parquet",
     }
 

@@ -530,6 +530,7 @@ def test_a_tree_deeper_than_the_stack_survives_json(deep_chain: Tree) -> None:
     assert Tree.from_json(deep_chain.to_json()) == deep_chain
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["none", "sibling", "subtree", "redundancy"])
 def test_a_tree_deeper_than_the_stack_is_simplified(deep_chain: Tree, method: str) -> None:
     rules = secateur.simplify(deep_chain, method=method)

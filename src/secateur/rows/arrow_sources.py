@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,8 @@ def open_lazy_frame(frame: Any) -> Iterator[Source]:
     import polars.selectors
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
-        chosen = frame.select(pl.selectors.by_name(*columns))  # polars may take a name alone for a pattern
+        # Older releases of polars take a name for a pattern, even in by_name().
+        chosen = frame.select(pl.selectors.matches(f"^(?:{'|'.join(map(re.escape, columns))})$"))
         with refusing("The LazyFrame", pl.exceptions.PolarsError):
             # Older releases of polars have no batches: they read the chosen columns at once.
             parts = chosen.collect_batches() if hasattr(chosen, "collect_batches") else [chosen.collect()]
