@@ -11,12 +11,12 @@ import csv
 import json
 import re
 import time
-from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
+from secateur.frames import check_unique
 from secateur.rows.file_faults import find_fault, long_fields, open_bytes
 from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
@@ -246,11 +246,8 @@ def connect(room: Path) -> Iterator[Any]:
 
 
 def check_twice(names: Sequence[str], table: str) -> None:
-    """Refuse a table with two columns of one name."""
-    counted = Counter(name.strip() for name in names)
-    twice = next((name for name, times in counted.items() if times > 1), None)
-    if twice is not None:
-        raise InputError(f"{table} has two columns named {twice!r}, apart from blanks around them: rename one.")
+    """Refuse two columns whose names differ in blanks around them at most."""
+    check_unique(names, table, fold=str.strip, but=" (blanks around a name do not count)")
 
 
 def read_header_names(path: Path) -> list[str]:
