@@ -32,6 +32,7 @@ class MemoryRows(RowSource):
     """An array, a data frame or checked Rows; labels and weights may be columns of the frame, by name."""
 
     in_memory = True
+    given: GivenRows
 
     def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         self.X, self.y, self.sample_weight = X, y, sample_weight

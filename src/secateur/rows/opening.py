@@ -14,7 +14,7 @@ from secateur.rows.arrow_sources import open_dataset, open_lazy_frame, open_read
 from secateur.rows.batched_rows import BatchedRows
 from secateur.rows.duckdb_sources import open_files, open_query, open_relation_object
 from secateur.rows.memory_rows import MemoryRows
-from secateur.rows.row_source import GivenRows
+from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import Rows
 from secateur.rows.source import Source
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.rows.row_source import RowSource
 
-__all__ = ["check_pair", "open_rows", "open_source"]
+__all__ = ["check_pair", "hold_rows", "open_rows", "open_source"]
 
 TABLES = "a path, a DuckDB relation or (connection, SQL), or a table of Arrow, polars or pandas"
 
@@ -51,6 +51,12 @@ def open_rows(
             yield BatchedRows(source, given)
     else:
         yield MemoryRows(*given)
+
+
+def hold_rows(X: Any, y: Any, sample_weight: Any, why: str) -> GivenRows:
+    """Bring rows, labels and weights into memory for scikit-learn, which takes no Arrow."""
+    with open_rows(X, y, sample_weight) as rows:
+        return rows.hold(lambda: ModelTerms(None, None, is_pipeline=True), why).given
 
 
 def check_pair(X: Any, y: Any, sample_weight: Any = None) -> None:
