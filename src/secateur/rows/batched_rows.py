@@ -1,4 +1,4 @@
-"""Rows of a table that is read a batch at a time, so that it need not fit into memory."""
+"""Rows of a table, read a batch at a time, so that it need not fit into memory."""
 
 from __future__ import annotations
 

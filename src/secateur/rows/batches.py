@@ -1,4 +1,4 @@
-"""Record batches in a tree's own terms: rows, class indices and weights."""
+"""Read record batches in a tree's own terms: rows, class indices and weights."""
 
 from __future__ import annotations
 
