@@ -4,11 +4,13 @@ PYTHON ?= python3
 PYTEST_WORKERS ?= 2
 ONLY ?= *
 BIN := .venv/bin
+SPREAD := -n $(PYTEST_WORKERS) --dist loadgroup
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest pyxai clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest oldest-slice pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +18,17 @@ help:  ## Show this list
 demo: .venv/.package  ## Shorten the rules of a tree on built-in data, with reasons
 	@$(BIN)/secateur simplify
 
-test: lint types pytest bench-quick docs  ## Everything that must pass: lint, types, tests, doctests, quick benchmark, docs
+# What runs on one processor goes two at a time; the benchmark before the tests, for it compiles the kernels for both
+# workers.
+test: .venv/.dev  ## Everything that must pass: lint, types, tests, doctests, quick benchmark, docs (minutes)
+	@$(MAKE) -j2 lint types bench-quick docs
+	@$(MAKE) pytest
+
+test-fast: .venv/.dev  ## Tests for daily work: few examples; no browser, database, Java, nor what takes long
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q $(SPREAD) -m 'not long and not program'
+
+test-thorough: .venv/.dev  ## Every test that draws examples, with ten times as many of them (an hour)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q $(SPREAD) -m hypothesis
 
 check: test  ## The same as test
 
@@ -32,7 +44,7 @@ types: .venv/.dev  ## Check the types (mypy)
 	$(BIN)/mypy
 
 pytest: .venv/.dev  ## Only the tests and doctests
-	$(BIN)/pytest -q -n $(PYTEST_WORKERS) --dist loadgroup
+	$(BIN)/pytest -q $(SPREAD)
 
 spark: .venv/.dev  ## Only the tests on Spark (needs Java 17)
 	$(BIN)/pytest -q tests/spark
@@ -74,7 +86,15 @@ pictures: .venv/.dev  ## Draw the pictures of the README and the docs anew (need
 	$(BIN)/python docs/pictures.py
 
 oldest: .venv-oldest/.dev  ## The tests with the lowest supported dependencies (Python 3.11 or 3.12)
-	.venv-oldest/bin/pytest -q -n $(PYTEST_WORKERS) -W default::DeprecationWarning  # old releases use what newer ones deprecate
+	$(PYTEST_OLDEST)
+
+oldest-slice: .venv-oldest/.dev  ## Some of them, in a minute: scikit-learn, rows, exports, the command line
+	HYPOTHESIS_PROFILE=quick $(PYTEST_OLDEST) -m 'not program' $(OLDEST_SLICE)
+
+# Old releases use what newer ones deprecate; and two releases of numba would throw one another's kernels away.
+PYTEST_OLDEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/kernels .venv-oldest/bin/pytest -q $(SPREAD) -W default::DeprecationWarning -W default::FutureWarning
+OLDEST_SLICE := $(addprefix tests/,adapters/test_scikit_learn.py adapters/test_pipeline.py rows export/test_formats.py \
+	export/test_sql.py export/test_onnx.py export/test_python.py cli/test_main.py cli/tables)
 
 pyxai: .venv-pyxai/.dev  ## Compare the rules of `exact` with PyXAI's verdicts
 	.venv-pyxai/bin/pytest -q tests/peers/test_pyxai.py

@@ -15,7 +15,7 @@ from benchmarks.answers import agrees
 from benchmarks.cases import FIT, PREDICT, Case, Reference
 from benchmarks.problems import Problem, adult
 from benchmarks.race import Rounds
-from secateur.rules.forest import ForestRules, simplify_forest
+from secateur.rules.forest import ForestRules
 
 if TYPE_CHECKING:
     from secateur.rules.merged import MergedRules
@@ -48,7 +48,7 @@ def adult_forest(quick: bool) -> ForestProblem:
 def simplify(method: str, problem: Problem, *, with_rows: bool = True) -> ForestRules:
     """The call that is timed."""
     rows = (problem.X, problem.y) if with_rows else (None, None)
-    return simplify_forest(problem.model, *rows, secateur.simplify, method=method)
+    return secateur.simplify(problem.model, *rows, method=method)  # type: ignore[return-value]
 
 
 def votes_right(rules: ForestRules, problem: Problem) -> bool:

@@ -1,4 +1,4 @@
-"""What several tests share."""
+"""What several tests share, and which of them a run leaves out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How many of the examples that a test asks for are drawn, by the profile that HYPOTHESIS_PROFILE names.
+EXAMPLES = {"quick": 0.1, "daily": 1, "thorough": 10}
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "daily")
+
+# Fixtures that start a program beside Python; one worker runs all tests of a program, so that it starts once. Spark has
+# a conftest of its own.
+PROGRAMS = {"browser": "browser", "postgres": "postgres", "pypmml": "java"}
 
 # The published data files are not part of the repository; development and CI keep them beside it.
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
@@ -19,3 +28,27 @@ def data_dir() -> str:
         if (place / "german.data").is_file():
             return str(place)
     pytest.skip("the published data files are not here: name their directory in SECATEUR_DATA")
+
+
+def pytest_configure() -> None:
+    """Set the number of examples of tests that ask for none."""
+    if PROFILE not in EXAMPLES:
+        raise pytest.UsageError(f"HYPOTHESIS_PROFILE must be one of {', '.join(EXAMPLES)}, not {PROFILE!r}.")
+    settings.register_profile(PROFILE, max_examples=_scale(settings().max_examples))
+    settings.load_profile(PROFILE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that start a program, and set the number of examples of tests that ask for one."""
+    for item in items:
+        for program in sorted({PROGRAMS[name] for name in getattr(item, "fixturenames", ()) if name in PROGRAMS}):
+            item.add_marker(pytest.mark.program)
+            item.add_marker(pytest.mark.xdist_group(program))
+    for test in {getattr(item, "function", None) for item in items}:
+        asked = getattr(test, "_hypothesis_internal_use_settings", None)
+        if asked is not None and asked.max_examples != settings().max_examples:
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=_scale(asked.max_examples))
+
+
+def _scale(n_examples: int) -> int:
+    return max(1, int(EXAMPLES[PROFILE] * n_examples))

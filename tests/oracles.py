@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,8 +54,13 @@ def category_code(value: float, n_levels: int) -> int:
 
 def rounded(tree: Tree, value: float) -> float:
     """The number of the tree's dtype that is nearest to a value."""
+    return _nearest(tree.dtype, value)
+
+
+@lru_cache(maxsize=10_000)  # rows hold few values, and each is asked for at every split
+def _nearest(dtype: str, value: float) -> float:
     with np.errstate(over="ignore"):
-        return float(np.dtype(tree.dtype).type(value))
+        return float(np.dtype(dtype).type(value))
 
 
 def walk(tree: Tree, row: Row) -> int:

@@ -94,18 +94,29 @@ def cell_values(tree: Tree, feature: int) -> list[float]:
     if levels is not None:
         return [*map(float, range(len(levels) + 1)), *missing]
     facts = tree.facts
-    if feature in facts.integers:
-        return [*map(float, range(-4, 6)), *missing]
-    if feature in facts.decimals_of:  # tenths
-        return [*(float(kind_of(tree)(k / 10)) for k in (-50, *range(-11, 32), 50)), *missing]
     if feature in facts.group_of:
         return [0.0, 1.0]
     told = [*facts.claims, *(c for known in facts.implications for c in (known.premise, known.conclusion))]
-    ends = {float(limit) for limit in tree.upper[tree.feature == feature]}
-    ends |= {end for claim in told if claim.subject == feature for end in claim.region[:2]}
+    ends = {end for claim in told if claim.subject == feature for end in claim.region[:2]}
+    if feature in facts.decimals_of:
+        ends |= {float(threshold) for threshold in tree.threshold[tree.feature == feature]}
+        steps = [float(k) for k in range(-4, 6)] if feature in facts.integers else tenths(tree)
+        return [*outermost(steps, ends), *missing]
+    ends |= {float(limit) for limit in tree.upper[tree.feature == feature]}
     finite = sorted(end for end in ends if math.isfinite(end))
     above = [float(np.nextafter(kind_of(tree)(end), kind_of(tree)(np.inf))) for end in finite]
     return [*sorted({*finite, *above, -100.0, 100.0}), *missing]
+
+
+def tenths(tree: Tree) -> list[float]:
+    """Numbers with one decimal on both sides of everything that a strategy draws, as the tree's dtype holds them."""
+    return [float(kind_of(tree)(k / 10)) for k in (-50, *range(-11, 32), 50)]
+
+
+def outermost(values: list[float], ends: set[float]) -> list[float]:
+    """The smallest and the largest value of each piece that the ends cut rising values into; the rest are like them."""
+    pieces = [list(piece) for _, piece in itertools.groupby(values, lambda value: sum(end < value for end in ends))]
+    return [value for piece in pieces for value in dict.fromkeys((piece[0], piece[-1]))]
 
 
 def holds(tree: Tree, facts: Facts, claim: Claim, row: Row) -> bool:

@@ -22,6 +22,8 @@ from secateur.paper.protocol import ARMS, DATASETS
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long
+
 STORED = files("secateur.paper") / "stored" / "beyond.json.gz"
 
 

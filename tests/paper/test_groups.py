@@ -11,6 +11,8 @@ import secateur
 from secateur import datasets
 
 # Share of conditions that `exact` removes at least, in percent, without and with groups: means over 30 splits.
+pytestmark = pytest.mark.long
+
 REMOVED = {"german": (13.1, 14.7), "heart-h": (17.5, 19.2), "adult": (18.0, 18.4)}
 
 

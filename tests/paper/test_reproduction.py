@@ -25,6 +25,8 @@ from secateur.paper.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, fin
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long
+
 STORED = files("secateur.paper") / "stored"
 
 

@@ -20,6 +20,9 @@ KINDS = (
     *("parquet", "glob", "directory", "csv", "json", "arrow file", "arrow stream"),
 )
 
+# A relation of DuckDB before 1.5 is gone once nobody holds its connection.
+KEPT_OPEN: list[duckdb.DuckDBPyConnection] = []
+
 
 def make_table(kind: str, frame: pd.DataFrame, place: Path) -> Any:
     """The rows of a frame, as a table of some kind; files go to a directory."""
@@ -39,6 +42,7 @@ def make_table(kind: str, frame: pd.DataFrame, place: Path) -> Any:
         return table.to_reader(100)
     connection = duckdb.connect()
     if kind == "relation":
+        KEPT_OPEN.append(connection)
         return connection.from_arrow(table)
     if kind == "query":
         connection.register("loans", table)

@@ -11,6 +11,8 @@ from rows.kinds import make_table
 
 import secateur
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def census(data_dir: str) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["UNPACKING_ERRORS", "find_fault", "long_fields", "open_bytes", "refuse_packed"]
+__all__ = ["UNPACKING_ERRORS", "check_packed", "find_fault", "long_fields", "open_bytes", "refuse_packed"]
 
 # What gzip raises if a file is cut or damaged.
 UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
@@ -58,6 +58,16 @@ def find_fault(
     except UNPACKING_ERRORS as error:
         return refuse_packed(name, error)
     return None
+
+
+def check_packed(path: Path, name: str) -> None:
+    """Read a packed file to its end: DuckDB before 2.0 takes the rows of one that is cut for all of them."""
+    try:
+        with open_bytes(path, is_packed=True) as file:
+            while file.read(1 << 20):
+                pass
+    except UNPACKING_ERRORS as error:
+        raise refuse_packed(name, error) from error
 
 
 def refuse_packed(name: str, error: Exception) -> InputError:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
-from secateur.rows.file_faults import find_fault, long_fields, open_bytes
+from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
 from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:
@@ -121,10 +121,12 @@ def open_relation(
     path = escape_wildcards(path, room)
     if kind == "arrow":
         return FileRelation(name, path, kind, is_packed, {})
+    if is_packed and duckdb.__version__.startswith("1."):
+        check_packed(path, name)
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     # By default DuckDB tells the compression by the file's name, and takes a directory called a=1 for a column.
-    options: dict[str, Any] = {} if kind == "parquet" else {"compression": "gzip" if is_packed else "none"}
+    options: dict[str, Any] = {} if kind == "parquet" else {"compression": "gzip" if is_packed else "uncompressed"}
     options["hive_partitioning"] = False
     if kind == "json":
         options |= {"format": "array" if head.lstrip(BLANKS)[:1] == b"[" else "auto", "sample_size": -1}
