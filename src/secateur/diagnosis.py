@@ -1,14 +1,14 @@
-"""The three analytical layers of every condition of every rule, before anything is deleted.
+"""Diagnose every condition of every rule in three layers, before anything is deleted.
 
-Layer 1 is the link's own orientation, layer 2 its status relative to the leaf, layer 3 the effect on the rule of
-deleting it alone. Beside them stand the certificates that hold for deleting it alone.
+Layer 1 is the link's own orientation, layer 2 its status relative to the leaf, layer 3 the effect of deleting it alone.
+Beside them stand the certificates for deleting it alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -19,8 +19,8 @@ from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.contract import Problem
 from secateur.methods.mismatch_certified import find_refuting_link
 from secateur.methods.settings import check_amount, check_share
-from secateur.problem import Knowledge, find_texts_of, open_problem
-from secateur.rows.opening import check_pair, open_rows
+from secateur.problem import Knowledge, ModelReader, open_rows_of
+from secateur.rows.opening import check_pair
 from secateur.rules.wording import read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -174,13 +174,10 @@ def diagnose(
     ('matched', 'positive-relevance')
     """
     epsilon, tolerated = check_share("tolerance", tolerance), check_amount("rf_tol", rf_tol)
-    known = Knowledge(feature_names, class_names, accepts_missing)
+    reader = ModelReader(model, Knowledge(feature_names, class_names, accepts_missing), tolerated)
     check_pair(X, y, sample_weight)
-    if X is None:
-        problem = open_problem(model, None, known, None, rf_tol=tolerated)
-    else:
-        with open_rows(X, y, sample_weight, find_texts=partial(find_texts_of, model, y)) as source:
-            problem = open_problem(model, source, known, None, rf_tol=tolerated)
+    with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as source:
+        problem = reader.open(source, None)
     tree, paths, evidence = problem.tree, problem.paths, problem.evidence
     wanted = paths.leaf_class[paths.rule]
     effects, pure = _effects(problem, evidence) if evidence is not None else (None, None)
@@ -215,7 +212,7 @@ def diagnose(
 
 
 def _effects(problem: Problem, evidence: TrainingEvidence) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """D of deleting each entry alone, and whether all rows that the rule then covers have its class."""
+    """Find D of deleting each entry alone, and whether all rows that the rule then covers have its class."""
     paths = problem.paths
     every = np.ones(len(paths.links), dtype=bool)
     gained = np.zeros((len(every), problem.tree.n_classes))
@@ -233,14 +230,9 @@ def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     signs = problem.tree.monotone
     if signs is None or problem.tree.n_classes != 2:
         return None
-    paths = problem.paths
-    return np.array(
-        [
-            find_refuting_link(problem, signs.tolist(), int(rule), [int(link)]) < 0
-            for rule, link in zip(paths.rule, paths.links, strict=True)
-        ],
-        dtype=bool,
-    )
+    entries = zip(problem.paths.rule.tolist(), problem.paths.links.tolist(), strict=True)
+    refuting = [find_refuting_link(problem, signs.tolist(), rule, [link]) for rule, link in entries]
+    return np.array(refuting, dtype=np.int64) < 0
 
 
 def _status(problem: Problem, entry: int) -> str:

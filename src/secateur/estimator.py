@@ -22,8 +22,7 @@ from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
 from secateur.rows.checking import check_weights, holds_missing
-from secateur.rows.opening import open_rows
-from secateur.rows.row_source import ModelTerms
+from secateur.rows.opening import hold_rows, open_rows
 from secateur.simplification import simplify
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -39,7 +38,7 @@ __all__ = ["RuleClassifier"]
 
 DEFAULT_DEPTH = 5  # at most 32 rules, which a person can still read
 
-# Arguments that simplify gets as they are, beside the settings of the method.
+# Arguments that go to simplify as they are, beside the settings of the method.
 OTHERS = (
     *("method", "feature_names", "class_names", "accepts_missing"),
     *("groups", "integers", "facts", "domain_knowledge"),
@@ -50,8 +49,8 @@ OTHERS = (
 class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Fit a tree, shorten its rules, and predict with them.
 
-    What :func:`secateur.simplify` does with a fitted tree, as a scikit-learn classifier. As a step inside a pipeline it
-    turns each row into the rules that cover it.
+    The scikit-learn classifier around :func:`secateur.simplify`. As a step inside a pipeline it turns each row into the
+    rules that cover it.
 
     Parameters
     ----------
@@ -78,11 +77,11 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     accepts_missing : bool, default=None
         Whether rows to predict may hold NaN; by default if there was some in the training rows.
     groups, integers, facts : default=None
-        What is known of the columns, as :func:`secateur.simplify` takes it.
+        What you know about the columns, as :func:`secateur.simplify` takes it.
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts.
     random_state : int, RandomState instance or None, default=None
-        Set as the ``random_state`` of the tree and of all steps before it; None leaves them as they are.
+        Seed of the tree and of all steps before it; None leaves theirs as they are.
 
     Attributes
     ----------
@@ -172,9 +171,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
             The fitted estimator.
         """
         options = {name: getattr(self, name) for name in OTHERS} | self._find_settings()
-        with open_rows(X, y, sample_weight) as rows:  # scikit-learn takes no Arrow, as the steps of a pipeline
-            held = rows.hold(lambda: ModelTerms(None, None, is_pipeline=True), "A tree is fitted to rows in memory")
-        X, y, sample_weight = held.X, held.y, held.sample_weight
+        X, y, sample_weight = hold_rows(X, y, sample_weight, "A tree is fitted to rows in memory")
         source = self._tree_to_fit()
         _check_kind(source)
         fitted = clone(source)
@@ -202,14 +199,14 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         ndarray of shape (n_rows,)
         """
         labels = self.rules_.predict(self._check_rows(X))
-        # Of a Spark DataFrame a lazy column.
-        return labels.astype(self.classes_.dtype, copy=False) if isinstance(labels, np.ndarray) else labels
+        is_lazy = not isinstance(labels, np.ndarray)  # on Spark
+        return labels if is_lazy else labels.astype(self.classes_.dtype, copy=False)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class shares of the training rows that the winning rule covers.
+        """Give the class shares of the training rows that the winning rule covers.
 
-        The class with the largest share is that of ``predict``, but for rules that were widened until most of the rows
-        they cover are of other classes, and for trees with a ``class_weight``, which the shares do not have.
+        The largest share is usually that of the class from ``predict``. It is not where a rule was widened until most
+        of its rows are of other classes, or where the tree has a ``class_weight``, which the shares leave out.
 
         Parameters
         ----------
@@ -219,11 +216,11 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        rows = self._check_rows(X)
+        rows = self._check_rows(X)  # first, for it says that nothing is fitted yet
         return self.rules_.predict_proba(rows)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
-        """Which rules cover which rows.
+        """Tell which rules cover which rows.
 
         Parameters
         ----------
@@ -232,14 +229,13 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         Returns
         -------
         ndarray of bool, shape (n_rows, n_rules)
-            True where the rule of that place in ``rules_`` covers the row. A bool takes an eighth of the memory of a
-            float, and later steps make of it what they need.
+            True where the rule at that place in ``rules_`` covers the row.
         """
         rows = self._check_rows(X)
         return self.rules_.covers(rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of ``transform``: each rule in a line, with its number, from 1 on.
+        """Name the columns of ``transform``: each rule in one line, numbered from 1.
 
         Parameters
         ----------
@@ -253,20 +249,19 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         check_is_fitted(self, "rules_")
         if input_features is not None:
             self._check_input_names(input_features)
-        # Two leaves may end in the same words, so the words alone are no name.
+        # Two rules may read the same, so the text alone is no name.
         return np.array([f"rule {rule.index + 1}: {rule.text}" for rule in self.rules_], dtype=object)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Who gets what is passed to ``fit``.
+        """Tell where parameters passed to ``fit`` go.
 
         Returns
         -------
         MetadataRouter
         """
         to_fit = MethodMapping().add(caller="fit", callee="fit")
-        return (
-            MetadataRouter(owner=self).add_self_request(self).add(estimator=self._tree_to_fit(), method_mapping=to_fit)
-        )
+        own = MetadataRouter(owner=self).add_self_request(self)
+        return own.add(estimator=self._tree_to_fit(), method_mapping=to_fit)
 
     def set_params(self, **params: Any) -> RuleClassifier:
         """Set parameters, those of the default tree included.
@@ -283,7 +278,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         """
         of_tree = {name: value for name, value in params.items() if name.startswith("estimator__")}
         if of_tree and params.get("estimator", self.estimator) is None:
-            # None has no parameters to set. A wrong one is refused before anything has changed.
+            # None has no parameters. A wrong one is refused before anything changes.
             tree = _make_default_tree().set_params(**{name.partition("__")[2]: of_tree[name] for name in of_tree})
             others = {name: value for name, value in params.items() if name not in (*of_tree, "estimator")}
             params = {**others, "estimator": tree}
@@ -292,24 +287,24 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     @property
     def tree_(self) -> Tree:
-        """The tree that the rules come from, so that ``simplify`` takes this estimator too."""
+        """The tree behind the rules, so that ``simplify`` takes this estimator too."""
         if not hasattr(self, "rules_"):
             raise AttributeError("tree_")
         return self.rules_.tree
 
     def _find_settings(self) -> dict[str, Any]:
-        """The settings that the method reads; those of other methods are checked too, and left out."""
+        """Check the settings of all methods, and list those that the chosen one reads."""
         chosen = find_method(self.method)
         for method in METHODS.values():
             replace(method, **{name: getattr(self, name) for name in method.parameters if hasattr(self, name)})
         return {name: getattr(self, name) for name in chosen.parameters if hasattr(self, name)}
 
     def _tree_to_fit(self) -> Any:
-        """The estimator, or the one that stands in for None."""
+        """The estimator, or the default one."""
         return _make_default_tree() if self.estimator is None else self.estimator
 
     def _check_training_rows(self, fitted: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """The rows as the estimator is to get them, and the labels as one column."""
+        """Return the rows as the estimator takes them, and the labels as one column."""
         if not _reads_numbers(fitted):
             validate_data(self, X, y, skip_check_array=True)
             labels = column_or_1d(y, warn=True)
@@ -318,11 +313,11 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         _refuse_text(X)
         numbers, labels = validate_data(self, X, y, ensure_all_finite=_finite_rule(fitted))
         check_classification_targets(labels)
-        # A frame has names, and types that tell whole numbers.
+        # A frame has names, and types that mark whole numbers.
         return (numbers if frame_columns(X) is None else X), labels
 
     def _check_rows(self, X: Any) -> Any:
-        """Rows to predict, as the rules are to get them."""
+        """Return rows to predict as the rules take them."""
         check_is_fitted(self, "rules_")
         with open_rows(X) as rows:
             if not rows.in_memory:
@@ -344,7 +339,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
             )
 
     def _route(self, fitted: Any, weights: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
-        """What the estimator's own ``fit`` gets beside rows and labels."""
+        """Find what the estimator's ``fit`` gets beside rows and labels."""
         if get_config()["enable_metadata_routing"]:
             return dict(process_routing(self, "fit", sample_weight=weights, **fit_params).estimator.fit)
         given = dict(fit_params)
@@ -358,7 +353,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = _takes_missing(self._tree_to_fit())
-        tags.transformer_tags.preserves_dtype = []  # it makes bools of everything
+        tags.transformer_tags.preserves_dtype = []  # it returns bools
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -376,14 +371,14 @@ def _make_default_tree() -> Any:
 
 
 def _thaw(model: Any) -> Any:
-    """The model inside a frozen one."""
+    """Take the model out of a frozen one."""
     while isinstance(model, FrozenEstimator):
         model = model.estimator
     return model
 
 
 def _check_kind(estimator: Any) -> None:
-    """Refuse what cannot become a tree before time is spent on fitting it."""
+    """Refuse what cannot become a tree, before spending time on fitting it."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise ParameterError(
             f"Expected estimator as a scikit-learn classifier that fits a tree, found {estimator!r}. A tree that is "
@@ -404,13 +399,13 @@ def _check_kind(estimator: Any) -> None:
 
 
 def _reads_numbers(model: Any) -> bool:
-    """Whether a model is a tree of scikit-learn or of ours, which takes a matrix of numbers and nothing else."""
+    """Whether a model is a tree of scikit-learn or of ours, which takes only a matrix of numbers."""
     homes = ("sklearn.tree", "secateur.local_search")
     return any(ancestor.__module__.startswith(homes) for ancestor in type(_thaw(model)).__mro__)
 
 
 def _refuse_text(X: Any) -> None:
-    """Say what to do with a frame that has columns of text, which a tree cannot take."""
+    """Refuse a frame with columns of text, which a tree cannot take."""
     if frame_columns(X) is None:
         return
     import narwhals as nw
@@ -429,7 +424,7 @@ def _takes_missing(model: Any) -> bool:
 
 
 def _finite_rule(model: Any) -> bool | str:
-    """What scikit-learn is to refuse: infinite values always, NaN where the model does not take it."""
+    """Let scikit-learn refuse infinite values always, and NaN where the model does not take it."""
     return "allow-nan" if _takes_missing(model) else True
 
 

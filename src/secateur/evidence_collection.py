@@ -1,15 +1,13 @@
-"""Collect evidence from a chunk of rows, for rules that are made later from all chunks together."""
+"""Collect evidence from chunks of rows, to make rules from all chunks together later."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError
 from secateur.methods import find_method
 from secateur.methods.settings import check_amount
-from secateur.problem import Knowledge, count_evidence, find_texts_of
-from secateur.rows.opening import open_rows
+from secateur.problem import Knowledge, ModelReader, open_rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +46,8 @@ def collect_evidence(
         Their labels; of a table the column that holds them.
     sample_weight : array-like of shape (n_rows,), or str, default=None
     method : str, default=None
-        By default the evidence serves every method that a summary can serve. For trees with long rules that may be too
-        large; the evidence for one method is smaller.
+        By default the evidence serves every method that a summary can serve, which may be too large for trees with
+        long rules; the evidence for one method is smaller.
     rf_tol : float, default=1e-12
         As in :func:`simplify`; read where a method is named.
     feature_names, class_names, accepts_missing, groups, integers, facts : default=None
@@ -77,5 +75,6 @@ def collect_evidence(
         raise InputError("Expected X and y: the rows to count and their labels.")
     known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts)
     chosen = None if method is None else find_method(method)
-    with open_rows(X, y, sample_weight, find_texts=partial(find_texts_of, model, y)) as rows:
-        return count_evidence(model, rows, known, chosen, check_amount("rf_tol", rf_tol))
+    reader = ModelReader(model, known, check_amount("rf_tol", rf_tol))
+    with open_rows_of(model, X, y, sample_weight) as rows:
+        return reader.count(rows, chosen)

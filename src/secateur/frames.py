@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections import Counter
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import ParameterError
+from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["frame_columns", "make_frame"]
+__all__ = ["check_unique", "frame_columns", "make_frame"]
 
 LIBRARIES = ("pandas", "polars")
 
@@ -29,6 +30,21 @@ def frame_columns(X: Any) -> list[str] | None:
         if names is not None and not callable(names):
             return [str(column) for column in names]
     return None
+
+
+def check_unique(names: Sequence[str], what: str, *, fold: Callable[[str], str] = str, but: str = "") -> None:
+    """Refuse two columns of one name, or of two names that ``fold`` makes equal; ``but`` says which differences count.
+
+    Examples
+    --------
+    >>> check_unique(["age", "Age"], "df", fold=str.lower, but=" (case does not count)")
+    Traceback (most recent call last):
+    secateur.errors.InputError: df has two columns named 'age' (case does not count): rename one of them.
+    """
+    counted = Counter(map(fold, names))
+    twice = next((name for name in names if counted[fold(name)] > 1), None)
+    if twice is not None:
+        raise InputError(f"{what} has two columns named {twice!r}{but}: rename one of them.")
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None) -> Any:

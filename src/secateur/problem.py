@@ -1,4 +1,4 @@
-"""Open what a method works on: a model, its rows, and what is known of them, read and checked."""
+"""Read a model and its rows, and pose the problem that a method works on."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from secateur.facts.stating import state_facts
 from secateur.methods import Asks, Problem
 from secateur.rows.checking import NO_WEIGHT, MissingRefusedError
 from secateur.rows.leaves import apply_tree, count_classes, sum_up
+from secateur.rows.opening import open_rows
 from secateur.rows.row_source import ModelTerms
 from secateur.rows.table_columns import find_texts, own_names
 from secateur.tree.contract import check_tree
@@ -28,29 +29,21 @@ from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from secateur.counting.training_evidence import TrainingEvidence
     from secateur.methods import Method
-    from secateur.rows.memory_rows import MemoryRows
     from secateur.rows.row_source import Progress, RowSource
 
-__all__ = [
-    "COUNTS_SUFFICE",
-    "Knowledge",
-    "count_evidence",
-    "find_terms",
-    "find_texts_of",
-    "open_evidence",
-    "open_problem",
-    "read_model",
-]
+__all__ = ["Knowledge", "ModelReader", "find_terms", "open_rows_of"]
 
 COUNTS_SUFFICE = ", or use a method that counts suffice for, such as 'layered'"
+LOOKS_AT_ROWS = "The method {!r} looks at rows one by one"
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a caller says of a model's columns and classes; see :func:`secateur.simplify`."""
+    """What a caller says about a model's columns and classes; see :func:`secateur.simplify`."""
 
     feature_names: Sequence[str] | None = None
     class_names: Sequence[str] | None = None
@@ -66,43 +59,12 @@ class Knowledge:
 
     @property
     def stated(self) -> dict[str, Any]:
-        """What is said of the columns, as :func:`state_facts` takes it."""
+        """What the caller states about the columns, as :func:`state_facts` takes it."""
         return {"groups": self.groups, "integers": self.integers, "facts": self.facts}
 
 
-def read_model(model: Any, rows: RowSource | None, known: Knowledge) -> Tree:
-    """Read a model in the columns of some rows, with what is known of them.
-
-    Parameters
-    ----------
-    model : fitted tree, pipeline or Tree
-    rows : RowSource or None
-    known : Knowledge
-
-    Returns
-    -------
-    Tree
-    """
-    shown = weights = None
-    if rows is not None:
-        columns = getattr(model, "feature_names_in_", None) if is_pipeline(model) else None
-        shown = rows.show(model, None if columns is None else [str(name) for name in columns])
-        weights = rows.sample_weight if rows.in_memory else None  # type: ignore[attr-defined]
-    tree = from_model(
-        model,
-        shown,
-        sample_weight=weights,
-        feature_names=known.feature_names,
-        class_names=known.class_names,
-        accepts_missing=known.accepts_missing,
-    )
-    if rows is not None:
-        tree = rows.fit(tree)
-    return state_facts(tree, None if rows is None else rows.types, **known.stated)
-
-
 def find_terms(model: Any) -> ModelTerms:
-    """Find the columns that a model takes, and the labels that it knows."""
+    """Find the columns that a model takes and the labels it knows."""
     names, classes = getattr(model, "feature_names_in_", None), getattr(model, "classes_", None)
     columns = None if names is None else [str(name) for name in names]
     if names is None or classes is None:
@@ -114,178 +76,158 @@ def find_terms(model: Any) -> ModelTerms:
     return ModelTerms(columns, np.asarray(classes), is_pipeline(model))
 
 
-def find_texts_of(model: Any, y: Any = None) -> list[str]:
-    """Find the text columns of a model, and that of its labels; none of a model that cannot be read without rows."""
-    try:
-        return find_texts(from_model(model), y)
-    except SecateurError:
-        return []
+def open_rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> AbstractContextManager[RowSource]:
+    """Open the training rows of a model, which tells which columns of a file are text."""
+
+    def find() -> list[str]:
+        try:
+            return find_texts(from_model(model), y)
+        except SecateurError:  # the model cannot be read without rows
+            return []
+
+    return open_rows(X, y, sample_weight, find_texts=find)
 
 
-def open_problem(
-    model: Any,
-    rows: RowSource | None,
-    known: Knowledge,
-    method: Method | None,
-    *,
-    rf_tol: float = DEFAULT_RF_TOL,
-    progress: Progress | None = None,
-) -> Problem:
-    """Open the problem of a method: with the rows themselves where they are in memory, else with counts of them.
+@dataclass(frozen=True)
+class ModelReader:
+    """Reads a model with its rows, and poses the problem of a method.
 
-    Rows that are elsewhere are brought into memory where counts are not enough, or would be larger than rows.
-
-    Parameters
+    Attributes
     ----------
     model : fitted tree, pipeline or Tree
-    rows : RowSource or None
     known : Knowledge
-    method : Method or None
-        None asks for everything that counts can tell.
-    rf_tol : float, default=1e-12
-    progress : callable, default=None
-
-    Returns
-    -------
-    Problem
-    """
-    rows = _part_labels(model, rows)
-    tree = read_model(model, rows, known)
-    if rows is None:
-        return _pose(tree, None, rf_tol, known)
-    if not rows.in_memory:
-        if method is not None and method.asks_of(tree) is Asks.ROWS:
-            why = f"The method {method.name!r} looks at rows one by one"
-        else:
-            try:
-                return _count_problem(model, tree, rows, known, method, rf_tol, progress)
-            except TooLargeError as error:
-                why = error.why
-        rows = rows.hold(partial(find_terms, model), why, COUNTS_SUFFICE)
-        tree = read_model(model, rows, known)
-    return _list_problem(tree, rows, rf_tol, known)  # type: ignore[arg-type]
-
-
-def count_evidence(model: Any, rows: RowSource, known: Knowledge, method: Method | None, rf_tol: float) -> Evidence:
-    """Count the rows for a method, or for all that counts can serve.
-
-    Parameters
-    ----------
-    model : fitted tree, pipeline or Tree
-    rows : RowSource
-    known : Knowledge
-    method : Method or None
     rf_tol : float
-
-    Returns
-    -------
-    Evidence
+        A class share that changes by no more than this along a link counts as unchanged.
+    progress : callable or None
     """
-    rows = _part_labels(model, rows) or rows
-    tree = read_model(model, rows, known)
-    if method is not None:
-        if method.asks_of(tree) is Asks.ROWS:
+
+    model: Any
+    known: Knowledge
+    rf_tol: float = DEFAULT_RF_TOL
+    progress: Progress | None = None
+
+    def open(self, rows: RowSource | None, method: Method | None) -> Problem:
+        """Pose a method's problem with the rows themselves where they are in memory, else with counts of them.
+
+        Rows elsewhere are brought into memory where counts are not enough, or would take more space. Without a method
+        everything is counted.
+        """
+        if rows is None:
+            return self._pose(self._read(None))
+        why = ""
+        if not rows.in_memory:
+            tree = self._read(rows)
+            if method is not None and method.asks_of(tree) is Asks.ROWS:
+                why = LOOKS_AT_ROWS.format(method.name)
+            else:
+                # What a method asks of a tree without class counts is not known before its rows are counted.
+                asked = None if method is None or (method.needs_rows and tree.counts is None) else method
+                try:
+                    return self._attach(*self._count(tree, rows, asked))
+                except TooLargeError as error:
+                    why = error.why
+        held = rows.hold(partial(find_terms, self.model), why, COUNTS_SUFFICE)
+        tree = self._read(held)
+        listed = held.read_labelled(tree, checks_facts=True)
+        if tree.counts is None:
+            reached = apply_tree(tree, listed.rows)
+            tree = _add_counts(tree, count_classes(tree, reached, listed.class_ids, listed.weights))
+        return self._pose(tree, RowEvidence(tree, *listed))
+
+    def count(self, rows: RowSource, method: Method | None) -> Evidence:
+        """Count the rows for a method, or for all that counts can serve."""
+        if rows.in_memory:
+            rows = rows.hold(partial(find_terms, self.model), "")  # the model must not see its labels
+        tree = self._read(rows)
+        if method is not None and method.asks_of(tree) is Asks.ROWS:
             raise ParameterError(
-                f"The method {method.name!r} looks at rows one by one, so its summary would be as large as the rows: "
-                "pass them to simplify."
+                f"{LOOKS_AT_ROWS.format(method.name)}, so its summary would be as large as the rows: pass them to "
+                "simplify."
             )
-        if method.needs_rows and tree.counts is None:
+        if method is not None and method.needs_rows and tree.counts is None:
             raise ParameterError(
                 f"The tree has no class counts, so what {method.name!r} asks is not known yet: name no method."
             )
-    problem = _pose(tree, None, rf_tol, known)
-    if rows.in_memory:
-        return _plan(problem, method).count(rows.read_labelled(tree, checks_facts=True, is_part=True))  # type: ignore[attr-defined]
-    evidence, _ = _count(model, problem, rows, known, method, rf_tol, None)
-    return evidence
+        return self._count(tree, rows, method)[1]
 
-
-def open_evidence(
-    model: Any, evidence: Any, given: Mapping[str, Any], rf_tol: float, known: Knowledge, method: Method
-) -> Problem:
-    """Build the problem from counts, after checking that they belong to this model and suffice for the method."""
-    if not isinstance(evidence, Evidence):
-        raise InputError(f"Expected evidence from collect_evidence, found {type(evidence).__name__}.")
-    beside = next((name for name, value in given.items() if value is not None), None)
-    if beside is not None:
-        raise InputError(f"{beside} was passed beside evidence, which has it already: leave it out.")
-    tree = evidence.tree
-    differences = [] if model is tree else find_tree_differences(tree, from_model(model))
-    if differences:
-        raise InputError(f"The evidence is of another tree. {differences[0]}")
-    if method.asks_of(tree) is Asks.ROWS:
-        raise InputError(
-            f"The method {method.name!r} looks at rows one by one, so its summary would be as large as the "
-            f"{evidence.n_rows:,} rows: pass X and y{COUNTS_SUFFICE}."
-        )
-    return _attach(_pose(tree, None, rf_tol, known), evidence, rf_tol, known)
-
-
-def _part_labels(model: Any, rows: RowSource | None) -> RowSource | None:
-    """Part the labels from a frame that holds them, so that the model is not shown them."""
-    return rows if rows is None or not rows.in_memory else rows.hold(partial(find_terms, model), "")
-
-
-def _list_problem(tree: Tree, rows: MemoryRows, rf_tol: float, known: Knowledge) -> Problem:
-    """Open the problem of rows in memory."""
-    listed = rows.read_labelled(tree, checks_facts=True)
-    if tree.counts is None:
-        tree = replace(
-            tree, counts=count_classes(tree, apply_tree(tree, listed.rows), listed.class_ids, listed.weights)
-        )
-        check_tree(tree)  # also makes the new array read-only
-    return _pose(tree, RowEvidence(tree, *listed), rf_tol, known)
-
-
-def _count_problem(
-    model: Any,
-    tree: Tree,
-    rows: RowSource,
-    known: Knowledge,
-    method: Method | None,
-    rf_tol: float,
-    progress: Progress | None,
-) -> Problem:
-    """Open the problem of rows that are counted where they are."""
-    # What a method asks of a tree without class counts is known only when its rows are counted: all is counted then.
-    asked = None if method is None or (method.needs_rows and tree.counts is None) else method
-    problem = _pose(tree, None, rf_tol, known)
-    evidence, problem = _count(model, problem, rows, known, asked, rf_tol, progress)
-    return _attach(problem, evidence, rf_tol, known)
-
-
-def _count(
-    model: Any,
-    problem: Problem,
-    rows: RowSource,
-    known: Knowledge,
-    method: Method | None,
-    rf_tol: float,
-    progress: Progress | None,
-) -> tuple[Evidence, Problem]:
-    """Count the rows once, or twice where they show what the model does not."""
-    try:
-        return rows.fold(problem.tree, _plan(problem, method), checks_facts=True, progress=progress), problem
-    except MissingRefusedError as error:
-        # What the model alone does not show, its training rows do: they fill its leaves as it says.
-        if known.accepts_missing is not None:
-            raise
-        if rows.is_once:
+    def open_counted(self, evidence: Any, given: Mapping[str, Any], method: Method) -> Problem:
+        """Pose the problem from counts, after checking that they belong to this model and suffice for the method."""
+        if not isinstance(evidence, Evidence):
+            raise InputError(f"Expected evidence from collect_evidence, found {type(evidence).__name__}.")
+        beside = next((name for name, value in given.items() if value is not None), None)
+        if beside is not None:
+            raise InputError(f"{beside} was passed beside evidence, which has it already: leave it out.")
+        tree = evidence.tree
+        differences = [] if self.model is tree else find_tree_differences(tree, from_model(self.model))
+        if differences:
+            raise InputError(f"The evidence is of another tree. {differences[0]}")
+        if method.asks_of(tree) is Asks.ROWS:
             raise InputError(
-                f"{error} A reader can be read once only, so what its rows show of the model is not known beforehand: "
-                "pass accepts_missing=True if the model was fitted with missing values."
-            ) from error
+                f"{LOOKS_AT_ROWS.format(method.name)}, so its summary would be as large as the {evidence.n_rows:,} "
+                f"rows: pass X and y{COUNTS_SUFFICE}."
+            )
+        return self._attach(self._pose(tree), evidence)
+
+    def _read(self, rows: RowSource | None) -> Tree:
+        """Read the model in the columns of the rows, with what is known about them."""
+        shown = weights = None
+        if rows is not None:
+            columns = getattr(self.model, "feature_names_in_", None) if is_pipeline(self.model) else None
+            shown, weights = rows.show(self.model, None if columns is None else [str(name) for name in columns])
+        names = {name: getattr(self.known, name) for name in ("feature_names", "class_names", "accepts_missing")}
+        tree = from_model(self.model, shown, sample_weight=weights, **names)
+        if rows is None:
+            return state_facts(tree, None, **self.known.stated)
+        return state_facts(rows.fit(tree), rows.types, **self.known.stated)
+
+    def _count(self, tree: Tree, rows: RowSource, method: Method | None) -> tuple[Problem, Evidence]:
+        """Count the rows once, or twice where they show what the model does not."""
+        problem = self._pose(tree)
+        fold = partial(rows.fold, checks_facts=True, progress=self.progress)
         try:
-            taking = read_model(model, rows, replace(known, accepts_missing=True))
-        except (InputError, ParameterError):
-            taking = None
-        if taking is None or taking.counts is None:
-            raise
-        taken = _pose(taking, None, rf_tol, known)
-        found = rows.fold(taking, _plan(taken, method), checks_facts=True, progress=progress)
-        if not np.allclose(found.leaf_counts, taking.counts[taken.paths.leaf_ids], rtol=1e-9, atol=1e-9):
-            raise
-        return found, taken
+            return problem, fold(tree, _plan(problem, method))
+        except MissingRefusedError as error:
+            # What the model alone does not show, its training rows do: they fill its leaves as it says.
+            if rows.in_memory or self.known.accepts_missing is not None:
+                raise
+            if rows.is_once:
+                raise InputError(
+                    f"{error} A reader can be read only once, so what its rows show about the model is not known "
+                    "beforehand: pass accepts_missing=True if the model was fitted with missing values."
+                ) from error
+            try:
+                taking = replace(self, known=replace(self.known, accepts_missing=True))._read(rows)
+            except (InputError, ParameterError):
+                taking = None
+            if taking is None or taking.counts is None:
+                raise
+            taken = self._pose(taking)
+            found = fold(taking, _plan(taken, method))
+            if not np.allclose(found.leaf_counts, taking.counts[taken.paths.leaf_ids], rtol=1e-9, atol=1e-9):
+                raise
+            return taken, found
+
+    def _attach(self, problem: Problem, evidence: Evidence) -> Problem:
+        """Give a problem counts of its rows, and its tree class counts if it has none."""
+        if evidence.is_weighted and not evidence.leaf_counts.any():
+            raise InputError(NO_WEIGHT)
+        tree = problem.tree
+        if tree.counts is not None:
+            return replace(problem, evidence=evidence)
+        counts = np.zeros((tree.n_nodes, tree.n_classes))
+        counts[problem.paths.leaf_ids] = evidence.leaf_counts
+        tree = _add_counts(tree, sum_up(tree, counts))
+        return self._pose(tree, replace(evidence, tree=tree))
+
+    def _pose(self, tree: Tree, evidence: TrainingEvidence | None = None) -> Problem:
+        walked = None if self.known.domain_knowledge else _forget_columns(tree)
+        return Problem(tree, trace_paths(tree, self.rf_tol), evidence, walked)
+
+
+def _add_counts(tree: Tree, counts: Any) -> Tree:
+    counted = replace(tree, counts=counts)
+    check_tree(counted)  # also makes the new array read-only
+    return counted
 
 
 def _plan(problem: Problem, method: Method | None) -> EvidencePlan:
@@ -300,27 +242,8 @@ def _plan(problem: Problem, method: Method | None) -> EvidencePlan:
     return EvidencePlan(problem.tree, name, ignored, opened)
 
 
-def _attach(problem: Problem, evidence: Evidence, rf_tol: float, known: Knowledge) -> Problem:
-    """Give a problem counts of its rows, and its tree class counts if it has none."""
-    if evidence.is_weighted and not evidence.leaf_counts.any():
-        raise InputError(NO_WEIGHT)
-    tree = problem.tree
-    if tree.counts is not None:
-        return replace(problem, evidence=evidence)
-    counts = np.zeros((tree.n_nodes, tree.n_classes))
-    counts[problem.paths.leaf_ids] = evidence.leaf_counts
-    tree = replace(tree, counts=sum_up(tree, counts))
-    check_tree(tree)
-    return _pose(tree, replace(evidence, tree=tree), rf_tol, known)
-
-
-def _pose(tree: Tree, evidence: TrainingEvidence | None, rf_tol: float, known: Knowledge) -> Problem:
-    walked = None if known.domain_knowledge else _forget_columns(tree)
-    return Problem(tree, trace_paths(tree, rf_tol), evidence, walked)
-
-
 def _forget_columns(tree: Tree) -> Tree | None:
-    """The tree as it is where nothing is known of its columns; behind a pipeline, over what the pipeline makes."""
+    """Make the tree over columns about which nothing is known; behind a pipeline, those that the pipeline makes."""
     if tree.columns is not None and tree.columns.encoded is not None:
         return tree.columns.encoded
     return replace(tree, facts=NO_FACTS) if tree.facts else None

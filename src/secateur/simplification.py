@@ -1,7 +1,8 @@
-"""The front door: model → Tree → method → RuleSet."""
+"""Simplify a model: model → Tree → method → RuleSet."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,10 @@ from secateur.errors import InputError, ParameterError
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import state_facts
 from secateur.methods import METHODS, Deletions, find_method
-from secateur.problem import Knowledge, find_terms, find_texts_of, open_evidence, open_problem
+from secateur.problem import Knowledge, ModelReader, find_terms, open_rows_of
 from secateur.rows.checking import check_labels, check_rows, check_weights
 from secateur.rows.memory_rows import MemoryRows
-from secateur.rows.opening import check_pair, open_rows
+from secateur.rows.opening import check_pair
 from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.rule_set import RuleSet
 from secateur.tree.paths import DEFAULT_RF_TOL
@@ -88,14 +89,14 @@ def simplify(
     integers : list of columns, default=None
         Columns that hold whole numbers, beside those that have such a type in a data frame.
     facts : list of str, default=None
-        What is known of the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"`` or
+        What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"`` or
         ``"pregnant = yes => sex = female"``.
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
         them, and every certificate names those it rests on. False uses them for reading only.
     progress : callable, default=None
-        For a forest called with the number of trees that are done, and of all trees, after each one; for a table with
-        the number of rows that are read, and of all rows if it is known, after each batch.
+        Called with the number of trees done and of all trees, after each tree of a forest; or with the number of rows
+        read and of all rows if that is known, after each batch of a table.
 
     **settings : object
         The method's own settings; one that it does not read is an error.
@@ -142,12 +143,10 @@ def simplify(
     if evidence is not None:
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names, "groups": groups}
         given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
-        problem = open_evidence(model, evidence, given, _find_rf_tol(chosen), known, chosen)
+        problem = ModelReader(model, known, _find_rf_tol(chosen)).open_counted(evidence, given, chosen)
         return _shorten(problem, chosen, is_weighted=evidence.is_weighted)
     check_pair(X, y, sample_weight)
-    if X is None:
-        return _simplify(model, None, known, chosen, progress)
-    with open_rows(X, y, sample_weight, find_texts=partial(find_texts_of, model, y)) as rows:
+    with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as rows:
         return _simplify(model, rows, known, chosen, progress)
 
 
@@ -155,9 +154,9 @@ def _simplify(
     model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None
 ) -> RuleSet:
     if is_forest(model):
-        # Nobody who passes a tree has to ask which of the two came back.
+        # The annotation is for the usual caller, who passes a tree and gets a RuleSet.
         return _simplify_forest(model, rows, known, method, progress)  # type: ignore[return-value]
-    problem = open_problem(model, rows, known, method, rf_tol=_find_rf_tol(method), progress=progress)
+    problem = ModelReader(model, known, _find_rf_tol(method), progress).open(rows, method)
     if rows is None:
         return _shorten(problem, method)
     return _shorten(problem, method, is_weighted=rows.is_weighted, training=rows.given)
@@ -200,7 +199,7 @@ def _shorten(
 def _count_rules(
     problem: Problem, deleted: NDArray[np.bool_], *, is_exact: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Class counts of each rule and of each leaf's own rule: from the rows, else from the tree where it can know."""
+    """Count the classes of each rule and of each leaf's own rule, from the rows, else from the tree if it knows."""
     tree, paths = problem.tree, problem.paths
     if problem.evidence is not None:
         return problem.evidence.count(paths, deleted, is_exact=is_exact)
@@ -213,7 +212,7 @@ def _count_rules(
 def _simplify_forest(
     model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None
 ) -> ForestRules:
-    """Simplify every tree of a forest by all training rows, which are checked and converted once."""
+    """Simplify every tree of a forest by all training rows, checked and converted once."""
     held = None if rows is None else rows.hold(partial(find_terms, model), "A forest is simplified from its rows")
     X = None if held is None else held.X
     forest = read_forest(model, X, known.accepts_missing)
@@ -238,13 +237,11 @@ def _simplify_forest(
 
 
 def _slim(rules: RuleSet) -> RuleSet:
-    """The same rules; numbers behind reasons that are the same everywhere take no memory, for forests have many."""
-    numbers = {one.name: getattr(rules.deletions, one.name) for one in fields(Deletions)}
-    return replace(rules, deletions=Deletions(**{name: _repeat(values) for name, values in numbers.items()}))
+    """Store an array of equal numbers behind reasons as one number: forests have many of them."""
 
+    def repeat(values: NDArray[Any]) -> NDArray[Any]:
+        one = np.broadcast_to(values[0], values.shape) if len(values) else values
+        return one if np.array_equal(values, one, equal_nan=True) else values
 
-def _repeat(values: NDArray[Any]) -> NDArray[Any]:
-    """An array whose values are all equal as one number that is read again and again; others as they are."""
-    if len(values) == 0 or not np.array_equal(values, np.broadcast_to(values[0], values.shape), equal_nan=True):
-        return values
-    return np.broadcast_to(values[0], values.shape)
+    numbers = {one.name: repeat(getattr(rules.deletions, one.name)) for one in fields(Deletions)}
+    return replace(rules, deletions=Deletions(**numbers))

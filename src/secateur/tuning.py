@@ -1,7 +1,7 @@
-"""Pick a method's knob by cross-validation on training rows: most deletion under a ceiling of conflict.
+"""Pick a method's knob by cross-validation: delete most under a ceiling of conflict.
 
 In every fold a clone of the model is fitted to the other folds, its rules are shortened for each value of the grid,
-and audited on the fold that was left out. What is chosen is then used on the model itself, with all training rows.
+and audited on the rows left out. The picked value is then for the model itself, with all training rows.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from secateur.frames import frame_columns, make_frame
 from secateur.methods import METHODS, find_method
 from secateur.methods.settings import check_share, is_number
 from secateur.rows.checking import check_weights, holds_missing
-from secateur.rows.opening import open_rows
-from secateur.rows.row_source import ModelTerms
+from secateur.rows.opening import hold_rows
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -37,12 +36,12 @@ __all__ = ["Selection", "SelectionPoint", "select_budget", "select_tolerance"]
 
 @dataclass(frozen=True)
 class SelectionPoint:
-    """What one value of the knob does to rows that were left out: means over the folds.
+    """What one value of the knob does on the rows left out: means over the folds.
 
     Attributes
     ----------
     value : float
-        Of the tolerance or budget.
+        The tolerance or budget.
     removed : float
         Percentage of all conditions that were deleted.
     conflict : float
@@ -69,16 +68,16 @@ class SelectionPoint:
 
 @dataclass(frozen=True)
 class Selection:
-    """The value that was picked, and the curve that it was picked from.
+    """The picked value, and the curve that it was picked from.
 
     Attributes
     ----------
     parameter : {"tolerance", "budget"}
-        Which argument of :func:`simplify` it is for.
+        The argument of :func:`simplify` that it is for.
     value : float
         What to pass there.
     method : str
-        The method that was tried.
+        The method tried.
     max_conflict, min_accuracy_change : float
         What was asked for, as shares.
     curve : tuple of SelectionPoint
@@ -93,7 +92,7 @@ class Selection:
     curve: tuple[SelectionPoint, ...] = field(repr=False)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Put the curve into a data frame, a row a value.
+        """Put the curve into a data frame, one row for each value.
 
         Parameters
         ----------
@@ -126,21 +125,16 @@ class Selection:
                 raise ParameterError("Drawing the curve needs matplotlib: pip install matplotlib.") from error
             ax = Figure(figsize=(6, 4), layout="constrained").subplots()
         ax.plot([p.conflict for p in self.curve], [p.removed for p in self.curve], color="tab:blue", marker="o")
+        beside = {"xytext": (4, -10), "textcoords": "offset points"}
         for point in self.curve:
-            ax.annotate(
-                f"{point.value:g}", (point.conflict, point.removed), xytext=(4, -10), textcoords="offset points"
-            )
+            ax.annotate(f"{point.value:g}", (point.conflict, point.removed), **beside)
         picked = next(point for point in self.curve if point.value == self.value)
         label = f"picked: {self.parameter} {self.value:g}"
         ax.plot([picked.conflict], [picked.removed], "s", color="tab:orange", markersize=10, label=label)
-        ax.axvline(
-            100 * self.max_conflict, color="gray", linestyle="--", label=f"ceiling {100 * self.max_conflict:g} %"
-        )
-        ax.set(
-            xlabel="conflict on rows left out, %",
-            ylabel="conditions removed, %",
-            title=f"{self.method}, means over folds",
-        )
+        ceiling = 100 * self.max_conflict
+        ax.axvline(ceiling, color="gray", linestyle="--", label=f"ceiling {ceiling:g} %")
+        ax.set(xlabel="conflict on rows left out, %", ylabel="conditions removed, %")
+        ax.set_title(f"{self.method}, means over folds")
         ax.legend()
         return ax
 
@@ -170,7 +164,7 @@ def select_tolerance(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> Selection:
-    """Pick the tolerance ε of ``layered`` or ``mismatch`` by cross-validation on training rows.
+    """Pick the tolerance ε of ``layered`` or ``mismatch`` by cross-validation.
 
     Parameters
     ----------
@@ -186,7 +180,7 @@ def select_tolerance(
     max_conflict : float in [0, 1], default=0.05
         The mean share of rows left out that rules of different classes may cover.
     min_accuracy_change : float in [-1, 1], default=0.0
-        The mean change of accuracy on rows left out that is still allowed.
+        The lowest mean change of accuracy allowed on rows left out.
     cv : int or splitter, default=5
         Number of folds (stratified, shuffled with a fixed seed), or an object with ``split``.
     sample_weight : array-like of shape (n_rows,), or str, default=None
@@ -199,8 +193,8 @@ def select_tolerance(
     Returns
     -------
     Selection
-        Of the values whose mean conflict and accuracy change are allowed, the one that deletes most; of equal ones the
-        smallest. If none is allowed, the smallest of the grid is picked, with a warning.
+        Of the values whose mean conflict and accuracy change are allowed, the one that deletes most, and of equal
+        ones the smallest. If none is allowed, the smallest of the grid, with a warning.
 
     Examples
     --------
@@ -231,16 +225,12 @@ def select_budget(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> Selection:
-    """Pick the budget δ of ``budgeted`` by cross-validation on training rows.
+    """Pick the budget δ of ``budgeted`` by cross-validation.
 
     Parameters
     ----------
-    model : estimator
-        A tree of scikit-learn, or one that works like it, fitted or not; clones of it are fitted.
-    X : array-like or data frame of shape (n_rows, n_features), or a table
-        The training rows, as :func:`simplify` takes them.
-    y : array-like of shape (n_rows,), or str
-        Their labels; of a table or data frame the column that holds them.
+    model, X, y : estimator, training rows and labels
+        As in :func:`select_tolerance`.
     smoothing : float, default=1000
         n0 of ``budgeted``.
     grid : sequence of float, default=None
@@ -248,21 +238,14 @@ def select_budget(
     max_conflict : float in [0, 1], default=0.02
         The mean share of rows left out that rules of different classes may cover.
     min_accuracy_change : float in [-1, 1], default=-0.01
-        The mean change of accuracy on rows left out that is still allowed.
-    cv : int or splitter, default=5
-        Number of folds (stratified, shuffled with a fixed seed), or an object with ``split``.
-    sample_weight : array-like of shape (n_rows,), or str, default=None
-        Weights of the rows, in the fit and in the measures.
-    n_jobs : int, default=None
-        Processes, as joblib counts them.
-    progress : bool, default=True
-        Whether to show a bar on a terminal.
+        The lowest mean change of accuracy allowed on rows left out.
+    cv, sample_weight, n_jobs, progress : optional
+        As in :func:`select_tolerance`.
 
     Returns
     -------
     Selection
-        Of the values whose mean conflict and accuracy change are allowed, the one that deletes most; of equal ones the
-        smallest. If none is allowed, the smallest of the grid is picked, with a warning.
+        Chosen as by :func:`select_tolerance`.
 
     Examples
     --------
@@ -279,7 +262,7 @@ def select_budget(
 
 @dataclass(frozen=True)
 class _Search:
-    """What is tried, and what is allowed."""
+    """What to try, and what is allowed."""
 
     parameter: str
     method: str
@@ -315,9 +298,7 @@ class _Sample:
 
     @classmethod
     def check(cls, X: Any, y: Any, sample_weight: Any) -> _Sample:
-        with open_rows(X, y, sample_weight) as rows:
-            held = rows.hold(lambda: ModelTerms(None, None, is_pipeline=True), "Folds are cut from rows in memory")
-        X, y, sample_weight = held.X, held.y, held.sample_weight
+        X, y, sample_weight = hold_rows(X, y, sample_weight, "Folds are cut from rows in memory")
         if frame_columns(X) is None:
             if hasattr(X, "tocsr"):
                 raise InputError("Expected X as an array or data frame, found a sparse matrix: pass X.toarray().")
@@ -330,16 +311,16 @@ class _Sample:
 
     @cached_property
     def accepts_missing(self) -> bool | None:
-        """A tree fitted to a fold without a missing value still takes the others' missing values."""
+        """Let a tree fitted to a fold without missing values take those of other folds."""
         return True if holds_missing(self.X) else None
 
     def take(self, rows: NDArray[np.int64]) -> _Sample:
         weights = None if self.weights is None else self.weights[rows]
-        if isinstance(self.X, np.ndarray):
-            return _Sample(self.X[rows], self.y[rows], weights)
-        import narwhals
+        import narwhals as nw
 
-        return _Sample(narwhals.from_native(self.X, eager_only=True)[rows].to_native(), self.y[rows], weights)
+        is_array = isinstance(self.X, np.ndarray)
+        X = self.X[rows] if is_array else nw.from_native(self.X, eager_only=True)[rows].to_native()
+        return _Sample(X, self.y[rows], weights)
 
 
 def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool) -> Selection:
@@ -374,7 +355,7 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
 def _audit_folds(
     model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool
 ) -> list[list[Audit]]:
-    """One audit for each fold and value."""
+    """Audit each value in each fold."""
     from joblib import Parallel, delayed
 
     folds = list(_make_folds(cv, sample.y))
@@ -444,17 +425,12 @@ def _check_grid(parameter: str, grid: Sequence[float]) -> list[float]:
 
 
 def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionPoint:
-    def mean(name: str) -> float:
-        return float(np.mean([getattr(audit, name) for audit in audits]))
-
-    conflict, change = mean("conflict"), mean("delta_accuracy")
-    return SelectionPoint(
-        value=value,
-        removed=mean("removed"),
-        conflict=conflict,
-        delta_accuracy=change,
-        macro_dev=mean("macro_dev"),
-        conflict_sd=float(np.std([audit.conflict for audit in audits])),
-        delta_accuracy_sd=float(np.std([audit.delta_accuracy for audit in audits])),
-        is_allowed=conflict <= 100 * search.max_conflict and change >= 100 * search.min_accuracy_change,
-    )
+    found = {
+        name: [getattr(audit, name) for audit in audits]
+        for name in ("removed", "conflict", "delta_accuracy", "macro_dev")
+    }
+    means = {name: float(np.mean(numbers)) for name, numbers in found.items()}
+    spread = {f"{name}_sd": float(np.std(found[name])) for name in ("conflict", "delta_accuracy")}
+    is_allowed = means["conflict"] <= 100 * search.max_conflict
+    is_allowed &= means["delta_accuracy"] >= 100 * search.min_accuracy_change
+    return SelectionPoint(value, **means, **spread, is_allowed=is_allowed)

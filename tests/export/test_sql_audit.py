@@ -62,8 +62,7 @@ class Case(NamedTuple):
         weights = np.array([weight for weight, taken in zip(self.weights, self.taken, strict=True) if taken])
         tree = self.rules.tree
         truth = check_labels(tree, np.array(labels), len(labels))
-        labelled = LabelledRows(check_rows(tree, self.frame(rows)), truth, weights)
-        return AuditCounter(self.rules).count(labelled)
+        return AuditCounter(self.rules).count(LabelledRows(check_rows(tree, self.frame(rows)), truth, weights))
 
 
 def make_case(rules: RuleSet, rows: list[dict[str, Any]], labels: list[Any], weights: list[float]) -> Case:
@@ -258,7 +257,7 @@ def test_what_is_wrong_with_labels_and_weights_is_one_sentence() -> None:
         ),
         (
             [{**good, "weight": math.inf, "odd_weights": 0}],
-            "The sum of sample_weight is too large for a float; divide all weights by a constant.",
+            "The sum of sample_weight is too large for a float: divide all weights by a constant.",
         ),
     ]
     for groups, sentence in cases:

@@ -93,7 +93,7 @@ def test_neighbouring_groups_are_kept_apart_and_what_is_no_group_stays_out() -> 
         ([1, 2], "Expected X with two dimensions"),
         ([["a"]], "Expected X as a table of numbers"),
         (pd.DataFrame(), "no columns or no rows"),
-        (pd.DataFrame([[1, 0]], columns=["a", "a"]), "two columns of the name 'a'"),
+        (pd.DataFrame([[1, 0]], columns=["a", "a"]), "two columns named 'a'"),
     ],
 )
 def test_rows_without_groups_to_find_are_refused(X: Any, sentence: str) -> None:

@@ -20,7 +20,7 @@ def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spar
     for method in (*SERVED, "mismatch-certified"):
         expected, told = expect(frame, model, method)
         assert secateur.simplify(model, df, y="label", method=method, **told).to_json() == expected.to_json(), method
-    with pytest.raises(secateur.InputError, match=f"the {len(frame):,} rows of the data frame stay on Spark"):
+    with pytest.raises(secateur.InputError, match=f"the {len(frame):,} rows of the DataFrame stay on Spark"):
         secateur.simplify(model, df, y="label", method="budgeted")
     rules = secateur.simplify(model, df, y="label", tolerance=0.2)
     rows = frame.drop(columns="label")

@@ -16,7 +16,7 @@ ON_SPARK = (
     *("simplify mismatch", "simplify layered", "simplify quinlan", "audit", "diagnose", "collect_evidence"),
 )
 PREDICTING = {"predict": doors.RULES, "predict by a RuleClassifier": doors.CLASSIFIER}
-STAYS = rf"but the {doors.N_ROWS} rows of the data frame stay on Spark: pass a part of them, such as df\.sample"
+STAYS = rf"but the {doors.N_ROWS} rows of the DataFrame stay on Spark: pass some of them, such as df\.sample"
 
 
 def test_every_function_counts_on_spark_or_says_why_not(spark: Any) -> None:

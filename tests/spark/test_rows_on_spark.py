@@ -260,7 +260,7 @@ def test_what_does_not_fit_is_one_sentence(few: Any, model: Any, frame: pd.DataF
 
     rules = simplify(model, method="exact")
     cases: list[tuple[Any, str, str]] = [
-        (few.withColumnRenamed("share", "AGE"), "outcome", r"df has two columns of the name 'age', in which case does"),
+        (few.withColumnRenamed("share", "AGE"), "outcome", r"df has two columns named 'age' \(Spark ignores case\)"),
         (few.drop("age"), "outcome", r"df has no column 'age', which the tree asks for"),
         (few.withColumn("age", F.lit("old")), "outcome", r"Column 'age' of df holds string, but the tree compares num"),
         (few, "result", r"Expected y as the name of a column of df, found 'result'"),

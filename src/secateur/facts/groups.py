@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.errors import InputError, ParameterError, did_you_mean
-from secateur.frames import frame_columns
+from secateur.frames import check_unique, frame_columns
 from secateur.tree.facts import Group
 
 if TYPE_CHECKING:
@@ -52,9 +51,7 @@ def find_groups(X: Any, *, feature_names: Sequence[str] | None = None) -> dict[s
     {'sex': ['sex_f', 'sex_m'], 'city': ['city_Oslo', 'city_Paris', 'city_Rome']}
     """
     names = frame_columns(X) if feature_names is None else [str(name) for name in feature_names]
-    twice = next((name for name, times in Counter(names or ()).items() if times > 1), None)
-    if twice is not None:
-        raise InputError(f"X has two columns of the name {twice!r}; rename one of them.")
+    check_unique(names or (), "X")
     columns = _binary_columns(X)
     if names is not None and len(names) != len(columns):
         raise InputError(f"X has {len(columns)} columns, but feature_names lists {len(names)}.")

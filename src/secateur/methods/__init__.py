@@ -28,19 +28,9 @@ _BY_ALIAS = {alias.lower(): method for method in _FOUND for alias in (method.nam
 
 
 def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others: Iterable[str] = ()) -> Method:
-    """Find a method by its name or an alias, in any case, and give it settings.
+    """Find a method by its name or an alias, in upper or lower case, and give it settings.
 
-    Parameters
-    ----------
-    name : str
-    settings : mapping of str to object, default=None
-        Settings by name; others keep their defaults. One that the method does not read is an error.
-    others : iterable of str, default=()
-        Further names that a misspelt setting may have been meant for.
-
-    Returns
-    -------
-    Method
+    A setting that the method does not read is an error; ``others`` are further names that it may be misspelt for.
     """
     if not isinstance(name, str):
         raise ParameterError(f"Expected the name of a method, found {name!r}. Methods: {', '.join(METHODS)}.")

@@ -1,4 +1,4 @@
-"""Spend a budget of conflicting rows on deletions: sets up the arrays of the kernels and grows them."""
+"""Spend a budget of conflicting rows on deletions: set up the arrays of the kernels, and grow them."""
 
 from __future__ import annotations
 
@@ -32,27 +32,15 @@ COUNTED_PAIRS = 10**9  # pairs of a kept entry and a row up to which every kept 
 
 @dataclass(frozen=True)
 class Spending:
-    """What was deleted and what it cost, as shares; one element for each entry.
+    """What was deleted and what it cost, as shares; one element for each entry."""
 
-    Attributes
-    ----------
-    deleted : ndarray of bool
-        What was deleted before, and what the budget paid for.
-    before, after : ndarray of float64
-        Mixed share in conflict before and after the deletion; for a kept entry, the share in the end and what it would
-        be without it.
-    real : ndarray of float64
-        Share of the training rows that the deletion brought into conflict; for a kept entry, the share of the training
-        rows that would be in conflict without it.
-    is_counted : bool
-        Whether the numbers of kept entries were counted to the end; else they are lower bounds.
-    """
-
-    deleted: NDArray[np.bool_]
+    deleted: NDArray[np.bool_]  # before, and by the budget
+    # Mixed share in conflict before and after the deletion; for a kept entry, in the end and if it went too.
     before: NDArray[np.float64]
     after: NDArray[np.float64]
+    # Share of training rows that the deletion brought into conflict; for a kept entry, in conflict if it went too.
     real: NDArray[np.float64]
-    is_counted: bool
+    is_counted: bool  # whether the numbers of kept entries were counted to the end; else they are lower bounds
 
 
 def spend_budget(
@@ -117,10 +105,10 @@ def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows) -> Rows:
 def _make_maps(
     tree: Tree, paths: Paths, mixture: MixedRows
 ) -> tuple[Masks, NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Bit maps of the rows up to some thresholds; for each link one that holds all its rows, and about how many.
+    """Map the rows up to some thresholds as bits; find for each link a map that holds all its rows, and about how many.
 
-    Where a feature has more thresholds than there is memory for maps, every so many-th gets one. Features that may be
-    missing, and categories, get none: their rows are looked at one by one.
+    Where memory does not suffice for all thresholds of a feature, evenly spaced ones get a map. Categories and features
+    that may be missing get none: their rows are looked at one by one.
     """
     most = max(1, MAP_BYTES * 8 // (len(mixture.mixed) * len(mixture.index.columns)))
     maps = [np.zeros((0, -(-len(mixture.mixed) // 64)), dtype=np.uint64)]
@@ -147,7 +135,7 @@ def _make_maps(
 
 
 def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int64], n_entries: int, n_rows: int) -> Accounts:
-    """All accounts at zero and to be settled; every candidate is in the heap, which is in order by entry."""
+    """Open all accounts at zero; every candidate is in the heap, in the order of entries."""
     heap = np.zeros(n_entries, dtype=np.int64)
     heap[: len(candidates)] = candidates
     place = np.full(n_entries, -1, dtype=np.int64)
@@ -181,7 +169,7 @@ def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int64], n_entr
 
 
 def _make_room(accounts: Accounts) -> Accounts:
-    """Accounts with room for twice as many watches."""
+    """Make room for twice as many watches."""
     size = 2 * len(accounts.watch_entry)
     watches = ("watch_entry", "watch_version", "watch_before")
     for name in watches:  # one after another, so that only one of them is there twice

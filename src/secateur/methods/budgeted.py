@@ -1,9 +1,9 @@
 """`budgeted`: as many conditions as possible under a budget of conflicting rows.
 
-Starts from the exact deletions. Then, again and again, the condition goes whose deletion brings the least further share
-of rows into conflict (covered by rules of different classes), as long as the budget holds, both on the training rows
-and on the mixture of training rows and shuffled copies of :mod:`secateur.methods.row_mixture`. Every row stays
-covered by its own leaf's rule, so the rules can differ from the tree on conflicting rows only.
+Starts from the exact deletions. Then it repeatedly deletes the condition that brings the smallest further share of rows
+into conflict (covered by rules of different classes), as long as the budget holds, both on the training rows and on
+their mixture with shuffled copies from :mod:`secateur.methods.row_mixture`. Every row stays covered by its own leaf's
+rule, so the rules can differ from the tree only on conflicting rows.
 
 Ties go to the condition whose deletion meets the fewest further leaves of another class, then to source order, then to
 the one nearest the root. Shares are whole numbers of a small unit, so sums depend on neither order nor threads.
@@ -23,7 +23,7 @@ from secateur.methods.settings import amount, share
 
 __all__ = ["BUDGETS", "METHOD"]
 
-# The values of δ that a slider moves over and a selection tries.
+# The values of δ that a slider has and a selection tries.
 BUDGETS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
 
 

@@ -1,8 +1,8 @@
-"""What every deletion procedure takes and gives.
+"""What every deletion method takes and gives.
 
-A procedure gets a :class:`Problem` and returns :class:`Deletions`: for each entry (rule, link on its path) whether the
-condition was deleted, and why it went or stayed. The numbers behind a reason sit in parallel arrays; words are made
-from them on demand by :mod:`secateur.rules.reasons`.
+A method gets a :class:`Problem` and returns :class:`Deletions`: for each entry (rule, link on its path) whether the
+condition was deleted, and why it went or stayed. The numbers behind a reason are in parallel arrays;
+:mod:`secateur.rules.reasons` words them on demand.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Why(IntEnum):
 
     @property
     def is_deletion(self) -> bool:
-        """Whether the reason is one for deleting."""
+        """Whether it is a reason for deleting."""
         return self < Why.UNTOUCHED
 
     @property
@@ -76,7 +76,7 @@ class Why(IntEnum):
 
     @classmethod
     def from_kind(cls, kind: str) -> Why:
-        """The reason of that short name."""
+        """Find a reason by its short name."""
         try:
             return cls[kind.upper().replace("-", "_")]
         except KeyError:
@@ -85,46 +85,36 @@ class Why(IntEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """A tree, what is known about it, and the training rows.
-
-    Attributes
-    ----------
-    tree : Tree
-    paths : Paths
-    evidence : TrainingEvidence or None
-        The training rows, or counts of them; None when none were passed.
-    walked : Tree or None
-        The tree that exact tests walk where they are to know nothing of the columns; the same nodes. None for the tree
-        over the rows that its facts allow.
-    """
+    """A tree, what is known about it, and the training rows."""
 
     tree: Tree
     paths: Paths
-    evidence: TrainingEvidence | None
+    evidence: TrainingEvidence | None  # the training rows, or counts of them
+    # The same nodes, for exact tests that must know nothing about the columns; None if they may use the tree's facts.
     walked: Tree | None = None
     # Shared by all problems of one tree, whatever rows they get later.
     _found: dict[str, NDArray[np.bool_]] = field(default_factory=dict, repr=False)
 
     def feasible_tree(self, *, linked: bool = True) -> Tree:
-        """The tree that exact tests walk: over possible rows, or as the caller wants it."""
+        """The tree that exact tests walk: over possible rows, unless they must know nothing about the columns."""
         return find_feasible(self.tree, linked=linked).tree if self.walked is None else self.walked
 
     def find_exact(self) -> NDArray[np.bool_]:
-        """Find the conditions that the class does not depend on, once: several methods begin with them."""
+        """Find the conditions that the class does not depend on, once: several methods start from them."""
         if "exact" not in self._found:
             self._found["exact"] = run_deletion("delete_links", self.feasible_tree(), self.paths)
         return self._found["exact"]
 
     @property
     def rows(self) -> TrainingEvidence:
-        """The training rows of a method that cannot do without; the front door made sure of them."""
+        """The training rows, for a method that needs them; ``simplify`` made sure of them."""
         if self.evidence is None:
             raise RuntimeError("a row-based method was called without rows")
         return self.evidence
 
     @property
     def listed_rows(self) -> RowEvidence:
-        """The training rows, one by one; the front door made sure that they are no summary."""
+        """The training rows one by one; ``simplify`` made sure that they are not counts."""
         if not isinstance(self.evidence, RowEvidence):
             raise RuntimeError("a method that looks at single rows was called without them")
         return self.evidence
@@ -143,7 +133,7 @@ class Deletions:
 
     @classmethod
     def keep_all(cls, paths: Paths, why: Why) -> Deletions:
-        """Start from untouched rules, every condition kept for the same reason; fill in what differs."""
+        """Start with every condition kept for the same reason."""
         size = len(paths.links)
         return cls(
             deleted=np.zeros(size, dtype=bool),
@@ -174,64 +164,38 @@ class Asks(Enum):
 
 
 class Knob(NamedTuple):
-    """The setting that trades length against faithfulness: its name, its symbol and the values worth trying."""
+    """The setting that trades length for faithfulness: its name, symbol and values worth trying."""
 
     setting: str
     symbol: str
     grid: tuple[float, ...]
 
 
-# The values of ε that a slider moves over and a selection tries.
+# The values of ε that a slider has and a selection tries.
 TOLERANCES = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A deletion procedure: its fields are its settings, declared with their bounds.
+    """A deletion method: its fields are its settings, declared with their bounds.
 
     A file in this package that ends in ``METHOD = …`` adds one; nothing else needs an edit.
-
-    Attributes
-    ----------
-    name : str
-        The method's name in ``simplify(method=...)``.
-    aliases : tuple of str
-        Other names, among them the paper's.
-    rung : int
-        Its place between the strictest guarantee (0) and none (100).
-    summary : str
-        What it deletes, in a line.
-    preserves : str
-        What is preserved, in a few words.
-    guarantee : str
-        What is preserved, in a sentence; ``{tolerance}`` and the like are filled in.
-    source : str
-        Where it was published, or "secateur".
-    asks : Asks
-        What it asks of training rows.
-    is_exact : bool
-        Whether every covering rule provably predicts what the tree predicts.
-    witness : {"link", "feature"} or None
-        What a rule must lose to meet a leaf of another class: one link, or all conditions on a feature. None where
-        rules may meet such leaves anyway.
-    knob : Knob or None
-        The setting to turn, if there is one.
-    words : mapping of Why to str
-        Sentences for reasons that it gives in a sense of its own; the usual ones are in ``rules/reasons.py``.
     """
 
-    name: ClassVar[str]
-    aliases: ClassVar[tuple[str, ...]] = ()
-    rung: ClassVar[int]
-    summary: ClassVar[str]
-    preserves: ClassVar[str]
-    guarantee: ClassVar[str]
-    source: ClassVar[str] = "secateur"
+    name: ClassVar[str]  # in simplify(method=...)
+    aliases: ClassVar[tuple[str, ...]] = ()  # other names, among them the paper's
+    rung: ClassVar[int]  # its place between the strictest guarantee (0) and none (100)
+    summary: ClassVar[str]  # what it deletes, in one line
+    preserves: ClassVar[str]  # what is preserved, in a few words
+    guarantee: ClassVar[str]  # what is preserved, in a sentence; {tolerance} and the like are filled in
+    source: ClassVar[str] = "secateur"  # where it was published
     asks: ClassVar[Asks] = Asks.NOTHING
-    is_exact: ClassVar[bool] = False
+    is_exact: ClassVar[bool] = False  # whether every covering rule provably predicts what the tree predicts
+    # What a rule must lose to meet a leaf of another class: one "link", or all conditions on a "feature". None where
+    # rules may meet such leaves anyway.
     witness: ClassVar[str | None] = None
     knob: ClassVar[Knob | None] = None
-    words: ClassVar[Mapping[int, str]] = {}
+    words: ClassVar[Mapping[int, str]] = {}  # its own sentences for reasons, beside those of rules/reasons.py
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -245,7 +209,7 @@ class Method(ABC):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether it cannot do without training rows."""
+        """Whether it needs training rows."""
         return self.asks is not Asks.NOTHING
 
     def describe(self) -> dict[str, Any]:
@@ -253,16 +217,16 @@ class Method(ABC):
         return {name: getattr(self, name) for name in self.parameters}
 
     def prepare(self, problem: Problem) -> Method:
-        """Settle what depends on the tree and its rows; most methods have nothing to settle."""
+        """Settle what depends on the tree and its rows; nothing in most methods."""
         return self
 
     def read_once(self, tree: Tree) -> Method:
-        """Read rows among the settings, once for all trees of a forest; most methods have none."""
+        """Read rows among the settings once for all trees of a forest; most methods have none."""
         return self
 
     @property
     def listed_cases(self) -> GivenRows | None:
-        """The cases that a caller listed to hold the rules against, if any."""
+        """The cases that the caller listed to check the rules on, if any."""
         return None
 
     def asks_of(self, tree: Tree) -> Asks:
@@ -270,7 +234,7 @@ class Method(ABC):
         return self.asks
 
     def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Find the conditions that go whatever the rows say, and those that may go by them, so that counts suffice."""
+        """Find the conditions that go whatever the rows say, and those that rows decide, so that counts suffice."""
         gone = self.delete(replace(problem, evidence=None)).deleted
         return gone, np.zeros_like(gone)
 

@@ -76,7 +76,7 @@ def _sum_ratios(
     other_n: NDArray[np.float64],
     right: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Sum of a tail's terms relative to its first, chunk by chunk until what is left does not count."""
+    """Sum a tail's terms relative to its first, chunk by chunk until the rest is negligible."""
     total, last = np.ones(len(start)), np.ones(len(start))
     begin = 0
     running = length >= 1

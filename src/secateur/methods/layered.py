@@ -9,24 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from secateur.methods import exact
-from secateur.methods.contract import TOLERANCES, Asks, Deletions, Knob, Method, Problem
-from secateur.methods.selection import keep_by_orientation, select_by_reliability
-from secateur.methods.settings import amount, share
-from secateur.tree.paths import DEFAULT_RF_TOL
+from secateur.methods.contract import Deletions, Problem
+from secateur.methods.selection import ReliabilityMethod
 
 __all__ = ["METHOD"]
 
 
 @dataclass(frozen=True)
-class Layered(Method):
+class Layered(ReliabilityMethod):
     """The exact layer, then the reliability layer."""
-
-    tolerance: float = share(0.05)
-    rf_tol: float = amount(DEFAULT_RF_TOL)
 
     name = "layered"
     summary = "exact deletion, then conditions that point away from the rule's class, within a tolerance"
@@ -36,24 +28,12 @@ class Layered(Method):
         "only where the rule's training reliability ended within {tolerance:g} of its leaf's own; every row stays "
         "covered, but where such rules overlap a prediction may differ from the tree's."
     )
-    asks = Asks.COUNTS
     witness = "link"
     rung = 70
-    knob = Knob("tolerance", "ε", TOLERANCES)
 
-    def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Delete exactly, and leave the mismatched links outside H open that remain."""
-        gone = problem.find_exact()
-        return gone, problem.paths.mismatched & ~problem.paths.inside_h & ~gone
-
-    def delete(self, problem: Problem) -> Deletions:
-        """Run the exact layer, then the reliability layer."""
-        paths = problem.paths
-        result = exact.METHOD.delete(problem)
-        keep_by_orientation(result, paths, among=~result.deleted)
-        candidates = ~result.deleted & paths.mismatched & ~paths.inside_h
-        select_by_reliability(result, paths, problem.rows, candidates, self.tolerance)
-        return result
+    def begin(self, problem: Problem) -> Deletions:
+        """Delete exactly."""
+        return exact.METHOD.delete(problem)
 
 
 METHOD = Layered()

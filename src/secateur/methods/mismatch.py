@@ -9,23 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from secateur.methods.contract import TOLERANCES, Asks, Deletions, Knob, Method, Problem, Why
-from secateur.methods.selection import keep_by_orientation, select_by_reliability
-from secateur.methods.settings import amount, share
-from secateur.tree.paths import DEFAULT_RF_TOL
+from secateur.methods.contract import Deletions, Problem, Why
+from secateur.methods.selection import ReliabilityMethod
 
 __all__ = ["METHOD"]
 
 
 @dataclass(frozen=True)
-class Mismatch(Method):
+class Mismatch(ReliabilityMethod):
     """M1-P."""
-
-    tolerance: float = share(0.05)
-    rf_tol: float = amount(DEFAULT_RF_TOL)
 
     name = "mismatch"
     aliases = ("M1-P",)
@@ -36,23 +28,11 @@ class Mismatch(Method):
         "covered, but where rules of different classes overlap a prediction may differ from the tree's."
     )
     source = "Hong, Lee, Sim & Hwang (M1-P)"
-    asks = Asks.COUNTS
     rung = 60
-    knob = Knob("tolerance", "ε", TOLERANCES)
 
-    def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Leave the mismatched links outside H open."""
-        suspects = problem.paths.mismatched & ~problem.paths.inside_h
-        return np.zeros_like(suspects), suspects
-
-    def delete(self, problem: Problem) -> Deletions:
-        """Run M1-P on every rule."""
-        paths = problem.paths
-        result = Deletions.keep_all(paths, Why.UNTOUCHED)
-        keep_by_orientation(result, paths, among=~result.deleted)
-        candidates = paths.mismatched & ~paths.inside_h
-        select_by_reliability(result, paths, problem.rows, candidates, self.tolerance)
-        return result
+    def begin(self, problem: Problem) -> Deletions:
+        """Delete nothing yet."""
+        return Deletions.keep_all(problem.paths, Why.UNTOUCHED)
 
 
 METHOD = Mismatch()

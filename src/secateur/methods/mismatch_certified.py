@@ -57,7 +57,7 @@ def _certify_by_domain(paths: Paths, domain: RowEvidence, result: Deletions) -> 
 
 
 def _first_foreign_rows(paths: Paths, domain: RowEvidence, rules: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first listed row of another class that each of some rules covers without its mismatched conditions."""
+    """Find the first listed row of another class that each rule covers without its mismatched conditions."""
     first = np.full(paths.n_rules, -1, dtype=np.int64)
     for span, masks in mask_blocks(domain.tree, domain.rows):
         foreign = pack_bits(domain.class_ids[span] != np.arange(domain.tree.n_classes)[:, None])
@@ -123,7 +123,7 @@ def _list_cases(tree: Tree, domain: Any) -> RowEvidence:
 
 
 def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
-    """One sign for each feature, in column order; None when there are none."""
+    """List one sign for each feature, in column order; None if there are none."""
     if monotone is None:
         return None
     if tree.n_classes != 2:
@@ -154,9 +154,9 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
 
 
 def _check_consistent(tree: Tree, listed: RowEvidence) -> None:
-    """A finite domain gives equal rows equal labels."""
+    """Refuse a domain that gives equal rows different labels."""
     if tree.columns is not None:
-        return  # rows behind a pipeline are read as far as the tree asks, so different rows may look equal
+        return  # rows behind a pipeline are read only as far as the tree asks, so different rows may look equal
     sizes = np.array([np.inf if levels is None else len(levels) for levels in tree.categories])
     # Unlisted categories share one code but need not be equal, so rows that hold one are not compared.
     matrix = listed.rows.matrix

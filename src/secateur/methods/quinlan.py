@@ -33,7 +33,7 @@ P_TOLERANCE = 1e-9
 def _shorten(
     result: Deletions, paths: Paths, evidence: TrainingEvidence, among: NDArray[np.bool_], alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shorten a group of rules; return the counts of the rules that come out of it, and of leaves."""
+    """Shorten a group of rules; return the counts of the new rules, and of leaves."""
     violations = evidence.count_violations(paths, result.deleted, among[paths.rule], among)
     counts, leaf_counts = violations.counts.copy(), violations.leaf_counts
     has_rows = leaf_counts.sum(axis=1) > 0
@@ -65,7 +65,7 @@ def _shorten(
 def _choose(
     rule: NDArray[np.int32], deletable: NDArray[np.bool_], certainty: NDArray[np.float64], p: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Of each rule the deletable condition that leaves the highest certainty, then highest p, then nearest the root."""
+    """Choose each rule's condition that leaves the highest certainty, then the highest p, then nearest the root."""
     best = np.flatnonzero(deletable)
     for value, slack in ((certainty, 0.0), (p, P_TOLERANCE)):
         highest = np.zeros(rule[-1] + 1)

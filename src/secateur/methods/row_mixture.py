@@ -1,4 +1,4 @@
-"""Rows on which a conflict is priced: the training rows, and shuffled copies that stand for rows not seen yet.
+"""Mix the training rows with shuffled copies that stand for unseen rows, to price conflicts on.
 
 A shuffled copy permutes every feature that the tree tests independently within each class *predicted by the tree*;
 columns that a group or an implication ties together are permuted as one.
@@ -41,35 +41,23 @@ LARGEST = 2**58  # a cost is multiplied by a small number, and must stay a 64-bi
 
 @dataclass(frozen=True)
 class MixedRows:
-    """Rows in the order of the leaves that they reach, and what each is worth.
-
-    Attributes
-    ----------
-    index : RowIndex
-        The rows, in the order of the leaves that they reach.
-    class_ids : ndarray of int64, shape (n_rows,)
-        What the tree predicts.
-    mixed, real : ndarray of int64, shape (n_rows,)
-        A row's share of training rows and copies together, and of the training rows alone (0 for a copy), in units.
-    mixed_total, real_total : int
-        How many units make a whole.
-    """
+    """Rows in the order of the leaves that they reach, and what each is worth, in units."""
 
     index: RowIndex
-    class_ids: NDArray[np.int64]
-    mixed: NDArray[np.int64]
-    real: NDArray[np.int64]
-    mixed_total: int
+    class_ids: NDArray[np.int64]  # what the tree predicts
+    mixed: NDArray[np.int64]  # a row's share of training rows and copies together
+    real: NDArray[np.int64]  # its share of the training rows alone, 0 for a copy
+    mixed_total: int  # units that make a whole
     real_total: int
 
     def limits(self, budget: float) -> tuple[int, int]:
-        """The most units of each kind that a budget allows; the budget is the decimal number that was written."""
+        """The most units of each kind that a budget allows, taken as the decimal number that was written."""
         share = Fraction(str(budget))
         return math.floor(share * self.mixed_total), math.floor(share * self.real_total)
 
 
 def mix_rows(tree: Tree, paths: Paths, rows: Rows, weights: NDArray[np.float64] | None, smoothing: float) -> MixedRows:
-    """Shuffle the rows, route them through the tree, and put them in the order of their leaves."""
+    """Shuffle the rows, route them through the tree, and sort them by leaf."""
     counted = np.arange(rows.n_rows) if weights is None else np.flatnonzero(weights > 0)
     weight = np.ones(len(counted)) if weights is None else weights[counted]
     columns = np.unique(tree.feature[~tree.is_leaf])
@@ -103,7 +91,7 @@ def mix_rows(tree: Tree, paths: Paths, rows: Rows, weights: NDArray[np.float64] 
 
 
 def _find_bundles(tree: Tree, columns: NDArray[np.int64]) -> list[list[int]]:
-    """Places of columns that are shuffled as one: those that a group or an implication ties, and every other alone."""
+    """Find the places of columns to shuffle as one: those tied by a group or an implication; others alone."""
     place_of = {feature: place for place, feature in enumerate(columns.tolist())}
     bundle_of = {place: [place] for place in place_of.values()}
     for features in tree.facts.link_features(tree.n_features):
@@ -113,7 +101,7 @@ def _find_bundles(tree: Tree, columns: NDArray[np.int64]) -> list[list[int]]:
 
 
 def _draw(members: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """As many rows as there are members, each as often as its weight says."""
+    """Draw as many rows as there are members, each as often as its weight says."""
     share = weight[members]
     if len(members) == 0 or share.min() == share.max():
         return members
@@ -126,7 +114,7 @@ def _draw(members: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np
 def _price(
     weight: NDArray[np.float64], groups: list[NDArray[np.int64]], copies: int, smoothing: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
-    """Mixed and real units of the training rows and, behind them, the copies; and how many units make a whole."""
+    """Price training rows and copies in mixed and real units; give the units that make a whole of each too."""
     n = len(weight)
     is_even = bool(weight.min() == weight.max())
     no_part = np.zeros(copies * n, dtype=np.int64)

@@ -2,18 +2,22 @@
 
 Try the whole candidate set; if the rule's training reliability stays within ε of the leaf's own, accept it. Else walk
 the candidates leaf to root and accept each one whose cumulative deletion stays within ε. All rules are tried together:
-one pass over the rows counts them by the candidates that they violate, and that answers every trial. Where rules have
-too many candidates for that, a pass answers for a rule until two of its candidates have gone, and another one goes on.
+one pass over the rows counts them by the candidates that they violate, which answers every trial. Where rules have too
+many candidates for that, a pass serves a rule until two of its candidates are gone, and another pass follows.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.counting.violations import find_reliability
-from secateur.methods.contract import Deletions, Why
+from secateur.methods.contract import TOLERANCES, Asks, Deletions, Knob, Method, Problem, Why
+from secateur.methods.settings import amount, share
+from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,10 +25,41 @@ if TYPE_CHECKING:
     from secateur.counting.training_evidence import TrainingEvidence
     from secateur.tree.paths import Paths
 
-__all__ = ["keep_by_orientation", "select_by_reliability"]
+__all__ = ["ReliabilityMethod"]
 
 
-def keep_by_orientation(result: Deletions, paths: Paths, among: NDArray[np.bool_]) -> None:
+@dataclass(frozen=True)
+class ReliabilityMethod(Method):
+    """Runs ReliabilitySelect on the mismatched conditions outside H that a first step leaves."""
+
+    tolerance: float = share(0.05)
+    rf_tol: float = amount(DEFAULT_RF_TOL)
+
+    asks = Asks.COUNTS
+    knob = Knob("tolerance", "ε", TOLERANCES)
+
+    @abstractmethod
+    def begin(self, problem: Problem) -> Deletions:
+        """Delete what goes whatever the rows say."""
+
+    def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Leave the mismatched links outside H open that remain."""
+        gone = self.begin(problem).deleted
+        return gone, _find_suspects(problem.paths, gone)
+
+    def delete(self, problem: Problem) -> Deletions:
+        """Run the first step, then ReliabilitySelect on every rule."""
+        paths, result = problem.paths, self.begin(problem)
+        _keep_by_orientation(result, paths, among=~result.deleted)
+        _select_by_reliability(result, paths, problem.rows, _find_suspects(paths, result.deleted), self.tolerance)
+        return result
+
+
+def _find_suspects(paths: Paths, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return paths.mismatched & ~paths.inside_h & ~gone
+
+
+def _keep_by_orientation(result: Deletions, paths: Paths, among: NDArray[np.bool_]) -> None:
     """Keep what is matched or neutral, and what is mismatched inside H; note the shift of the class share."""
     result.number[among] = paths.shift[among]
     result.keep(among & paths.matched, Why.MATCHED)
@@ -34,14 +69,10 @@ def keep_by_orientation(result: Deletions, paths: Paths, among: NDArray[np.bool_
     result.node[protected] = paths.homogeneous_top[paths.links[protected]]
 
 
-def select_by_reliability(
-    result: Deletions,
-    paths: Paths,
-    evidence: TrainingEvidence,
-    candidates: NDArray[np.bool_],
-    tolerance: float,
+def _select_by_reliability(
+    result: Deletions, paths: Paths, evidence: TrainingEvidence, candidates: NDArray[np.bool_], tolerance: float
 ) -> None:
-    """Run ReliabilitySelect on every rule that has candidate entries; what was deleted before stays deleted."""
+    """Run ReliabilitySelect on every rule that has candidates; what was deleted before stays deleted."""
     counts = np.zeros((paths.n_rules, evidence.tree.n_classes))
     for among in evidence.split_rules(paths, candidates):
         found, leaf_counts = _select(result, paths, evidence, candidates & among[paths.rule], among, tolerance)
@@ -57,7 +88,7 @@ def _select(
     among: NDArray[np.bool_],
     tolerance: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Try the candidates of a group of rules; return the counts of the rules that come out of it, and of leaves."""
+    """Try the candidates of a group of rules; return the counts of the new rules, and of leaves."""
     violations = evidence.count_violations(paths, result.deleted, candidates, among)
     counts, leaf_counts = violations.counts.copy(), violations.leaf_counts
     base, joint = (find_reliability(paths, c) for c in (leaf_counts, violations.counts_without_open))
@@ -94,7 +125,7 @@ def _select(
 
 
 def _sort_from_leaf(paths: Paths, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Entries in the order of their steps: those nearest the leaf of every rule, then the next; and each one's step."""
+    """Sort entries by step: those nearest the leaf of every rule, then the next; give each one's step too."""
     rule = paths.rule[entries]
     step = np.searchsorted(rule, rule, side="right") - 1 - np.arange(len(entries))
     order = np.argsort(step, kind="stable")

@@ -1,4 +1,4 @@
-"""Settings that a person gives a method: declared with their bounds, checked in one place."""
+"""Declare a method's settings with their bounds, and check them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["amount", "check_amount", "check_share", "is_number", "share"]
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a plain number; a bool is none."""
+    """Whether a value is a plain number; a bool is not."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 

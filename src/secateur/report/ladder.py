@@ -1,4 +1,4 @@
-"""The ladder: every method on one tree, side by side, from the strictest guarantee to none."""
+"""Compare all methods on one tree, from the strictest guarantee to none."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["make_ladder", "measure", "run_again"]
 
 
 def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **settings: Any) -> list[dict[str, Any]]:
-    """One record a method: what it removes, what that costs on the rows, or a sentence why it cannot run.
+    """Record for each method what it removes and what that costs on the rows, or why it cannot run.
 
-    The settings are those of methods, beside those of the rule set in hand; each method takes those that it reads.
+    Each method takes the settings that it reads, of those passed and of those of the rule set.
     """
     ladder = []
     for method in METHODS.values():
@@ -46,8 +46,8 @@ def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **
 
 
 def run_again(rules: RuleSet, at_hand: RowsAtHand, method: str, **changed: Any) -> RuleSet:
-    """Simplify the same tree by another method, with what the two share of the settings."""
-    read = set(METHODS[method].parameters) - {"domain", "monotone"}  # these are kept in words
+    """Simplify the same tree by another method, with the settings that both read."""
+    read = set(METHODS[method].parameters) - {"domain", "monotone"}  # a rule set keeps these in words
     settings = {name: value for name, value in {**rules.parameters, **changed}.items() if name in read}
     settings["domain_knowledge"] = rules.parameters.get("domain_knowledge", True)
     rows = at_hand.training
@@ -57,7 +57,7 @@ def run_again(rules: RuleSet, at_hand: RowsAtHand, method: str, **changed: Any) 
 
 
 def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
-    """What was removed, and what it changed on the rows; None where there are no rows to tell."""
+    """Measure what was removed, and what it changed on the rows; None without rows."""
     gone = np.bincount(rules.paths.rule[rules.deleted], minlength=len(rules))
     n_all = len(rules.deleted)
     found: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Which rows a report can use: those that the rules were made from, and those that it measures on."""
+"""Find the rows that a report can use: those behind the rules, and those to measure on."""
 
 from __future__ import annotations
 
@@ -23,24 +23,12 @@ __all__ = ["RowsAtHand", "find_rows"]
 
 @dataclass(frozen=True)
 class RowsAtHand:
-    """The rows that a report can use, checked once.
+    """The rows that a report can use, checked once."""
 
-    Attributes
-    ----------
-    training : GivenRows or None
-        The rows that the rules were made from.
-    measured : GivenRows or None
-        The rows that conflict and accuracy are measured on.
-    is_training : bool
-        Whether these are the training rows.
-    note : str
-        In a sentence, what the numbers were measured on.
-    """
-
-    training: GivenRows | None
-    measured: GivenRows | None
-    is_training: bool
-    note: str
+    training: GivenRows | None  # that the rules were made from
+    measured: GivenRows | None  # that conflict and accuracy are measured on
+    is_training: bool  # whether these are the training rows
+    note: str  # a sentence on what the numbers were measured on
 
     @property
     def n_rows(self) -> int | None:
@@ -49,10 +37,10 @@ class RowsAtHand:
 
 
 def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowsAtHand:
-    """Settle which rows there are.
+    """Find the training rows, and the rows to measure on: those passed, else the training rows.
 
-    Rows that are passed are measured on. Where the rule set has no training rows of its own, because it was read from
-    a file, rows that give every leaf its own counts are taken for them.
+    Where the rule set has none of its own, because it was read from a file, rows that give every leaf its counts are
+    taken for the training rows.
     """
     check_pair(X, y, sample_weight)
     own = rules.training if rules.is_ranked else None
@@ -72,10 +60,10 @@ def _on_training(rows: GivenRows) -> RowsAtHand:
 
 
 def _check(rules: RuleSet, given: GivenRows) -> GivenRows:
-    """Bring rows into memory and into the tree's own terms, so that nobody has to read them twice."""
+    """Bring rows into memory and into the tree's terms, so that they are read once."""
     tree = rules.tree
     with open_rows(*given, find_texts=partial(find_texts, tree, given.y)) as rows:
-        held = rows.hold(lambda: ModelTerms(own_names(tree), tree.classes), "A report looks at rows again and again")
+        held = rows.hold(lambda: ModelTerms(own_names(tree), tree.classes), "A report reads its rows many times")
     listed = held.read_labelled(tree)
     return GivenRows(Rows.of(listed.rows.matrix), tree.classes[listed.class_ids], listed.weights)
 

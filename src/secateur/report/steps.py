@@ -1,4 +1,4 @@
-"""The rule sets that a slider moves through: one for each value of the method's knob."""
+"""Make the rule sets that a slider moves through, one for each value of the method's knob."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Slider", "Texts", "find_slider", "make_rule_sets", "make_step"]
 
-# Up to so many conditions, every value of the knob carries its reasons in full; beyond, those of the chosen one do.
+# Up to this many conditions every value of the knob carries its reasons; beyond, only the chosen one does.
 FULLY_TOLD = 6_000
 
-# Reasons that tell the knob's value.
+# Reasons whose text names the knob's value.
 NAMING_THE_KNOB = (
     *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP, Why.RELIABILITY_MOVES),
     *(Why.WITHIN_BUDGET, Why.OVER_BUDGET, Why.FAR_OVER_BUDGET),
@@ -37,7 +37,7 @@ PHRASE_END = re.compile(r"(?<=[;:,]) ")
 
 @dataclass(frozen=True)
 class Slider:
-    """What a slider turns: a setting of the method and its values."""
+    """The setting that a slider moves, and its values."""
 
     parameter: str
     symbol: str
@@ -51,7 +51,7 @@ class Slider:
 
 @dataclass
 class Texts:
-    """Sentences, each listed once, as the places of their phrases; sentences of a kind share most phrases."""
+    """Sentences, each listed once, as places of phrases: sentences of a kind share most of them."""
 
     listed: list[list[int]] = field(default_factory=list)
     _phrases: dict[str, int] = field(default_factory=dict)
@@ -59,11 +59,11 @@ class Texts:
 
     @property
     def phrases(self) -> list[str]:
-        """The phrases; joined by blanks they are the sentences again."""
+        """The phrases, to be joined by blanks."""
         return list(self._phrases)
 
     def place(self, text: str) -> int:
-        """Where a sentence is listed."""
+        """List a sentence once, and give its place."""
         if text not in self._places:
             self._places[text] = len(self.listed)
             parts = PHRASE_END.split(text)
@@ -89,7 +89,7 @@ def find_slider(rules: RuleSet, at_hand: RowsAtHand, tolerances: Any) -> tuple[S
 
 
 def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, slider: Slider | None) -> tuple[list[RuleSet], int]:
-    """Make the rule set for each value of the slider, and find the place of the one in hand."""
+    """Make the rule set for each value of the slider, and find the place of the given one."""
     if slider is None:
         return [rules], 0
     own = slider.values.index(float(rules.parameters[slider.parameter]))
@@ -101,7 +101,7 @@ def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, slider: Slider | None) -
 
 
 def make_step(made: RuleSet, rules: RuleSet, at_hand: RowsAtHand, value: float | None, texts: Texts) -> dict[str, Any]:
-    """One position of the slider as plain values: numbers, and for each rule what went."""
+    """Describe one position of the slider in plain values: numbers, and what each rule lost."""
     paths = made.paths
     own_class = made.class_counts[np.arange(len(made)), paths.leaf_class]
     return {
@@ -116,7 +116,7 @@ def make_step(made: RuleSet, rules: RuleSet, at_hand: RowsAtHand, value: float |
 
 
 def list_by_rule(rules: RuleSet, entries: NDArray[np.int64]) -> list[list[int]]:
-    """The links of some entries, rule by rule."""
+    """List the links of some entries, rule by rule."""
     paths = rules.paths
     ends = np.searchsorted(entries, paths.offsets)
     links = paths.links[entries].tolist()
@@ -124,12 +124,12 @@ def list_by_rule(rules: RuleSet, entries: NDArray[np.int64]) -> list[list[int]]:
 
 
 def known_numbers(values: Iterable[float]) -> list[float | int | None]:
-    """Numbers for JSON: whole ones short, None where not known."""
+    """Write numbers for JSON: whole ones short, unknown ones as None."""
     return [None if v != v else int(v) if v == int(v) else float(v) for v in values]
 
 
 def _changed_reasons(made: RuleSet, rules: RuleSet, texts: Texts) -> dict[str, list[int]]:
-    """For each rule whose reasons differ from those in hand, its texts; left out where there are too many."""
+    """List the reasons of rules that differ from the given rule set's; none if there are too many."""
     if len(made.deleted) > FULLY_TOLD:
         return {}
     differs = made.deletions.why != rules.deletions.why

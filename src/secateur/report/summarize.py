@@ -1,4 +1,4 @@
-"""Everything that a report shows, as a plain dict: numbers, texts, lists. ``docs/report.md`` lists its fields."""
+"""Gather all that a report shows into a plain dict. ``docs/report.md`` lists its fields."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def summarize(
     title: str | None = None,
     tolerances: Any = None,
 ) -> dict[str, Any]:
-    """Gather what there is to say of a rule set into a plain dict, ready for JSON.
+    """Gather all that a report shows into a plain dict, ready for JSON.
 
     Parameters
     ----------
@@ -44,12 +44,9 @@ def summarize(
     X : array-like or data frame of shape (n_rows, n_features), default=None
         Rows to measure on, best rows that the tree was not fitted on. By default those that the rules were made from,
         if they are at hand.
-    y : array-like of shape (n_rows,), default=None
-        Their labels.
-    sample_weight : array-like of shape (n_rows,), default=None
-        Their weights.
+    y, sample_weight : array-like of shape (n_rows,), default=None
+        Their labels and weights.
     title : str, default=None
-        The report's title.
     tolerances : sequence of float, default=None
         The values of the slider: ε of ``layered`` and ``mismatch``, δ of ``budgeted``. By default those that
         :func:`select_tolerance` and :func:`select_budget` try.
@@ -123,7 +120,7 @@ def summarize(
 
 
 def _describe_rules(rules: RuleSet, texts: Texts) -> list[dict[str, Any]]:
-    """The rules as they are, in source order."""
+    """Describe the rules in source order."""
     hits = rules.source_class_counts[np.arange(len(rules)), rules.paths.leaf_class]
     source_support, source_hits = known_numbers(rules.source_support), known_numbers(hits)
     return [
@@ -145,19 +142,11 @@ def _describe_rules(rules: RuleSet, texts: Texts) -> list[dict[str, Any]]:
 
 
 def _merge_conditions(rule_sets: list[RuleSet]) -> dict[str, str]:
-    """How kept links on one column read together, by their ids; a link that is alone reads as itself."""
-    merged: dict[str, str] = {}
-    seen: set[tuple[int, ...]] = set()
-    for rules in rule_sets:
-        for rule in rules:
-            kept = rule.kept_ids
-            if kept in seen:
-                continue
-            seen.add(kept)
-            for condition in read_conditions(rules.tree, rules.paths, kept):
-                if len(condition.link_ids) > 1:
-                    merged[",".join(map(str, condition.link_ids))] = condition.text
-    return merged
+    """Word the kept links on one column together, by their ids; a single link reads as itself."""
+    first = rule_sets[0]  # all of them are of one tree
+    seen = dict.fromkeys(rule.kept_ids for rules in rule_sets for rule in rules)
+    conditions = (one for kept in seen for one in read_conditions(first.tree, first.paths, kept))
+    return {",".join(map(str, one.link_ids)): one.text for one in conditions if len(one.link_ids) > 1}
 
 
 def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
@@ -173,7 +162,7 @@ def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
 
 
 def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
-    """What is known of the columns, and whether some deletion rests on it."""
+    """List what is known about the columns, and whether a deletion rests on it."""
     facts, used = rules.tree.facts, set(rules.facts_used.used)
     texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
     texts += [facts.describe_decimals(feature, rules.tree.feature_name(feature)) for feature in facts.decimals_of]
@@ -181,7 +170,7 @@ def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON has them."""
+    """Write parameters for JSON."""
     return {
         name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
         for name, value in parameters.items()

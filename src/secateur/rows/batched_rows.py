@@ -1,4 +1,4 @@
-"""Rows of a table that is read a batch at a time, so that it need not fit into memory."""
+"""Rows of a table, read a batch at a time, so that it need not fit into memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.rows.batches import BatchReader
-from secateur.rows.memory_rows import MemoryRows, split_frame
-from secateur.rows.row_source import GivenRows, RowSource
+from secateur.rows.memory_rows import split_frame
+from secateur.rows.row_source import RowSource
 from secateur.rows.table_columns import find_beside, fit_tree_to
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rows.row_source import Decider, ModelTerms, Result
+    from secateur.rows.memory_rows import MemoryRows
+    from secateur.rows.row_source import Decider, GivenRows, ModelTerms, Result
     from secateur.rows.rows import LabelledRows
     from secateur.rows.source import Source
     from secateur.tree.tree import Tree
@@ -25,29 +26,22 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "BatchedRows"]
 
 SHOWN_ROWS = 1_000
-# Bytes of a table that are taken into memory where all rows are needed at once.
+# The largest table that is read into memory where all rows are needed at once.
 MOST_BYTES = 1 << 30
 
 
 class BatchedRows(RowSource):
-    """An open table, with the columns of its labels and weights.
-
-    Parameters
-    ----------
-    source : Source
-    given : GivenRows
-    """
+    """An open table, and what the caller passed to open it."""
 
     def __init__(self, source: Source, given: GivenRows) -> None:
         self.source, self.given, self.name, self.is_once = source, given, source.name, source.is_once
-        self._y = None if given.y is None else find_beside(source, given.y, "y")
-        weight = given.sample_weight
-        self._weight = None if weight is None else find_beside(source, weight, "sample_weight")
-        self.is_weighted = weight is not None
+        self.y = find_beside(source, given.y, "y")
+        self._weight = find_beside(source, given.sample_weight, "sample_weight")
+        self.is_weighted = self._weight is not None
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, where the table tells."""
+        """Number of rows, if the table knows."""
         return self.source.n_rows
 
     @property
@@ -55,15 +49,15 @@ class BatchedRows(RowSource):
         """A table without rows."""
         return self.source.schema.empty_table()
 
-    def show(self, model: Any, columns: list[str] | None) -> Any:
-        """Show a pipeline the first rows: it alone knows what their types do to it."""
+    def show(self, model: Any, columns: list[str] | None) -> tuple[Any, Any]:
+        """Show a pipeline the first rows: it alone knows what it does with their types."""
         if columns is None:
-            return None
+            return None, None
         batch = self.source.peek([self.source.find(name, "the pipeline was fitted on") for name in columns])
-        return None if batch is None else batch.slice(0, SHOWN_ROWS).to_pandas()
+        return None if batch is None else batch.slice(0, SHOWN_ROWS).to_pandas(), None
 
     def fit(self, tree: Tree, features: Collection[int] | None = None) -> Tree:
-        """Name the tree's columns as the table does, and find those that are asked for."""
+        """Name the tree's columns as the table does, and find those that it asks for."""
         return fit_tree_to(tree, self.source, self._beside, features)
 
     def map(
@@ -74,14 +68,13 @@ class BatchedRows(RowSource):
         checks_facts: bool = False,
         features: Collection[int] | None = None,
     ) -> Iterator[Result]:
-        """Work on one batch after the other, several at a time."""
-        if self._y is None:
-            raise InputError("Expected y as the name of the column that holds the labels.")
+        """Work on the batches, several at a time."""
+        self.check_labelled()
         named = self.fit(tree, features)
-        return BatchReader(named, self.source, self._y, self._weight, checks_facts, features).map(work)
+        return BatchReader(named, self.source, self.y, self._weight, checks_facts, features).map(work)
 
     def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
-        """Decide one batch after the other."""
+        """Decide the batches one after the other."""
         reader = BatchReader(self.fit(tree, decider.features), self.source, features=decider.features)
         return np.concatenate(list(reader.map_rows(lambda _, rows: decider(rows))))
 
@@ -89,8 +82,7 @@ class BatchedRows(RowSource):
         """Read the whole table, unless it is too large."""
         import pyarrow as pa
 
-        if self._y is None:
-            raise InputError("X was passed without y: pass the name of the column that holds the labels.")
+        self.check_labelled()
         source, terms = self.source, find_terms()
         own = terms.columns
         names = source.schema.names if own is None else [source.find(name, "the model was fitted on") for name in own]
@@ -105,12 +97,11 @@ class BatchedRows(RowSource):
             self._check_size(n_bytes, f"more than {n_rows:,} rows of {len(columns)} columns", why, instead)
         if n_rows == 0:
             raise source.refuse_empty()
-        X, y, weights = split_frame(pa.Table.from_batches(batches), self._y, self._weight, terms)
-        return MemoryRows(X, y, weights)
+        return split_frame(pa.Table.from_batches(batches), self.y, self._weight, terms)
 
     @property
     def _beside(self) -> list[str]:
-        return [name for name in (self._y, self._weight) if name is not None]
+        return [name for name in (self.y, self._weight) if name is not None]
 
     def _check_size(self, n_bytes: int, size: str, why: str, instead: str) -> None:
         if n_bytes > MOST_BYTES:

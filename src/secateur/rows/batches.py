@@ -1,4 +1,4 @@
-"""Record batches in a tree's own terms: rows, class indices and weights."""
+"""Read record batches in a tree's own terms: rows, class indices and weights."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from secateur.errors import InputError
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
 from secateur.kernels.threads import map_stream
-from secateur.rows.checking import asked_features, check_finite, check_labels, check_rows, check_weights
+from secateur.rows.checking import check_finite, check_labels, check_rows, check_weights
 from secateur.rows.encoding import read_column, read_source
 from secateur.rows.labels import as_truth, to_label_types
 from secateur.rows.rows import LabelledRows, Rows
+from secateur.rows.table_columns import derives, read_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -36,56 +37,37 @@ MOST_CELLS = 1 << 26
 
 @dataclass(frozen=True)
 class BatchReader:
-    """How the batches of a table are read for a tree.
-
-    Attributes
-    ----------
-    tree : Tree
-        With the names of the table's columns.
-    source : Source
-    y, weight : str or None
-        The columns of the labels and of the weights.
-    checks_facts : bool
-        Whether a row that contradicts a fact of the tree is refused.
-    features : collection of int, default=None
-        The features that are read; by default those that the tree asks for.
-    """
+    """Reads the batches of a table for a tree that names the table's columns."""
 
     tree: Tree
     source: Source
-    y: str | None = None
-    weight: str | None = None
-    checks_facts: bool = False
-    features: Collection[int] | None = None
+    y: str | None = None  # the column of the labels
+    weight: str | None = None  # the column of the weights
+    checks_facts: bool = False  # whether to refuse a row that contradicts a fact of the tree
+    features: Collection[int] | None = None  # those to read, by default those that the tree asks for
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are read: those that the tree asks for, labels and weights."""
+        """The columns to read: those of the features, labels and weights."""
         beside = [name for name in (self.y, self.weight) if name is not None]
         return list(dict.fromkeys([*self._features.values(), *beside]))
 
     def map(self, work: Callable[[LabelledRows], Result]) -> Iterator[Result]:
-        """What a function makes of the rows of one batch after the other, with their labels and weights.
-
-        Batches are worked on by several threads; the results come in the order of the rows.
-        """
-        y = self.y
-        if y is None:
-            raise InputError("Expected y as the name of the column that holds the labels.")
-        return self._map(lambda batch, first: work(self._read_labelled(batch, first, y)), self.columns)
+        """Work on the labelled rows of each batch, in several threads; results come in the order of the rows."""
+        return self._map(lambda batch, first: work(self._read_labelled(batch, first)), self.columns)
 
     def map_rows(self, work: Callable[[Any, Rows], Result], columns: list[str] | None = None) -> Iterator[Result]:
-        """The same for rows without labels, and the batch that they are of; by default of the columns that are read."""
+        """Work on the rows of each batch and on the batch itself, of these columns or of those to read."""
         chosen = self.columns if columns is None else columns
         return self._map(lambda batch, first: work(batch, self._read_rows(batch, first)), chosen)
 
     def _map(self, work: Callable[[Any, int], Result], columns: list[str]) -> Iterator[Result]:
-        if self.tree.columns is not None and self.tree.columns.derive is not None:
+        if derives(self.tree):
             return starmap(work, self._batches(columns))  # the steps of a pipeline are not made for threads
         return map_stream(lambda pair: work(*pair), self._batches(columns))
 
     def _batches(self, columns: list[str]) -> Iterator[tuple[Any, int]]:
-        """Batches that are not empty and not too large for a tree of many features, and the number of the first row."""
+        """Cut batches to a size that suits a tree of many features; give the number of the first row with each."""
         step = max(1, MOST_CELLS // max(1, self.tree.n_features))
         n_rows = 0
         for batch in self.source.read(columns):
@@ -95,22 +77,21 @@ class BatchReader:
         if n_rows == 0:
             raise self.source.refuse_empty()
 
-    def _read_labelled(self, batch: Any, first: int, y: str) -> LabelledRows:
-        rows = self._read_rows(batch, first)
-        labels = _read_labels(self.tree, batch.column(y), first, f"The column {y!r} of {self.source.inner_name}")
-        weights = None
-        if self.weight is not None:
-            named = f"The column {self.weight!r} of {self.source.inner_name}"
-            weights = _read_weights(batch.column(self.weight), batch.num_rows, named, first)
+    def _read_labelled(self, batch: Any, first: int) -> LabelledRows:
+        rows, named = self._read_rows(batch, first), f"The column {{!r}} of {self.source.inner_name}".format
+        labels = _read_labels(self.tree, batch.column(self.y), first, named(self.y))
+        if self.weight is None:
+            return LabelledRows(rows, labels, None)
+        weights = _read_weights(batch.column(self.weight), batch.num_rows, named(self.weight), first)
         return LabelledRows(rows, labels, weights)
 
     def _read_rows(self, batch: Any, first: int) -> Rows:
         tree, name = self.tree, self.source.name
-        if tree.columns is not None and tree.columns.derive is not None:  # the pipeline itself must see its rows
+        if derives(tree):  # the pipeline itself must see its rows
             frame = batch.select(list(self._features.values())).to_pandas()
             rows = check_rows(tree, frame, name=name, first=first)
         else:
-            # Pages of columns that nobody asks for are never touched, so they take no memory.
+            # Pages of columns that are not read are never touched, so they take no memory.
             matrix = np.zeros((batch.num_rows, tree.n_features), dtype=tree.dtype, order="F")
             is_finite = True
             with np.errstate(over="ignore", invalid="ignore"):  # the sum of a column shows whether it is finite
@@ -126,13 +107,8 @@ class BatchReader:
 
     @cached_property
     def _features(self) -> dict[int, str]:
-        """The features that are read, and their columns."""
-        tree = self.tree
-        names = tree.feature_names or ()
-        if tree.columns is not None and tree.columns.derive is not None:
-            return dict(enumerate(names[: tree.n_features - len(tree.columns.derived)]))
-        asked = asked_features(tree) if self.features is None else self.features
-        return {feature: names[feature] for feature in sorted(asked)}
+        """The features to read, and their columns."""
+        return {f: (self.tree.feature_names or ())[f] for f in read_features(self.tree, self.features)}
 
     @cached_property
     def _typed(self) -> dict[int, bool]:
@@ -140,7 +116,7 @@ class BatchReader:
 
 
 def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, what: str) -> NDArray[Any]:
-    """A column of a batch as numbers or codes; to the tree's dtype they are cast as rows in memory are."""
+    """Read a column of a batch as numbers or codes, which are cast to the tree's dtype like rows in memory."""
     import pyarrow as pa
 
     is_number = _is_number(column.type)
@@ -171,7 +147,7 @@ def _to_terms(tree: Tree, column: Any, name: str, feature: int, first: int, what
 
 
 def _find_distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
-    """The different values of a column, a blank behind them, and the place of each row's value among them."""
+    """Find the different values of a column, a blank behind them, and the place of each row's value."""
     import pyarrow as pa
 
     if pa.types.is_string_view(column.type):  # which has fewer functions
@@ -183,7 +159,7 @@ def _find_distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
 
 
 def _find_truths(values: Any, levels: Any) -> Any:
-    """Texts of a file that all stand for truth values, where the tree asks for such; else the values as they are."""
+    """Read texts as truth values if all of them are, and the tree asks for such; else leave them as they are."""
     import pyarrow as pa
 
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
@@ -201,7 +177,7 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _read_labels(tree: Tree, column: Any, first: int, name: str) -> NDArray[np.int64]:
-    """The class index of each label; texts may stand for numbers, and numbers for texts."""
+    """Find the class index of each label; texts may stand for numbers, and numbers for texts."""
     import pyarrow as pa
 
     if pa.types.is_integer(column.type) and not column.null_count and tree.classes.dtype.kind in "iu":

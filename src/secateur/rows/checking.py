@@ -1,37 +1,34 @@
-"""A person's rows, labels and weights, checked and brought into the tree's own terms.
+"""Check rows, labels and weights, and bring them into the tree's own terms.
 
-Rows become numbers of the tree's comparison dtype, with category codes in categorical columns, converted a block at a
-time; labels become class indices. What does not fit is refused with one sentence.
-
-The rows of a tree behind a pipeline (``tree.columns``) are those that the pipeline takes: they hold labels and never
-codes, and columns that the tree does not test may hold anything.
+Rows become numbers of the tree's dtype, with codes in categorical columns, converted a block at a time; labels become
+class indices. The rows of a tree behind a pipeline (``tree.columns``) are those that the pipeline takes: they hold
+labels and never codes, and columns that the tree does not test may hold anything.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.errors import InputError, shorten
-from secateur.frames import frame_columns
+from secateur.frames import check_unique, frame_columns
 from secateur.kernels.threads import map_in_threads
 from secateur.rows.encoding import read_column, read_source, recode, to_terms
 from secateur.rows.rows import Rows
+from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.tree.pipeline_columns import Columns
     from secateur.tree.tree import Tree
 
 __all__ = [
     "NO_WEIGHT",
+    "TOO_MUCH_WEIGHT",
     "MissingRefusedError",
-    "asked_features",
     "check_columns",
     "check_finite",
     "check_labels",
@@ -42,34 +39,28 @@ __all__ = [
     "mark_finite",
 ]
 
-# Up to so many classes, labels are compared with each of them sooner than searched among them.
+# Up to this many classes, comparing labels with each of them is faster than searching.
 FEW_CLASSES = 16
 NO_WEIGHT = "sample_weight is zero for every row; at least one row must count."
-# A task for a thread that only reads.
-SUMMED_ROWS = 1 << 16
+TOO_MUCH_WEIGHT = "The sum of sample_weight is too large for a float: divide all weights by a constant."
+FITTED_WITHOUT = (
+    "but the tree was fitted without missing values. Fill it in, or pass accepts_missing=True if it was fitted with "
+    "them."
+)
+PIPELINE_FITTED_WITHOUT = "which the pipeline and its tree were not fitted to take. Fill it in."
+SUMMED_ROWS = 1 << 16  # a task for a thread that only reads
 
 
 def check_rows(tree: Tree, X: Any, *, name: str = "X", first: int = 0) -> Rows:
-    """Return the rows in the tree's own terms, or say in a sentence why they do not fit.
+    """Return the rows in the tree's own terms, or say why they do not fit.
 
-    Parameters
-    ----------
-    tree : Tree
-    X : array-like or data frame of shape (n_rows, n_features), or Rows
-    name : str, default="X"
-        What the rows are called in messages.
-    first : int, default=0
-        Number of the first row of a data frame, for messages.
-
-    Returns
-    -------
-    Rows
-        No copy is made of a matrix that already has the right dtype; others are converted when they are read.
+    A matrix of the right dtype is not copied; others are converted when they are read. Messages call the rows ``name``
+    and count them from ``first``.
     """
     if isinstance(X, Rows):  # checked before
         return X
-    if tree.columns is not None and tree.columns.derive is not None:
-        X = _derive_columns(tree, tree.columns, tree.columns.derive, X, name)
+    if derives(tree):
+        X = _derive_columns(tree, X, name)
     names = frame_columns(X)
     if names is not None:
         check_columns(tree, names, name)
@@ -86,7 +77,7 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X", first: int = 0) -> Rows:
 def check_columns(tree: Tree, names: Sequence[str], what: str = "X") -> None:
     """Raise if the columns of a frame do not fit a tree."""
     if tree.feature_names is None:
-        _check_unique(names, what)
+        check_unique(names, what)
         _check_width(tree, len(names), what)
     else:
         check_names(tree.feature_names, names, what)
@@ -95,21 +86,7 @@ def check_columns(tree: Tree, names: Sequence[str], what: str = "X") -> None:
 def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int = 0) -> NDArray[np.int64]:
     """Return the class index of each label, or name a label that the tree does not have.
 
-    Parameters
-    ----------
-    tree : Tree
-    y : array-like of shape (n_rows,)
-        Labels as the model knows them.
-    n_rows : int
-    name : str, default="y"
-        What the labels are called in messages.
-    first : int, default=0
-        Number of the first row, for messages.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_rows,)
-        Labels that are class indices already are not copied.
+    Labels that are class indices already are not copied.
     """
     try:
         labels = np.asarray(y)
@@ -125,10 +102,8 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int
     strange = np.flatnonzero(codes < 0)
     if len(strange):
         raise InputError(
-            f"{name} holds the label "
-            f"{labels[strange[:1]].tolist()[0]!r} "
-            f"(row {first + strange[0]}), which the model never saw; its classes are {shorten(tree.classes.tolist())}. "
-            "Pass labels as the model knows them."
+            f"{name} holds the label {labels[strange[:1]].tolist()[0]!r} (row {first + strange[0]}), which the model "
+            f"never saw; its classes are {shorten(tree.classes.tolist())}. Pass labels as the model knows them."
         )
     return codes
 
@@ -136,23 +111,7 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int
 def check_weights(
     weights: Any, n_rows: int, *, is_part: bool = False, name: str = "sample_weight", first: int = 0
 ) -> NDArray[np.float64] | None:
-    """Return the row weights as floats; None stays None.
-
-    Parameters
-    ----------
-    weights : array-like of shape (n_rows,), or None
-    n_rows : int
-    is_part : bool, default=False
-        Whether there are more rows elsewhere, so that none of these need count.
-    name : str, default="sample_weight"
-        What the weights are called in messages.
-    first : int, default=0
-        Number of the first row, for messages.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows,), or None
-    """
+    """Return the row weights as floats; None stays None. In a part of the rows all of them may be zero."""
     if weights is None:
         return None
     try:
@@ -162,21 +121,20 @@ def check_weights(
     if values.shape != (n_rows,):
         raise InputError(f"Expected one weight for each of the {n_rows} rows, found {name} of shape {values.shape}.")
     if not np.isfinite(values).all():
-        row = first + np.flatnonzero(~np.isfinite(values))[0]
-        raise InputError(f"{name} must be finite, but row {row} is not.")
+        raise InputError(f"{name} must be finite, but row {first + np.isfinite(values).argmin()} is not.")
     if (values < 0).any():
-        row = np.flatnonzero(values < 0)[0]
+        row = (values < 0).argmax()
         raise InputError(f"{name} must not be negative, but row {first + row} has {values[row]:g}.")
     if not is_part and not values.any():
         raise InputError(NO_WEIGHT)
     with np.errstate(over="ignore"):
         if not np.isfinite(values.sum()):
-            raise InputError(f"The sum of {name} is too large for a float; divide all weights by a constant.")
+            raise InputError(TOO_MUCH_WEIGHT.replace("sample_weight", name))
     return values
 
 
 def holds_missing(X: Any) -> bool:
-    """Whether the rows hold a missing value; False where that cannot be told yet."""
+    """Whether the rows hold a missing value; False if they are of a kind that is refused later."""
     if frame_columns(X) is not None:
         import narwhals as nw
 
@@ -198,21 +156,21 @@ def holds_missing(X: Any) -> bool:
 
 
 class MissingRefusedError(InputError):
-    """Rows hold a missing value where the tree, as it was read, takes none."""
+    """Rows hold a missing value where the tree, as read, takes none."""
 
 
 class FiniteMatrix(np.ndarray[Any, np.dtype[np.floating[Any]]]):
-    """A matrix that is known to hold finite numbers only, so that nobody needs to look again."""
+    """A matrix of finite numbers only, so that nobody checks that again."""
 
 
 def mark_finite(X: Any) -> Any:
-    """The same rows, marked if they are a matrix of finite floats."""
+    """Mark rows that are a matrix of finite floats."""
     is_matrix = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind == "f"
     return X.view(FiniteMatrix) if is_matrix and _is_finite(X) else X
 
 
 def _is_finite(values: NDArray[Any]) -> bool:
-    """Whether all values are finite; the sum of a block tells, but for rare sums that are too large."""
+    """Whether all values are finite: the sum of a block tells, unless it overflows."""
 
     def check(first: int) -> bool:
         block = values[first : first + SUMMED_ROWS]
@@ -223,27 +181,16 @@ def _is_finite(values: NDArray[Any]) -> bool:
 
 
 def check_names(expected: Sequence[str], names: Sequence[str], what: str = "X", model: str = "tree") -> None:
-    """Raise if a frame's columns are not the expected ones in the expected order.
-
-    Parameters
-    ----------
-    expected, names : sequence of str
-    what : str, default="X"
-        What the frame is called in messages.
-    model : str, default="tree"
-        What was fitted on the columns.
-    """
-    _check_unique(names, what)
+    """Raise if a frame's columns are not the expected ones in the expected order."""
+    check_unique(names, what)
     if list(names) == list(expected):
         return
     found, wanted = set(names), set(expected)
-    missing = [column for column in expected if column not in found]
-    unexpected = [column for column in names if column not in wanted]
-    complaints = []
-    if missing:
-        complaints.append(f"missing {shorten(missing)}")
-    if unexpected:
-        complaints.append(f"unexpected {shorten(unexpected)}")
+    strange = {
+        "missing": [column for column in expected if column not in found],
+        "unexpected": [column for column in names if column not in wanted],
+    }
+    complaints = [f"{how} {shorten(columns)}" for how, columns in strange.items() if columns]
     if not complaints:
         moved = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
         complaints.append(
@@ -255,27 +202,20 @@ def check_names(expected: Sequence[str], names: Sequence[str], what: str = "X", 
     )
 
 
-def _check_unique(names: Sequence[str], what: str) -> None:
-    twice = next((column for column, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise InputError(f"{what} has two columns of the name {twice!r}; rename one of them.")
-
-
-def _derive_columns(tree: Tree, columns: Columns, derive: Callable[[Any], Any], X: Any, what: str) -> Any:
-    """The rows with the columns that only the pipeline can make, unless they are there already."""
-    names = frame_columns(X)
-    n_own = tree.n_features - len(columns.derived)
+def _derive_columns(tree: Tree, X: Any, what: str) -> Any:
+    """Add the columns that only the pipeline can make, unless they are there already."""
+    names, n_own = frame_columns(X), len(own_features(tree))
     if names is not None:
-        if not set(tree.feature_names or ()) <= set(names):
-            check_names((tree.feature_names or ())[:n_own], names, what, "pipeline")
-            return derive(X)
-        return X
-    values = _as_matrix(X, what)
-    if values.shape[1] == tree.n_features:
-        return X
-    if values.shape[1] != n_own:
-        raise InputError(f"{what} has {values.shape[1]} columns, but the pipeline was fitted on {n_own}.")
-    return derive(values)
+        if set(tree.feature_names or ()) <= set(names):
+            return X
+        check_names((tree.feature_names or ())[:n_own], names, what, "pipeline")
+    else:
+        X = _as_matrix(X, what)
+        if X.shape[1] == tree.n_features:
+            return X
+        if X.shape[1] != n_own:
+            raise InputError(f"{what} has {X.shape[1]} columns, but the pipeline was fitted on {n_own}.")
+    return tree.columns.derive(X)  # type: ignore[union-attr, misc]
 
 
 def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
@@ -285,30 +225,39 @@ def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
         frame = nw.from_native(X, eager_only=True)
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
-    asked = asked_features(tree)
+
+    def convert(part: Any, feature: int, first: int) -> NDArray[Any]:
+        if tree.columns is None:
+            return read_column(tree, part[:, feature], feature, what)
+        return read_source(tree, tree.columns, part[:, feature], feature, first_row + first, what)
+
+    return _convert_by_column(tree, frame, convert)
+
+
+def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int], NDArray[Any]]) -> Rows:
+    """Convert the columns of a part of a table one by one, whenever that part is read."""
+    asked = range(tree.n_features) if tree.columns is None else asked_features(tree)  # others may hold anything
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
-        part = frame if (first, last) == (0, len(frame)) else frame[first:last]
-        matrix = np.empty((last - first, len(features)), dtype=tree.dtype, order="F")
+        part = table if (first, last) == (0, len(table)) else table[first:last]
+        matrix = np.zeros((last - first, len(features)), dtype=tree.dtype, order="F")
         for place, feature in enumerate(features.tolist()):
-            if tree.columns is None:
-                matrix[:, place] = read_column(tree, part[:, feature], feature, what)
-            elif feature in asked:
-                matrix[:, place] = read_source(tree, tree.columns, part[:, feature], feature, first_row + first, what)
-            else:
-                matrix[:, place] = 0.0  # nobody looks at it, and it may hold anything
+            if feature in asked:
+                matrix[:, place] = convert(part, feature, first)
         return matrix
 
-    return Rows(len(frame), tree.n_features, None, np.arange(tree.n_features), read)
+    return Rows(len(table), tree.n_features, None, np.arange(tree.n_features), read)
 
 
 def _from_array(tree: Tree, X: Any, what: str) -> Rows:
-    values = _as_matrix(X, what)
+    values, columns = _as_matrix(X, what), tree.columns
     _check_width(tree, values.shape[1], what)
-    if tree.columns is not None and (
-        any(tree.categories) or any(tree.columns.ranges) or values.dtype.kind not in "fiub"
-    ):
-        return _from_source_array(tree, tree.columns, values, what)
+    if columns is not None and (any(tree.categories) or any(columns.ranges) or values.dtype.kind not in "fiub"):
+
+        def convert(part: NDArray[Any], feature: int, first: int) -> NDArray[Any]:
+            return to_terms(tree, columns, part[:, feature], str(part.dtype), feature, first, what)
+
+        return _convert_by_column(tree, values, convert)
     if values.dtype.kind not in "fiub":
         raise InputError(
             f"{what} is an array of {values.dtype}, but the tree compares numbers. "
@@ -343,95 +292,40 @@ def _as_matrix(X: Any, what: str) -> NDArray[Any]:
     return values
 
 
-def _from_source_array(tree: Tree, columns: Columns, values: NDArray[Any], what: str) -> Rows:
-    """An array of what a pipeline takes: numbers, texts or both."""
-    asked = asked_features(tree)
-
-    def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
-        matrix = np.zeros((last - first, len(features)), dtype=tree.dtype, order="F")
-        for place, feature in enumerate(features.tolist()):
-            if feature in asked:
-                column = values[first:last, feature]
-                matrix[:, place] = to_terms(tree, columns, column, str(column.dtype), feature, first, what)
-        return matrix
-
-    return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
-
-
-def asked_features(tree: Tree) -> set[int]:
-    """The features that somebody will look at: splits, other trees of a forest, facts."""
-    return {*_tested_features(tree), *tree.facts.features(tree.n_features)}
-
-
-def _tested_features(tree: Tree) -> set[int]:
-    tested = np.unique(tree.feature[~tree.is_leaf]).tolist()
-    return {*tested, *(() if tree.columns is None else tree.columns.asked)}
-
-
 def _check_width(tree: Tree, width: int, what: str) -> None:
     if width != tree.n_features:
         raise InputError(f"{what} has {width} columns, but the tree was fitted on {tree.n_features}.")
 
 
 def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: NDArray[np.int64] | None = None) -> None:
-    """Refuse rows with an infinite value, or with a missing one where the tree takes none.
-
-    Parameters
-    ----------
-    tree : Tree
-    rows : Rows
-    what : str
-        What the rows are called in messages.
-    first : int, default=0
-        Number of the first of them, for messages.
-    among : ndarray of int64, default=None
-        The features that were read, if not all.
-    """
-    features = _checked_features(tree)
-    features = features if among is None else np.intersect1d(features, among)
-    everywhere = len(features) == tree.n_features
+    """Refuse an infinite value in the features that were read, or a missing one where the tree takes none."""
+    # Behind a pipeline, columns that no split tests may hold anything.
+    tested = range(tree.n_features) if tree.columns is None else sorted(tested_features(tree))
+    features = np.array(tested, dtype=np.int64) if among is None else np.intersect1d(tested, among).astype(np.int64)
+    whole = rows.source if len(features) == tree.n_features else None
 
     def is_finite(span: tuple[int, int]) -> bool:
         with np.errstate(over="ignore", invalid="ignore"):  # one pass; a NaN or an infinity would show in the sum
-            in_place = rows.source is not None and everywhere
-            block = rows.source[slice(*span)] if in_place else rows.read(*span, features)  # type: ignore[index]
-            return bool(np.isfinite(block.sum()))
+            return bool(np.isfinite((rows.read(*span, features) if whole is None else whole[slice(*span)]).sum()))
 
     for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
         if not finite:
-            _check_block(tree, rows, features, span, what, first)
+            _check_block(tree, rows.select(*span, features), features, what, first + span[0])
 
 
-def _checked_features(tree: Tree) -> NDArray[np.int64]:
-    """The columns that must be finite: all, or behind a pipeline those that the tree tests."""
-    return np.arange(tree.n_features) if tree.columns is None else np.array(sorted(_tested_features(tree)), np.int64)
-
-
-def _check_block(
-    tree: Tree, rows: Rows, features: NDArray[np.int64], span: tuple[int, int], what: str, first: int
-) -> None:
-    """Name the first value of a block that is infinite, or missing where the tree takes no missing value."""
-    block = rows.select(*span, features)
-    for place, feature in enumerate(features.tolist()):
-        column = block[:, place]
-        infinite = np.flatnonzero(np.isinf(column))
-        if len(infinite):
+def _check_block(tree: Tree, block: NDArray[Any], features: NDArray[np.int64], what: str, first: int) -> None:
+    """Name the first value that is infinite, or missing where the tree takes no missing value."""
+    for feature, column in zip(features.tolist(), block.T, strict=True):
+        name, infinite, missing = repr(tree.feature_name(feature)), np.isinf(column), np.isnan(column)
+        if infinite.any():
             raise InputError(
-                f"{what} holds an infinite value, or one too large for {tree.dtype}, "
-                f"in column {tree.feature_name(feature)!r} (row {first + span[0] + infinite[0]})."
+                f"{what} holds an infinite value, or one too large for {tree.dtype}, in column {name} (row "
+                f"{first + infinite.argmax()})."
             )
-        missing = np.flatnonzero(np.isnan(column))
-        if len(missing) and not tree.accepts_missing[feature]:
-            if tree.columns is not None:
-                raise MissingRefusedError(
-                    f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
-                    f"{first + span[0] + missing[0]}), which the pipeline and its tree were not fitted to take. "
-                    "Fill it in."
-                )
+        if missing.any() and not tree.accepts_missing[feature]:
             raise MissingRefusedError(
-                f"{what} has a missing value in column {tree.feature_name(feature)!r} (row "
-                f"{first + span[0] + missing[0]}), but the tree was "
-                "fitted without missing values. Fill it in, or pass accepts_missing=True if it was fitted with them."
+                f"{what} has a missing value in column {name} (row {first + missing.argmax()}), "
+                + (FITTED_WITHOUT if tree.columns is None else PIPELINE_FITTED_WITHOUT)
             )
 
 
@@ -457,8 +351,4 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
         return np.where(classes[found] == labels, found, -1).astype(np.int64)
     index: dict[Any, int] = {label: code for code, label in enumerate(classes.tolist())}
     plain = (label.item() if isinstance(label, np.generic) else label for label in labels.tolist())
-    return np.array([index.get(label, -1) if _is_scalar(label) else -1 for label in plain], dtype=np.int64)
-
-
-def _is_scalar(label: object) -> bool:
-    return isinstance(label, (str, int, float, bool))
+    return np.array([index.get(label, -1) if isinstance(label, (str, int, float)) else -1 for label in plain], np.int64)

@@ -33,11 +33,10 @@ def open_files(
     format: str | None = None,
     find_texts: Callable[[], Collection[str]] | None = None,
 ) -> Iterator[Source]:
-    """Open the files that a path, a directory or a pattern names, as one table.
+    """Open the files of a path, directory or pattern as one table.
 
-    Every file must have the columns that are read, of the same types. A file that changes meanwhile is an error. By
-    default the first bytes of a file tell its format; ``find_texts`` lists columns of a text file that stay text even
-    if they look like numbers.
+    Every file must have the columns to read, of the same types; a file that changes meanwhile is an error. By default
+    the first bytes tell a file's format. ``find_texts`` lists columns that stay text even if they look like numbers.
     """
     with ExitStack() as stack:
         room = Path(stack.enter_context(TemporaryDirectory(prefix="secateur-")))
@@ -72,7 +71,7 @@ def _list_files(pattern: str | os.PathLike[str]) -> list[str]:
 
 
 def _walk(directory: str) -> Iterator[str]:
-    """List the files in and below a directory; names that begin with a dot or an underscore are not for readers."""
+    """List the files in and below a directory, without names that begin with a dot or an underscore."""
     for entry in os.scandir(directory):
         if entry.name[:1] in "._":
             continue
@@ -98,7 +97,7 @@ class _Files:
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, which only Parquet files know."""
+        """Number of rows, which only Parquet files tell."""
         import pyarrow.parquet as pq
 
         if any(file.relation.kind != "parquet" for file in self.files):
@@ -119,7 +118,7 @@ class _Files:
             self.check_unchanged()
 
     def check_unchanged(self) -> None:
-        """Refuse files that somebody wrote to while they were read."""
+        """Refuse files that were written to while they were read."""
         for file in self.files:
             if _stamp(file.relation.path) != file.stamp:
                 name = file.relation.name
@@ -127,7 +126,7 @@ class _Files:
 
 
 class _File:
-    """One file, its schema, and what is read as another type than DuckDB's."""
+    """One file, its schema, and the columns that are read with another type than DuckDB's."""
 
     def __init__(self, relation: FileRelation, connection: Any) -> None:
         import pyarrow as pa
@@ -146,7 +145,7 @@ class _File:
         check_twice(self.schema.names, relation.name)
 
     def check_alike(self, first: _File, columns: Sequence[str]) -> None:
-        """Refuse other columns or types than the first file's: a number would silently become another."""
+        """Refuse other columns or types than the first file's: a cast could silently change a number."""
         name = self.relation.name
         for column in columns:
             if column not in self.schema.names:
@@ -193,7 +192,7 @@ class _File:
 
 
 def _list_casts(types: dict[str, str], relation: FileRelation) -> dict[str, tuple[str, str, Any]]:
-    """List casts that may be wanted, by column: a test of its values, the expression, and the Arrow type."""
+    """List possible casts by column: a test of its values, the expression, and the Arrow type."""
     import pyarrow as pa
 
     words = ", ".join(f"'{word}'" for word in TRUTH_WORDS)
@@ -203,7 +202,7 @@ def _list_casts(types: dict[str, str], relation: FileRelation) -> dict[str, tupl
         column = quote(name)
         if dtype == "VARCHAR" and relation.names is not None and name not in kept:
             casts[name] = (f"bool_and({column} IN ({words}))", f"lower({column}) = 'true'", pa.bool_())
-        elif dtype == "HUGEINT":  # what DuckDB gives to whole numbers if some of them are negative
+        elif dtype == "HUGEINT":  # DuckDB's type for whole numbers if some are negative
             test = f"bool_and({column} BETWEEN {-(2**63)} AND {2**63 - 1})"
             casts[name] = (test, f"{column}::BIGINT", pa.int64())
     return casts
@@ -219,13 +218,13 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 @contextmanager
 def open_query(connection: Any, query: Any) -> Iterator[Source]:
-    """Open what a query of a DuckDB connection gives."""
+    """Open the result of a query on a DuckDB connection."""
     if not isinstance(query, str):
         raise InputError(f"Expected (connection, SQL) with the SQL as text, found {type(query).__name__}.")
     with _refusing_query():
         relation = connection.sql(query)
     if relation is None:
-        raise InputError("Expected a query that gives rows, such as 'SELECT * FROM loans', found a statement.")
+        raise InputError("Expected a query that returns rows, such as 'SELECT * FROM loans', found a statement.")
     with open_relation_object(relation) as source:
         yield source
 
@@ -255,7 +254,7 @@ def _refusing_query() -> Iterator[None]:
 
 
 def _to_reader(relation: Any) -> Any:
-    """Read a relation as record batches, by the name that this release of DuckDB has for it."""
+    """Read a relation as record batches, by the method that this release of DuckDB has."""
     name = next(name for name in ARROW_READERS if hasattr(relation, name))
     return getattr(relation, name)(BATCH_ROWS)
 

@@ -1,4 +1,4 @@
-"""Encode one column of a person's rows as the tree reads it: numbers, codes of labels, or codes of cells."""
+"""Encode one column as the tree reads it: numbers, codes of labels, or codes of cells."""
 
 from __future__ import annotations
 
@@ -54,16 +54,12 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
 
 
 def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Read a column of numbers or bools, and mark the blanks among whole numbers, if there are any.
-
-    Whole numbers stay whole, so that they are rounded once, to the tree's dtype, with and without a blank.
-    """
+    """Read numbers or bools, and mark blanks among whole numbers, which stay whole so that they are rounded once."""
     import narwhals as nw
 
     if column.dtype.is_integer() and column.is_null().any():
-        return column.fill_null(0).to_numpy().astype(np.int64 if column.dtype.is_signed_integer() else np.uint64), (
-            column.is_null().to_numpy().astype(bool)
-        )
+        kind = np.int64 if column.dtype.is_signed_integer() else np.uint64
+        return column.fill_null(0).to_numpy().astype(kind), column.is_null().to_numpy().astype(bool)
     if column.dtype.is_decimal():  # libraries divide by a power of ten in floats, which misses the nearest one
         return np.array([np.nan if value is None else float(value) for value in column.to_list()]), None
     values: NDArray[Any] = column.to_numpy()
@@ -71,7 +67,7 @@ def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 
 
 def frame_numbers(X: Any) -> NDArray[np.float64]:
-    """Read the columns of a data frame as float64; what is no number raises a TypeError or ValueError."""
+    """Read a data frame as float64; anything but a number raises a TypeError or ValueError."""
     import narwhals as nw
 
     frame = nw.from_native(X, eager_only=True)
@@ -130,7 +126,7 @@ def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDA
 def _find_fitting_codes(
     values: NDArray[Any], levels: tuple[Label, ...], name: str, found: str, what: str
 ) -> NDArray[np.float64]:
-    """Find the code of each label, and refuse text where the pipeline takes numbers and the other way round."""
+    """Find the code of each label; refuse text where the pipeline takes numbers, and numbers where it takes text."""
     wrong = f"Column {name!r} of {what} does not fit the pipeline: expected {{}} such as {levels[0]!r}, found {found}."
     if values.dtype.kind in "fiub":
         if any(not isinstance(level, str) for level in levels):
@@ -146,7 +142,7 @@ def _find_fitting_codes(
 
 
 def _find_codes(values: Sequence[Any], levels: tuple[Label, ...], name: str) -> NDArray[np.float64]:
-    """Find the code of each label: NaN for a missing value, the code after the last for one that is not listed."""
+    """Find the code of each label: NaN if it is missing, the code after the last if it is not listed."""
     code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
     unlisted = float(len(levels))
     try:
@@ -172,7 +168,7 @@ def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArr
 
 
 def recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[Any]:
-    """Replace what is no category code by the code of unlisted values."""
+    """Replace numbers that are not category codes by the code of unlisted values."""
     if levels is None:
         return column
     listed = (column >= 0) & (column < len(levels)) & (column == np.floor(column))
@@ -180,7 +176,7 @@ def recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[An
 
 
 def category_code(value: Any, levels: tuple[Label, ...]) -> float:
-    """Find the code of a category: NaN for a missing value, the code after the last for one that is not listed."""
+    """Find the code of a category: NaN if it is missing, the code after the last if it is not listed."""
     if is_missing(value):
         return float("nan")
     plain = value.item() if isinstance(value, np.generic) else value

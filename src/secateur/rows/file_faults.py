@@ -1,7 +1,7 @@
 """Find what is wrong with a text file that DuckDB refused.
 
-DuckDB's own ``store_rejects`` names lines of another length, but not an encoding or an open quote: with those its
-sniffer gives up before it stores anything.
+DuckDB's own ``store_rejects`` reports lines of another length, but neither a wrong encoding nor an open quote: on those
+its sniffer gives up before it stores anything.
 """
 
 from __future__ import annotations

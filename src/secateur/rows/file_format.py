@@ -1,4 +1,4 @@
-"""Find the file that a person names, tell its format by its first bytes, and bring its text to UTF-8."""
+"""Find a file, tell its format by its first bytes, and bring its text to UTF-8."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OTHER_FORMATS = {
 
 
 def find_file(source: str | Path, room: Path) -> tuple[str, Path]:
-    """Find a table's name and path; copy standard input or a pipe, which can be read once only, into ``room``."""
+    """Find a table's name and path; copy standard input or a pipe, which can be read only once, into ``room``."""
     if str(source) == "-":
         if sys.stdin.isatty():
             raise InputError("Expected a table on standard input, but it is a terminal: pipe a file into it.")
@@ -48,7 +48,7 @@ def find_file(source: str | Path, room: Path) -> tuple[str, Path]:
 
 @contextmanager
 def open_file(source: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that a person names; say in a sentence why it cannot be read."""
+    """Open a file, or say in a sentence why it cannot be read."""
     path = Path(source)
     try:
         if path.is_dir():

@@ -1,7 +1,7 @@
 """Ask DuckDB to read a file.
 
 The text of a CSV stays as it is written: ``yes`` is text, and a column holds numbers or dates only if all its values
-are such.
+do.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import csv
 import json
 import re
 import time
-from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
+from secateur.frames import check_unique
 from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
 from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_arrow", "open_relation", "read_header_names"]
 
-# Texts that mean a blank in CSV files, beside those that --missing names.
+# Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
 LONGEST_LINE = 2_000_000  # DuckDB's limit
@@ -46,11 +46,11 @@ class FileRelation:
     is_packed: bool  # with gzip
     values: dict[str, Any]  # the parameters of the query
     names: tuple[str, ...] | None = None  # the columns, where DuckDB gets other names for them
-    notes: tuple[str, ...] = ()  # what a person should know of how the file is read, a sentence each
+    notes: tuple[str, ...] = ()  # sentences for the user on how the file is read
 
     @property
     def query(self) -> str:
-        """What stands behind FROM; an Arrow table must be registered by this name."""
+        """What follows FROM; an Arrow table must be registered by this name."""
         if self.kind == "arrow":
             return "arrow_table"
         listed = "".join(f", {option} := ${option}" for option in self.values if option != "path")
@@ -77,7 +77,7 @@ class FileRelation:
             raise self.refuse(first_line(error), is_long="max_line_size" in str(error)) from error
 
     def refuse(self, reason: str, *, is_long: bool = False) -> InputError:
-        """Say why the file cannot be read: what we find wrong with it, or else what the library said."""
+        """Say why the file cannot be read: what we find wrong with it, else what the library said."""
         found = None
         if self.names is not None:
             asked = {"delimiter": self.values["delim"], "n_names": len(self.names)}
@@ -108,11 +108,7 @@ def open_relation(
     missing: Sequence[str] = (),
     text: Collection[str] = (),
 ) -> FileRelation:
-    """Look at a file, and settle how DuckDB reads it.
-
-    ``room`` is a directory for copies that must exist as long as the file is read; the options are those of
-    :func:`secateur.cli.tables.table_file.read_table`.
-    """
+    """Look at a file, and settle how DuckDB reads it; ``room`` is a directory for copies needed meanwhile."""
     import duckdb
 
     if path.stat().st_size == 0:
@@ -148,7 +144,7 @@ def open_relation(
 
 
 def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
-    """Refuse names that differ in case only: DuckDB would rename one of them, perhaps like a third column."""
+    """Refuse names that differ only in case: DuckDB would rename one of them, perhaps like a third column."""
     names: Iterable[str] = ()
     if kind == "parquet":
         import pyarrow as pa
@@ -183,7 +179,7 @@ def _read_records(head: bytes) -> Iterator[dict[str, Any]]:
 def _describe_csv(
     name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str]
 ) -> tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]:
-    """Find the columns of a CSV file, the options to read it with, and what a person should know of them."""
+    """Find the columns of a CSV file, the options to read it with, and notes for the user."""
     if len(head) == CHUNK and b"\n" not in head and b"\r" not in head:
         raise InputError(f"The first line of {name} is longer than {CHUNK:,} bytes: expected a header line.")
     lines = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)
@@ -248,11 +244,8 @@ def connect(room: Path) -> Iterator[Any]:
 
 
 def check_twice(names: Sequence[str], table: str) -> None:
-    """Refuse a table with two columns of one name."""
-    counted = Counter(name.strip() for name in names)
-    twice = next((name for name, times in counted.items() if times > 1), None)
-    if twice is not None:
-        raise InputError(f"{table} has two columns named {twice!r}, apart from blanks around them: rename one.")
+    """Refuse two columns whose names differ in blanks around them at most."""
+    check_unique(names, table, fold=str.strip, but=" (blanks around a name do not count)")
 
 
 def read_header_names(path: Path) -> list[str]:

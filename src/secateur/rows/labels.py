@@ -1,4 +1,4 @@
-"""Read labels as files hold them: a number, a truth value and a text may all mean the same label."""
+"""Read labels from files: a number, a truth value and a text may all mean the same label."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TRUTH_WORDS", "as_label", "as_truth", "to_label_types"]
 
-# A column of a CSV file that holds nothing else holds truth values.
+# A CSV column that holds nothing else holds truth values.
 TRUTH_WORDS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 
 
 def as_label(value: Any) -> str:
-    """Write a value as a file holds it."""
+    """Write a value as files do."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
@@ -31,7 +31,7 @@ def as_truth(value: Any, default: Any = None) -> Any:
 
 
 def to_label_types(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]:
-    """Turn a file's labels into the model's classes where they read alike: texts into numbers, and the like."""
+    """Turn a file's labels into the model's classes where they read alike, such as texts into numbers."""
     named = {as_label(label): label for label in classes}
     written = [as_label(label) for label in labels.tolist()]
     if all(isinstance(label, bool) for label in classes) or labels.dtype == bool:

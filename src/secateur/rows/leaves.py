@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_tree", "count_classes", "sum_up"]
 
-# Up to this many rows, numpy is done before numba would be imported.
+# Up to this many rows, numpy finishes before numba would be imported.
 SMALL_ROUTE = 1 << 16
 
 

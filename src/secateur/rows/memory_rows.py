@@ -15,7 +15,7 @@ from secateur.rows.checking import check_columns, check_labels, check_rows, chec
 from secateur.rows.labels import to_label_types
 from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.table_columns import own_names
+from secateur.rows.table_columns import derives, own_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -29,18 +29,10 @@ __all__ = ["MemoryRows"]
 
 
 class MemoryRows(RowSource):
-    """Rows in memory.
-
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_rows, n_features), or Rows
-        A frame may hold the labels and the weights too.
-    y : array-like of shape (n_rows,), or str, default=None
-        The labels, or the column of the frame that holds them.
-    sample_weight : array-like of shape (n_rows,), or str, default=None
-    """
+    """An array, a data frame or checked Rows; labels and weights may be columns of the frame, by name."""
 
     in_memory = True
+    given: GivenRows
 
     def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         self.X, self.y, self.sample_weight = X, y, sample_weight
@@ -49,43 +41,30 @@ class MemoryRows(RowSource):
 
     @property
     def types(self) -> Any:
-        """The frame itself; an array has one type for all columns, which says nothing of any one of them."""
+        """The frame itself; the one type of an array says nothing about a single column."""
         return self.X if frame_columns(self.X) is not None else None
 
-    def show(self, model: Any, columns: list[str] | None) -> Any:
-        """Show all rows, marked if they are known to be finite: several look at that."""
+    def show(self, model: Any, columns: list[str] | None) -> tuple[Any, Any]:
+        """Show all rows, marked if they are finite, so that nobody checks that again."""
         self.X = mark_finite(self.X)
-        return self.X
+        return self.X, self.sample_weight
 
     def fit(self, tree: Tree) -> Tree:
         """Name the tree's columns as the frame does."""
         names = None if isinstance(self.X, Rows) else frame_columns(self.X)
-        if names is None or (tree.columns is not None and tree.columns.derive is not None):
-            return tree  # the columns that a pipeline makes are looked at when they are made
+        if names is None or derives(tree):  # the columns that a pipeline makes are checked once they are made
+            return tree
         check_columns(tree, names)
         return tree if tree.feature_names is not None else replace(tree, feature_names=tuple(names))
 
     def read_labelled(self, tree: Tree, *, checks_facts: bool = False, is_part: bool = False) -> LabelledRows:
-        """Check the rows, labels and weights, and bring them into the tree's terms.
-
-        Parameters
-        ----------
-        tree : Tree
-        checks_facts : bool, default=False
-        is_part : bool, default=False
-            Whether there are more rows elsewhere, so that none of these need have weight.
-
-        Returns
-        -------
-        LabelledRows
-        """
+        """Check rows, labels and weights, and bring them into the tree's terms; a part may have no weight at all."""
         held = self.hold(lambda: ModelTerms(own_names(tree), tree.classes), "")
-        if held.y is None:
-            raise InputError("X was passed without y: pass both, the rows and their labels.")
+        held.check_labelled()
         rows = check_rows(tree, held.X)
         class_ids = check_labels(tree, held.y, rows.n_rows)
         weights = check_weights(held.sample_weight, rows.n_rows, is_part=is_part)
-        if checks_facts and not isinstance(held.X, Rows):  # else they were checked before, with a whole forest
+        if checks_facts and not isinstance(held.X, Rows):  # Rows were checked once for a whole forest
             check_facts(tree, rows, typed=whole_by_dtype(tree, held.types))
         return LabelledRows(rows, class_ids, weights)
 
@@ -98,43 +77,25 @@ class MemoryRows(RowSource):
         features: Collection[int] | None = None,
     ) -> Iterator[Result]:
         """Work on all rows at once."""
-        yield work(self.read_labelled(tree, checks_facts=checks_facts))
+        yield work(self.read_labelled(tree, checks_facts=checks_facts, is_part=True))
 
     def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
         """Decide all rows at once."""
         return decider(check_rows(tree, self.X))
 
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
-        """Part the labels and weights from the frame that holds them."""
+        """Split labels and weights off the frame that holds them."""
         if not isinstance(self.y, str):
             return self
         if frame_columns(self.X) is None:
             raise InputError(
                 f"y names a column ({self.y!r}), but X is an array without names: pass y as one label per row."
             )
-        X, y, weights = split_frame(self.X, self.y, self.sample_weight, find_terms())
-        return MemoryRows(X, y, weights)
+        return split_frame(self.X, self.y, self.sample_weight, find_terms())
 
 
-def split_frame(frame: Any, y: str, sample_weight: Any, terms: ModelTerms) -> tuple[Any, NDArray[Any], Any]:
-    """Part the rows, the labels and the weights of a frame that holds them all.
-
-    Parameters
-    ----------
-    frame : data frame
-    y : str
-        The column of the labels.
-    sample_weight : str, array-like or None
-        The column of the weights, or the weights.
-    terms : ModelTerms
-        Which columns the rows keep, in which order; without names all but labels and weights.
-
-    Returns
-    -------
-    X : data frame
-    y : ndarray of labels, shape (n_rows,)
-    sample_weight : array-like or None
-    """
+def split_frame(frame: Any, y: str, sample_weight: Any, terms: ModelTerms) -> MemoryRows:
+    """Split a frame into a model's columns, labels and weights, the latter by column or as they are."""
     import narwhals as nw
 
     if terms.is_pipeline and nw.dependencies.is_pyarrow_table(frame):
@@ -151,7 +112,7 @@ def split_frame(frame: Any, y: str, sample_weight: Any, terms: ModelTerms) -> tu
     rest = [name for name in names if name not in (y, weight)] if terms.columns is None else terms.columns
     wrapped = nw.from_native(frame, eager_only=True)
     weights = wrapped[weight].to_numpy() if weight else sample_weight
-    return wrapped[rest].to_native(), _read_labels(wrapped[y], terms.classes), weights
+    return MemoryRows(wrapped[rest].to_native(), _read_labels(wrapped[y], terms.classes), weights)
 
 
 def _read_labels(column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:

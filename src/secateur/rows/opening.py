@@ -1,4 +1,4 @@
-"""Open whatever rows came: the only place that looks at their kind."""
+"""Open rows of any kind: the only place that asks which kind came."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from secateur.rows.arrow_sources import open_dataset, open_lazy_frame, open_read
 from secateur.rows.batched_rows import BatchedRows
 from secateur.rows.duckdb_sources import open_files, open_query, open_relation_object
 from secateur.rows.memory_rows import MemoryRows
-from secateur.rows.row_source import GivenRows
+from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import Rows
 from secateur.rows.source import Source
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.rows.row_source import RowSource
 
-__all__ = ["check_pair", "open_rows", "open_source"]
+__all__ = ["check_pair", "hold_rows", "open_rows", "open_source"]
 
 TABLES = "a path, a DuckDB relation or (connection, SQL), or a table of Arrow, polars or pandas"
 
@@ -33,22 +33,9 @@ TABLES = "a path, a DuckDB relation or (connection, SQL), or a table of Arrow, p
 def open_rows(
     X: Any, y: Any = None, sample_weight: Any = None, *, find_texts: Callable[[], Collection[str]] | None = None
 ) -> Iterator[RowSource]:
-    """Open rows of any kind; they are closed with the context.
+    """Open rows of any kind, as :func:`secateur.simplify` takes them; they are closed with the context.
 
-    Parameters
-    ----------
-    X : array-like, data frame, Spark DataFrame or table
-        A table is a path, directory or pattern of files, a DuckDB relation or (connection, SQL), a pyarrow Dataset or
-        RecordBatchReader, or a polars LazyFrame.
-    y : array-like or str, default=None
-        The labels; of a frame or table the column that holds them.
-    sample_weight : array-like or str, default=None
-    find_texts : callable, default=None
-        Gives the columns of a CSV file that are text even where they look like numbers.
-
-    Yields
-    ------
-    RowSource
+    ``find_texts`` gives the columns of a CSV file that are text even where they look like numbers.
     """
     given = GivenRows(X, y, sample_weight)
     if isinstance(X, (np.ndarray, Rows)):
@@ -66,6 +53,12 @@ def open_rows(
         yield MemoryRows(*given)
 
 
+def hold_rows(X: Any, y: Any, sample_weight: Any, why: str) -> GivenRows:
+    """Bring rows, labels and weights into memory for scikit-learn, which takes no Arrow."""
+    with open_rows(X, y, sample_weight) as rows:
+        return rows.hold(lambda: ModelTerms(None, None, is_pipeline=True), why).given
+
+
 def check_pair(X: Any, y: Any, sample_weight: Any = None) -> None:
     """Refuse rows without labels, labels without rows, and weights without either."""
     if (X is None) != (y is None):
@@ -76,24 +69,13 @@ def check_pair(X: Any, y: Any, sample_weight: Any = None) -> None:
 
 
 def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = None) -> AbstractContextManager[Source]:
-    """Open a table, or a frame, to be read as record batches; it is closed with the context.
-
-    Parameters
-    ----------
-    table : path, relation, (connection, SQL), dataset, reader, frame or lazy frame
-    find_texts : callable, default=None
-        As in :func:`open_rows`.
-
-    Returns
-    -------
-    context manager of Source
-    """
+    """Open a table or frame as record batches; it is closed with the context."""
     if _is_spark(table):
         raise InputError(
             "Rows of a Spark DataFrame stay on Spark: use rules.predict(df) and rules.audit(df, y), and df.write for "
-            "what they give."
+            "their results."
         )
-    if isinstance(table, Source):  # somebody else opened it
+    if isinstance(table, Source):  # opened before
         return nullcontext(table)
     if isinstance(table, (str, os.PathLike)):
         return open_files(table, find_texts=find_texts)
@@ -119,7 +101,7 @@ def _is_spark(table: Any) -> bool:
 
 
 def _find_opener(table: Any) -> Any:
-    """Find what opens a table that is no array and no frame in memory; None for all others."""
+    """Find the opener of a table that is neither an array nor a frame in memory; None for those."""
     packages = {ancestor.__module__.split(".")[0].lstrip("_") for ancestor in type(table).__mro__}
     if packages & {"duckdb", "polars"}:
         from narwhals.dependencies import is_duckdb_relation, is_polars_lazyframe

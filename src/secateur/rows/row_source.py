@@ -1,6 +1,6 @@
-"""What every kind of rows can do: rows in memory, rows read in batches, rows on Spark.
+"""What every kind of rows can do, whether they are in memory, read in batches, or on Spark.
 
-:func:`secateur.rows.opening.open_rows` is the only place that looks at what kind came. Everybody else asks the source.
+:func:`secateur.rows.opening.open_rows` alone asks which kind came; everything else asks the source.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from secateur.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Counter", "Decider", "GivenRows", "ModelTerms", "Progress", "RowSource"]
 
 Progress = Callable[[int, int | None], object]
-"""Called with the number of rows or trees that are done, and of all if that is known."""
+"""Takes the number of rows or trees done, and of all of them if that is known."""
 
 Counts = TypeVar("Counts")
 Result = TypeVar("Result")
@@ -36,7 +38,7 @@ class GivenRows(NamedTuple):
 
 
 class ModelTerms(NamedTuple):
-    """The columns that a model takes and the labels that it knows, None where it does not say; whether it has steps."""
+    """The columns that a model takes and the labels it knows; None where it does not say."""
 
     columns: list[str] | None
     classes: NDArray[Any] | None
@@ -48,7 +50,7 @@ class Counter(Protocol[Counts]):
 
     @property
     def features(self) -> Collection[int] | None:
-        """The columns that it reads, if not those that the tree asks for."""
+        """The columns that it reads; None for those that the tree asks for."""
 
     def count(self, listed: LabelledRows) -> Counts:
         """Count some rows."""
@@ -62,11 +64,11 @@ class Decider(Protocol):
 
     @property
     def name(self) -> str:
-        """The method of a rule set that a person called, for messages."""
+        """The method of a rule set that the caller used, for messages."""
 
     @property
     def features(self) -> Collection[int] | None:
-        """The columns that it reads, if not those that the tree asks for."""
+        """The columns that it reads; None for those that the tree asks for."""
 
     def __call__(self, rows: Rows) -> NDArray[Any]:
         """Decide some rows."""
@@ -80,40 +82,38 @@ class RowSource(ABC):
     name : str
         What the rows are called in messages.
     given : GivenRows or None
-        What the caller passed, to be opened again later; None where a second look would be too dear.
+        What the caller passed, to be opened again later; None where a second look would cost too much.
+    y : array-like, str or None
+        The labels, or the column that holds them.
     in_memory : bool
-        Whether every row is at hand, so that nothing needs to be counted beforehand.
+        Whether the rows need not be counted beforehand.
     is_once : bool
-        Whether the rows can be read once only.
+        Whether the rows can be read only once.
     is_weighted : bool
-        Whether they have weights.
     """
 
     name: str
     given: GivenRows | None
+    y: Any
     in_memory = False
     is_once = False
     is_weighted: bool
 
     @abstractmethod
-    def show(self, model: Any, columns: list[str] | None) -> Any:
-        """Give an adapter some rows to look at, where the model alone does not tell enough; None where they must not.
+    def show(self, model: Any, columns: list[str] | None) -> tuple[Any, Any]:
+        """Give an adapter some rows to look at and their weights, each None where the model alone must do.
 
-        Parameters
-        ----------
-        model : object
-        columns : list of str or None
-            The columns of a pipeline, whose steps look at the types of rows; None for other models.
+        ``columns`` are those of a pipeline, whose steps look at the types of rows; None for other models.
         """
 
     @abstractmethod
     def fit(self, tree: Tree) -> Tree:
-        """Give a tree the names of these columns if it has none; refuse if columns that it asks for are not here."""
+        """Name the tree's columns if it does not; refuse if columns that it asks for are not here."""
 
     @property
     @abstractmethod
     def types(self) -> Any:
-        """A frame, perhaps without rows, whose types tell which columns hold whole numbers; None if there are none."""
+        """A frame, perhaps without rows, whose types tell which columns hold whole numbers; else None."""
 
     @abstractmethod
     def map(
@@ -124,34 +124,17 @@ class RowSource(ABC):
         checks_facts: bool = False,
         features: Collection[int] | None = None,
     ) -> Iterator[Result]:
-        """Do something with the labelled rows, a piece at a time, in their order.
+        """Work on the labelled rows a piece at a time, in their order.
 
-        Parameters
-        ----------
-        tree : Tree
-            What the rows are read for, with the names of their columns.
-        work : callable
-        checks_facts : bool, default=False
-            Whether a row that contradicts a fact of the tree is refused.
-        features : collection of int, default=None
-            The columns that are read; by default those that the tree asks for.
+        ``checks_facts`` refuses a row that contradicts a fact of the tree. ``features`` are the columns to read, by
+        default those that the tree asks for.
         """
 
     def fold(
         self, tree: Tree, counter: Counter[Any], *, checks_facts: bool = False, progress: Progress | None = None
     ) -> Any:
-        """Count all rows, a piece at a time, and add the counts up.
-
-        Parameters
-        ----------
-        tree : Tree
-        counter : Counter
-        checks_facts : bool, default=False
-        progress : callable, default=None
-            Called with the number of rows that are counted, and of all rows if that is known, after each piece.
-        """
-        total = None
-        n_rows = 0
+        """Count all rows a piece at a time, add the counts up, and report progress after each piece."""
+        total, n_rows = None, 0
 
         def count(listed: LabelledRows) -> tuple[int, Any]:
             return listed.rows.n_rows, counter.count(listed)
@@ -170,32 +153,17 @@ class RowSource(ABC):
 
     @abstractmethod
     def decide(self, tree: Tree, decider: Decider) -> Any:
-        """Decide something about each row, in the order of the rows; on Spark a lazy DataFrame.
-
-        Parameters
-        ----------
-        tree : Tree
-        decider : Decider
-
-        Returns
-        -------
-        ndarray of length n_rows, or pyspark.sql.DataFrame
-        """
+        """Decide something about each row: an array in the order of the rows, or a lazy Spark DataFrame."""
 
     @abstractmethod
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
-        """Bring the rows into memory: the columns of a model, its labels as it knows them, weights.
+        """Bring the rows into memory: a model's columns, its labels as it knows them, and weights.
 
-        Parameters
-        ----------
-        find_terms : callable
-            Gives the columns and labels of the model, if they must be told apart from others.
-        why : str
-            Who needs all rows at once: the beginning of the sentence that refuses.
-        instead : str, default=""
-            What else could be done, for its end.
-
-        Returns
-        -------
-        MemoryRows
+        ``find_terms`` gives the model's columns and labels, where they must be told apart from others. A refusal
+        starts with ``why``, which says what needs all rows at once, and ends with ``instead``.
         """
+
+    def check_labelled(self) -> None:
+        """Refuse rows without labels."""
+        if self.y is None:
+            raise InputError("X was passed without y: pass the labels, or the name of the column that holds them.")

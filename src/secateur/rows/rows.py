@@ -1,4 +1,4 @@
-"""Checked rows that are read a block at a time, so that nobody has to copy the whole table."""
+"""Checked rows, read a block at a time, so that the whole table is never copied."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BLOCK_ROWS", "Block", "LabelledRows", "Rows"]
 
-# Large enough that a task is worth a thread, small enough that a converted block stays in the processor's cache and
-# that threads end at about the same time. A multiple of 64 keeps blocks on the boundaries of mask words.
+# Large enough to be worth a thread, small enough that a converted block stays in the processor's cache and that threads
+# end at about the same time. A multiple of 64 keeps blocks on the boundaries of mask words.
 BLOCK_ROWS = 1 << 14
 
 
@@ -34,26 +34,18 @@ class Block(NamedTuple):
 class Rows:
     """Rows in a tree's own terms: numbers of its dtype, codes in categorical columns.
 
-    Attributes
-    ----------
-    n_rows, n_features : int
-    source : ndarray of float, shape (n_rows, n_columns), or None
-        The rows as they are, where they need no conversion and lie in one piece.
-    column_of : ndarray of int64, shape (n_features,)
-        The column of each feature in ``source``; one that is not there is -1, and nobody may ask for it.
-    read : callable
-        ``read(first, last, features)`` converts some rows and columns to a matrix.
+    ``read(first, last, features)`` converts some rows and columns to a matrix.
     """
 
     n_rows: int
     n_features: int
-    source: NDArray[Any] | None
-    column_of: NDArray[np.int64]
+    source: NDArray[Any] | None  # the matrix itself, if it needs no conversion and lies in one piece
+    column_of: NDArray[np.int64]  # the column of each feature in source; -1 if it is not there and must not be read
     read: Callable[[int, int, NDArray[np.int64]], NDArray[Any]] = field(repr=False)
 
     @classmethod
     def of(cls, matrix: NDArray[Any]) -> Rows:
-        """Rows of a matrix that already is in a tree's own terms."""
+        """Wrap a matrix that is in a tree's own terms already."""
         whole = matrix.flags.c_contiguous or matrix.flags.f_contiguous
 
         def read(first: int, last: int, some: NDArray[np.int64]) -> NDArray[Any]:
@@ -63,7 +55,7 @@ class Rows:
 
     @classmethod
     def of_columns(cls, table: NDArray[Any], features: NDArray[np.int64], n_features: int) -> Rows:
-        """Rows of which a table, in one piece, holds some features only."""
+        """Wrap a table, in one piece, that holds only some features."""
         column_of = np.full(n_features, -1, dtype=np.int64)
         column_of[features] = np.arange(len(features))
         return cls(
@@ -79,15 +71,15 @@ class Rows:
         return self.source if self.source is not None else self.read(0, self.n_rows, np.arange(self.n_features))
 
     def convert(self) -> Rows:
-        """The same rows in one piece that needs no further conversion, for whoever reads them often."""
+        """Convert the rows once, to be read often."""
         return self if self.source is not None else Rows.of(np.ascontiguousarray(self.matrix))
 
     def spans(self) -> list[tuple[int, int]]:
-        """First and last row of each block, the latter not included."""
+        """List the first row of each block, and the row after its last."""
         return [(first, min(first + BLOCK_ROWS, self.n_rows)) for first in range(0, self.n_rows, BLOCK_ROWS)]
 
     def block(self, first: int, last: int, features: NDArray[np.int64]) -> Block:
-        """Some columns of the rows from ``first`` to ``last``, the latter not included; a view where possible."""
+        """Take some columns of the rows from ``first`` to before ``last``, as a view where possible."""
         if self.source is not None:
             row_step, column_step = (step // self.source.itemsize for step in self.source.strides)
             values = self.source.ravel(order="K")
@@ -99,11 +91,11 @@ class Rows:
         return Block(ordered.ravel(order="K"), last - first, 0, row_step, np.arange(len(features)) * column_step)
 
     def select(self, first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
-        """Some rows and columns as a matrix."""
+        """Take some rows and columns as a matrix."""
         return self.read(first, last, features)
 
     def take(self, order: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
-        """Some rows, in the order given, and some columns as a matrix of rows after rows."""
+        """Take some rows in the given order, and some columns, as a matrix in row order."""
         if self.source is not None:
             columns = self.column_of[features]
             if 2 * len(columns) < self.source.shape[1]:

@@ -1,4 +1,4 @@
-"""A table that is read as record batches: what it is called, which columns it has, and how to read them."""
+"""A table that can be read as record batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_ROWS", "Source", "cut"]
 
-# Large enough that what is done once a batch costs nothing, small enough that a few of them are a few megabytes.
+# Large enough that work once a batch costs nothing, small enough that a few batches are a few megabytes.
 BATCH_ROWS = 1 << 18
 
 
@@ -21,45 +21,33 @@ BATCH_ROWS = 1 << 18
 class Source:
     """A table that can be read as record batches.
 
-    Attributes
-    ----------
-    name : str
-        How the table is called in messages.
-    schema : pyarrow.Schema
-        The columns and their types.
-    n_rows : int or None
-        Number of rows, where it is known before they are read.
-    is_once : bool
-        Whether the table can be read once only.
-    read : callable
-        ``read(columns)`` yields batches of the named columns, in the order of the rows.
-    look : callable or None
-        ``look(columns)`` gives the first batch of a table that can be read once only, and does not use it up.
+    ``read(columns)`` yields batches of the named columns, in the order of the rows. ``look(columns)`` gives the first
+    batch of a table that can be read only once, without using it up.
     """
 
-    name: str
-    schema: Any
-    n_rows: int | None
-    is_once: bool
+    name: str  # in messages
+    schema: Any  # of Arrow
+    n_rows: int | None  # where it is known beforehand
+    is_once: bool  # whether it can be read only once
     read: Callable[[Sequence[str]], Iterator[Any]] = field(repr=False)
     look: Callable[[Sequence[str]], Any] | None = field(default=None, repr=False)
 
     def peek(self, columns: Sequence[str]) -> Any:
-        """The first batch of some columns, or None where there is none."""
+        """Read the first batch of some columns, if there is one."""
         return next(self.read(columns), None) if self.look is None else self.look(columns)
 
     @property
     def inner_name(self) -> str:
-        """The name as it stands inside a sentence."""
+        """The name inside a sentence."""
         return "the" + self.name.removeprefix("The") if self.name.startswith("The ") else self.name
 
     def refuse_empty(self) -> InputError:
-        """What is to be said of a table without rows."""
-        hint = " A reader can be read once only." if self.is_once else ""
+        """Say that the table has no rows."""
+        hint = " A reader can be read only once." if self.is_once else ""
         return InputError(f"{self.name} has no rows; at least one is needed.{hint}")
 
     def without_blanks(self, column: str, skipped: Counter[str]) -> Source:
-        """The same table without the rows that have a blank in a column; they are counted under its name."""
+        """Leave out rows with a blank in a column, and count them under its name."""
 
         def read(columns: Sequence[str]) -> Iterator[Any]:
             skipped[column] = 0
@@ -71,27 +59,24 @@ class Source:
         return replace(self, read=read)
 
     def as_floats(self, beside: str) -> Source:
-        """The same table in columns whose types do not tell that they hold whole numbers, but for one column."""
+        """Read whole numbers and truth values as floats, except in one column."""
         import pyarrow as pa
 
-        typed = [
+        schema = pa.schema(
             field.with_type(pa.float64()) if _is_whole(field.type) and field.name != beside else field
             for field in self.schema
-        ]
-        schema = pa.schema(typed)
+        )
 
         def read(columns: Sequence[str]) -> Iterator[Any]:
             wanted = pa.schema([schema.field(column) for column in columns])
             for batch in self.read(columns):
-                yield pa.RecordBatch.from_arrays(
-                    [column.cast(field.type) for column, field in zip(batch.columns, wanted, strict=True)],
-                    schema=wanted,
-                )
+                cast = [column.cast(field.type) for column, field in zip(batch.columns, wanted, strict=True)]
+                yield pa.RecordBatch.from_arrays(cast, schema=wanted)
 
         return replace(self, schema=schema, read=read)
 
     def find(self, column: str, what: str) -> str:
-        """A column that somebody named, or a sentence that says which it might be."""
+        """Find a column, or say which one may be meant."""
         if column in self.schema.names:
             return column
         hint = did_you_mean(column, self.schema.names) or f" Its columns are {shorten(self.schema.names)}."
@@ -105,6 +90,6 @@ def _is_whole(dtype: Any) -> bool:
 
 
 def cut(batch: Any) -> Iterator[Any]:
-    """The parts of a batch that may be larger than others."""
+    """Cut a batch that may be too large."""
     for first in range(0, batch.num_rows, BATCH_ROWS):
         yield batch.slice(first, BATCH_ROWS)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from secateur.errors import InputError, shorten
-from secateur.rows.checking import asked_features
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -14,24 +15,57 @@ if TYPE_CHECKING:
     from secateur.rows.source import Source
     from secateur.tree.tree import Tree
 
-__all__ = ["find_beside", "find_texts", "fit_tree_to", "own_names"]
+__all__ = [
+    "asked_features",
+    "derives",
+    "find_beside",
+    "find_texts",
+    "fit_tree_to",
+    "own_features",
+    "own_names",
+    "read_features",
+    "tested_features",
+]
+
+
+def derives(tree: Tree) -> bool:
+    """Whether a pipeline at hand must make some of the tree's columns."""
+    return tree.columns is not None and tree.columns.derive is not None
+
+
+def own_features(tree: Tree) -> range:
+    """List the features that rows hold themselves, without those that only the pipeline makes."""
+    return range(tree.n_features - (0 if tree.columns is None else len(tree.columns.derived)))
+
+
+def own_names(tree: Tree) -> list[str] | None:
+    """List the columns that rows hold themselves; None if the tree does not name them."""
+    return None if tree.feature_names is None else list(tree.feature_names[: len(own_features(tree))])
+
+
+def tested_features(tree: Tree) -> set[int]:
+    """Find the features that a split tests, in this tree or in others of its forest."""
+    tested = np.unique(tree.feature[~tree.is_leaf]).tolist()
+    return {*tested, *(() if tree.columns is None else tree.columns.asked)}
+
+
+def asked_features(tree: Tree) -> set[int]:
+    """Find the features that a split or a fact asks for."""
+    return {*tested_features(tree), *tree.facts.features(tree.n_features)}
+
+
+def read_features(tree: Tree, features: Collection[int] | None = None) -> list[int]:
+    """List the features to read: all that a pipeline makes others from, else those given, else those asked for."""
+    if derives(tree):
+        return list(own_features(tree))
+    return sorted(asked_features(tree) if features is None else features)
 
 
 def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str], features: Collection[int] | None = None) -> Tree:
-    """A tree with the names of a table's columns; the columns that it asks for must be there.
+    """Name a tree's columns as a table does, and check that the table has those to be read.
 
-    Parameters
-    ----------
-    tree : Tree
-    source : Source
-    beside : sequence of str
-        Columns that are not for the tree, such as the labels.
-    features : collection of int, default=None
-        The features that are read; by default those that the tree asks for.
-
-    Returns
-    -------
-    Tree
+    Columns ``beside`` them, such as the labels, are not for the tree. ``features`` are those to be read, by default
+    those that the tree asks for.
     """
     if tree.feature_names is None:
         rest = [name for name in source.schema.names if name not in beside]
@@ -42,39 +76,28 @@ def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str], features: Col
             )
         tree = replace(tree, feature_names=tuple(rest))
     names = tree.feature_names or ()
-    if tree.columns is not None and tree.columns.derive is not None:
-        asked = list(names[: tree.n_features - len(tree.columns.derived)])
-    else:
-        asked = [names[feature] for feature in sorted(asked_features(tree) if features is None else features)]
-    for name in asked:
-        if source.find(name, "the tree was fitted on") in beside:
+    for feature in read_features(tree, features):
+        if source.find(names[feature], "the tree was fitted on") in beside:
             raise InputError(
-                f"The column {name!r} of {source.name} cannot be the tree's and the labels or weights too."
+                f"The column {names[feature]!r} of {source.name} cannot be both the tree's and the labels or weights."
             )
     return tree
 
 
-def own_names(tree: Tree) -> list[str] | None:
-    """The columns that a tree's rows have, without those that only its pipeline makes."""
-    if tree.feature_names is None:
-        return None
-    n_derived = 0 if tree.columns is None else len(tree.columns.derived)
-    return list(tree.feature_names[: tree.n_features - n_derived])
-
-
 def find_texts(tree: Tree, y: Any = None) -> list[str]:
-    """Find the columns whose values are text, whatever they look like in a file; that of the labels among them."""
-    names = own_names(tree) or []
+    """Find the columns that hold text, whatever it looks like in a file; the column of text labels is one."""
     texts = [
         name
-        for name, levels in zip(names, tree.categories, strict=False)
+        for name, levels in zip(own_names(tree) or (), tree.categories, strict=False)
         if levels and all(isinstance(level, str) for level in levels)
     ]
     return [*texts, y] if isinstance(y, str) and tree.classes.dtype.kind == "U" else texts
 
 
-def find_beside(source: Source, name: Any, what: str) -> str:
-    """A column that is not for the tree, which somebody named."""
+def find_beside(source: Source, name: Any, what: str) -> str | None:
+    """Find the column that the caller named for labels or weights, if any."""
+    if name is None:
+        return None
     if not isinstance(name, str):
         raise InputError(f"Expected {what} as the name of a column of the table, found {type(name).__name__}.")
     return source.find(name, f"{what} names")

@@ -35,7 +35,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def stage_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Open an empty file beside a path to write to, and move it to that path unless an error stops the writing.
+    """Open an empty file beside a path, and move it to that path unless an error stops the writing.
 
     With ``replace`` the path may exist already, and keeps its permissions.
     """
@@ -60,7 +60,7 @@ def stage_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def encode_text(path: Path, content: str | bytes) -> bytes:
-    """Encode text as UTF-8; refuse half a character, and name the file that would hold it."""
+    """Encode text as UTF-8; refuse half a character, naming the file."""
     try:
         return content.encode() if isinstance(content, str) else content
     except UnicodeEncodeError as error:
@@ -72,7 +72,7 @@ def encode_text(path: Path, content: str | bytes) -> bytes:
 
 
 def is_device(path: Path) -> bool:
-    """Whether a path is neither a file nor a directory but something else, such as /dev/stdout."""
+    """Whether a path exists but is neither a file nor a directory, such as /dev/stdout."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

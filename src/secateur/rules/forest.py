@@ -12,10 +12,10 @@ import numpy as np
 from secateur.errors import InputError
 from secateur.kernels.threads import map_in_threads
 from secateur.methods import METHODS
-from secateur.rows.checking import NO_WEIGHT, asked_features, check_rows
+from secateur.rows.checking import NO_WEIGHT, check_rows
 from secateur.rows.leaves import apply_tree
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.table_columns import own_names
+from secateur.rows.table_columns import asked_features, own_names
 from secateur.rules.deciding import Deciding, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rule_set import RuleSet

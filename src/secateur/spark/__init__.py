@@ -1,6 +1,6 @@
-"""Rows on Spark: evidence, predictions and audits of data frames of which no row comes to the driver.
+"""Count, predict and audit Spark DataFrames without collecting rows.
 
-Needs ``secateur[spark]`` and Java 17; to collect evidence, the workers need secateur, too. See ``docs/spark.md``.
+Needs ``secateur[spark]`` and Java 17; collecting evidence needs secateur on the workers too. See ``docs/spark.md``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""The counts of an audit, from the groups that its SQL statement gives; or what is wrong with the rows.
+"""Add up the groups of rows that the SQL of an audit returns, or say which rows do not fit.
 
-Imported only when SQL is asked for, as sqlglot is.
+Imported only when SQL is used, like sqlglot.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from secateur.errors import InputError, shorten
 from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
+from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.audit import AuditCounts
 from secateur.tree.tree import Tree
 
@@ -25,22 +27,7 @@ SHOWN_REFUSALS = 3
 def count_groups(
     tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
 ) -> AuditCounts:
-    """Add up groups of rows, or say which rows do not fit.
-
-    Parameters
-    ----------
-    tree : Tree
-    refusals : sequence of Refusal
-        Of the statement that made the groups.
-    groups : sequence of mappings
-        Rows of the result, by the names of its columns.
-    what : str, default="df"
-        What the table is called in messages.
-
-    Returns
-    -------
-    AuditCounts
-    """
+    """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit."""
     if not groups:
         raise InputError(f"{what} has no rows; at least one is needed.")
     _check_refused(tree, refusals, groups, what)
@@ -62,24 +49,23 @@ def count_groups(
         for name, mark in zip(sums, marks, strict=True):
             sums[name] += share if mark else 0.0
     if not math.isfinite(sums["total"]):
-        raise InputError("The sum of sample_weight is too large for a float; divide all weights by a constant.")
+        raise InputError(TOO_MUCH_WEIGHT)
     return AuditCounts(sum(int(group["n_rows"]) for group in groups), by_tree, by_rules, *sums.values())
 
 
 def _check_refused(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:
-    """Raise if there are rows that the rules refuse."""
-    refused: dict[int, int] = {}
-    for group in groups:
-        if group["refused"] is not None:
-            refused[group["refused"]] = refused.get(group["refused"], 0) + int(group["n_rows"])
+    """Refuse rows that the rules refuse, the most frequent reasons first."""
+    refused: Counter[int] = Counter()
+    for group in sorted((one for one in groups if one["refused"] is not None), key=lambda one: one["refused"]):
+        refused[group["refused"]] += int(group["n_rows"])
     if not refused:
         return
-    most = sorted(refused, key=lambda place: (-refused[place], place))
-    said = [f"{_read_refusal(tree, refusals[place])} in {_rows(refused[place])}" for place in most[:SHOWN_REFUSALS]]
-    if len(most) > SHOWN_REFUSALS:
+    most = refused.most_common(SHOWN_REFUSALS)
+    said = [f"{_read_refusal(tree, refusals[place])} in {_rows(number)}" for place, number in most]
+    if len(refused) > SHOWN_REFUSALS:
         said.append("and so on")
     raise InputError(
-        f"{what} has {_rows(sum(refused.values()))} that the rules refuse: {', '.join(said)}. "
+        f"{what} has {_rows(refused.total())} that the rules refuse: {', '.join(said)}. "
         "Fill in what is missing, correct the others, or leave these rows out."
     )
 
@@ -102,7 +88,7 @@ def _read_refusal(tree: Tree, refusal: Refusal) -> str:
 
 
 def _check_labels(tree: Tree, groups: Sequence[Mapping[str, Any]], what: str) -> None:
-    """Raise if there are rows without a label, or with one that the tree does not have."""
+    """Refuse rows without a label, or with one that the tree does not have."""
     unknown = [group for group in groups if group["truth"] == UNKNOWN]
     if unknown:
         label = min(group["label"] for group in unknown)

@@ -1,10 +1,11 @@
-"""The audit of a rule set on rows of Spark, by SQL that needs nothing of secateur on the workers.
+"""Audit a rule set on Spark by SQL, without secateur on the workers.
 
-Rules that ask for columns which only a pipeline of scikit-learn can make are audited by tasks.
+Tasks audit rules that ask for columns which only a scikit-learn pipeline can make.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
+from secateur.rows.table_columns import derives, own_features
 from secateur.rules.audit import Audit, AuditCounter, AuditCounts, finish_audit
 from secateur.rules.rule_set import RuleSet
-from secateur.spark.columns import check_numeric, has_length, place_columns, quote, tested_features
+from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
 from secateur.spark.prediction import check_rules
 from secateur.spark.session import check_frame, in_small_methods, spark_failures
 from secateur.spark.summing import sum_counts, sum_in_order
@@ -27,8 +29,7 @@ __all__ = ["audit", "count_audit"]
 def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None) -> Audit:
     """Measure what was deleted and what it changed, on Spark; the same as ``rules.audit`` of all rows at once.
 
-    It is SQL, as in :func:`predict`; only where rules ask for columns that a pipeline of scikit-learn makes, these are
-    made and counted by secateur on the workers.
+    SQL does it, as in :func:`predict`. Only columns that a scikit-learn pipeline makes need secateur on the workers.
 
     Parameters
     ----------
@@ -50,53 +51,57 @@ def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None) 
 
 
 def count_audit(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
-    """Count the rows of a data frame for an audit."""
+    """Count the rows of a DataFrame for an audit."""
+    tree = rules.tree
     with spark_failures():
-        check_numeric(df, y, "y", rules.tree.classes)
-        if sample_weight is not None:
-            check_numeric(df, sample_weight, "sample_weight")
-    derives = rules.tree.columns is not None and rules.tree.columns.derive is not None
-    count = _count_in_tasks if derives else _count_in_sql
-    return count(rules, df, y, sample_weight)
+        taken = check_beside(df, y, sample_weight, tree.classes)
+        if not derives(tree):
+            return _count_in_sql(rules, df, y, sample_weight, taken)
+        placement = place_columns(df, tree, own_features(tree), taken=taken)
+    reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
+    task = CountingTask(reader, AuditCounter(replace(rules, training=None, domain=None)))
+    _, places, sums = sum_counts(df, placement, y, sample_weight, task)
+    numbers = np.zeros(7 + 2 * tree.n_classes**2)
+    numbers[places] = sums
+    return AuditCounts.from_numbers(numbers, tree.n_classes)
 
 
-def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
-    """Count by a statement of the same pieces as ``rules.to_sql``; the driver gets a few groups of rows."""
+def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None, beside: Sequence[str]) -> AuditCounts:
+    """Count by a statement that shares its parts with ``rules.to_sql``; the driver gets a few groups of rows."""
     from pyspark.sql import functions as F
 
     from secateur.export.sql_audit import GROUPED, audit_to_sql
     from secateur.spark.audit_groups import count_groups
 
     tree = rules.tree
-    features = tested_features(tree)
+    features = list_tested(tree)
     taken = FreeNames(tree.feature_name(feature) for feature in features)
     label, weight, part, fits = (taken.take(name) for name in ("label", "weight", "part", "fits"))
-    with spark_failures():
-        placement = place_columns(df, tree, features, taken=[y] if sample_weight is None else [y, sample_weight])
-        made = [column.alias(tree.feature_name(f)) for f, column in zip(features, placement.columns, strict=True)]
-        made.append(_read_labels(df, y).alias(label))
-        by = []
-        if sample_weight is not None:
-            made += [F.col(quote(sample_weight)).cast("double").alias(weight), F.spark_partition_id().alias(part)]
-            by.append(part)
-        if placement.vector is not None:
-            made.append(has_length(placement.vector, tree.n_features).alias(fits))
-            by.append(fits)
-        with name_rows(df.select(*made)) as table:
-            statement = audit_to_sql(
-                *(rules, label, "spark", table),
-                sample_weight=None if sample_weight is None else weight,
-                labels=[int(known) if isinstance(known, bool) else known for known in tree.classes.tolist()],
-                by=by,
-            )
-            counted = df.sparkSession.sql(statement.text)
-        if sample_weight is not None:
-            sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights")]
-            kept = [name for name in (*by, *GROUPED) if name != part]
-            in_order = sum_in_order(part, "weight").alias("weight")
-            counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), in_order)
-        with in_small_methods(df.sparkSession, statement.text):
-            groups = counted.toArrow().to_pylist()
+    placement = place_columns(df, tree, features, taken=beside)
+    made = [column.alias(tree.feature_name(f)) for f, column in zip(features, placement.columns, strict=True)]
+    made.append(_read_labels(df, y).alias(label))
+    by = []
+    if sample_weight is not None:
+        made += [F.col(quote(sample_weight)).cast("double").alias(weight), F.spark_partition_id().alias(part)]
+        by.append(part)
+    if placement.vector is not None:
+        made.append(has_length(placement.vector, tree.n_features).alias(fits))
+        by.append(fits)
+    with name_rows(df.select(*made)) as table:
+        statement = audit_to_sql(
+            *(rules, label, "spark", table),
+            sample_weight=None if sample_weight is None else weight,
+            labels=[int(known) if isinstance(known, bool) else known for known in tree.classes.tolist()],
+            by=by,
+        )
+        counted = df.sparkSession.sql(statement.text)
+    if sample_weight is not None:
+        sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights")]
+        kept = [name for name in (*by, *GROUPED) if name != part]
+        in_order = sum_in_order(part, "weight").alias("weight")
+        counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), in_order)
+    with in_small_methods(df.sparkSession, statement.text):
+        groups = counted.toArrow().to_pylist()
     unfit = sum(group["n_rows"] for group in groups if placement.vector is not None and not group[fits])
     if unfit:
         raise InputError(
@@ -107,23 +112,9 @@ def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None) ->
 
 
 def _read_labels(df: Any, y: str) -> Any:
-    """The column of labels; a truth value counts as 0 or 1, as it does in memory."""
+    """Read the labels; a truth value counts as 0 or 1, as it does in memory."""
     from pyspark.sql import functions as F
 
     types = {"boolean": "int", "decimal": "double"}
     found = df.schema[y].dataType.typeName()
     return F.col(quote(y)).cast(types[found]) if found in types else F.col(quote(y))
-
-
-def _count_in_tasks(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
-    """Count in Python on the workers, where columns are asked for that only the pipeline can make."""
-    tree = rules.tree
-    with spark_failures():
-        own = range(tree.n_features - len(tree.columns.derived))  # type: ignore[union-attr]
-        placement = place_columns(df, tree, own, taken=[y] if sample_weight is None else [y, sample_weight])
-    reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
-    task = CountingTask(reader, AuditCounter(replace(rules, training=None, domain=None)))
-    _, places, sums = sum_counts(df, placement, y, sample_weight, task)
-    numbers = np.zeros(7 + 2 * tree.n_classes**2)
-    numbers[places] = sums
-    return AuditCounts.from_numbers(numbers, tree.n_classes)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from secateur import evidence_collection
 from secateur.counting.counted_evidence import Evidence
-from secateur.methods import find_method
-from secateur.methods.settings import check_amount
-from secateur.problem import Knowledge, count_evidence
-from secateur.spark.rows import SparkRows
-from secateur.spark.session import spark_failures
+from secateur.spark.session import check_frame
 
 __all__ = ["collect_evidence"]
 
@@ -32,7 +29,7 @@ def collect_evidence(
 ) -> Evidence:
     """Count what rule methods need of the training rows, on Spark.
 
-    The same as :func:`secateur.collect_evidence` of all rows at once; no row comes to the driver. Pass the result to
+    The result equals that of :func:`secateur.collect_evidence` for all rows at once. Pass it to
     ``secateur.simplify(model, evidence=…)``.
 
     Parameters
@@ -41,24 +38,21 @@ def collect_evidence(
         Of pyspark.ml or of any other library that ``docs/adapters.md`` lists.
     df : pyspark.sql.DataFrame
         Has the tree's columns by name, in any order and among others; or, for a tree that names none, those columns
-        alone beside y and sample_weight; or one column of vectors. Columns that neither a split nor a fact asks for
-        are not read.
+        alone beside y and sample_weight; or one column of vectors. Only columns that a split or a fact asks for are
+        read.
     y : str
         The column of labels, as the model knows them.
     sample_weight : str, default=None
         The column of weights. Sums of whole weights are exact; others are added up in the order of the partitions.
-    method : str, default=None
-        By default the evidence serves every method that a summary can serve.
-    rf_tol : float, default=1e-12
-        As in :func:`secateur.simplify`; read where a method is named.
-    feature_names, class_names, accepts_missing, groups, integers, facts : default=None
-        As in :func:`secateur.simplify`.
+    method, rf_tol, feature_names, class_names, accepts_missing, groups, integers, facts : optional
+        As in :func:`secateur.collect_evidence`.
 
     Returns
     -------
     Evidence
     """
-    known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts)
-    chosen = None if method is None else find_method(method)
-    with spark_failures():
-        return count_evidence(model, SparkRows(df, y, sample_weight), known, chosen, check_amount("rf_tol", rf_tol))
+    check_frame(df)
+    known: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names, "groups": groups}
+    known |= {"accepts_missing": accepts_missing, "integers": integers, "facts": facts}
+    counted: dict[str, Any] = {"sample_weight": sample_weight, "method": method, "rf_tol": rf_tol}
+    return evidence_collection.collect_evidence(model, df, y, **counted, **known)

@@ -1,8 +1,7 @@
-"""The columns of a Spark data frame that a tree asks for, found and checked before any job runs."""
+"""Find and check the columns that a tree asks for in a Spark DataFrame, before any job runs."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from secateur.errors import InputError, shorten
+from secateur.frames import check_unique
+from secateur.rows.table_columns import tested_features
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
 __all__ = [
     "Placement",
-    "check_numeric",
+    "check_beside",
     "has_length",
+    "list_tested",
     "narrow_tree",
     "place_columns",
     "quote",
-    "tested_features",
     "typed_table",
 ]
 
@@ -31,80 +32,51 @@ TEXT = ("StringType", "CharType", "VarcharType")
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the features of a tree are in a data frame.
+    """Where the features of a tree are in a DataFrame."""
 
-    Attributes
-    ----------
-    columns : tuple of pyspark.sql.Column
-        What makes each of the features that were asked for.
-    names : tuple of str, or None
-        The columns of all features, where each has one.
-    vector : str or None
-        The column of vectors that holds them all, else None.
-    """
-
-    columns: tuple[Any, ...]
-    names: tuple[str, ...] | None
-    vector: str | None
+    columns: tuple[Any, ...]  # the Spark column of each feature that was asked for
+    names: tuple[str, ...] | None  # the columns of all features, where each has one
+    vector: str | None  # the column of vectors that holds them all, if one does
 
 
 def quote(name: str) -> str:
-    """A column's name as Spark reads it back, whatever it holds."""
+    """Quote a column's name for Spark, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def tested_features(tree: Tree) -> list[int]:
-    """The features that some split tests; at least one, for rows must have a column."""
-    tested = {int(feature) for feature in tree.feature[~tree.is_leaf]}
-    return sorted(tested | set(() if tree.columns is None else tree.columns.asked)) or [0]
+def list_tested(tree: Tree) -> list[int]:
+    """List the features that a split tests; at least one, for rows must have a column."""
+    return sorted(tested_features(tree)) or [0]
 
 
 def place_columns(
     df: Any, tree: Tree, features: Sequence[int], *, taken: Sequence[str] = (), vector: str | None = None
 ) -> Placement:
-    """Find the features of a tree in a data frame, or say which are missing or of a wrong type.
+    """Find some features of a tree in a DataFrame, or say which are missing or of a wrong type.
 
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    tree : Tree
-    features : sequence of int
-        Those that are asked for; others need not be there.
-    taken : sequence of str, default=()
-        Columns that are no features.
-    vector : str, default=None
-        The column of vectors that the model reads, if it does.
-
-    Returns
-    -------
-    Placement
+    Columns that are ``taken`` are not features. ``vector`` is the column of vectors that the model reads, if it does.
     """
     from pyspark.sql import functions as F
 
     names: list[str] = list(df.columns)
     is_exact = df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
-    folded = Counter(name if is_exact else name.lower() for name in names)
-    twice = next((name for name in names if folded[name if is_exact else name.lower()] > 1), None)
-    if twice is not None:
-        case = "" if is_exact else ", in which case does not matter to Spark"
-        raise InputError(f"df has two columns of the name {twice!r}{case}; rename one of them.")
+    if is_exact:
+        check_unique(names, "df")
+    else:
+        check_unique(names, "df", fold=str.lower, but=" (Spark ignores case)")
     found = _find_vector(df, tree, features, taken, vector)
     if found is not None:
         from pyspark.ml.functions import vector_to_array
 
         array = vector_to_array(F.col(quote(found)))
         return Placement(tuple(F.get(array, F.lit(feature)) for feature in features), tree.feature_names, found)
-    own: Sequence[str]
-    if tree.feature_names is not None:
-        own = tree.feature_names
-    else:
-        own = [name for name in names if name not in taken]
-        if len(own) != tree.n_features:
-            beside = "" if not taken else f" beside {shorten(list(taken))}"
-            raise InputError(
-                f"df has {len(own)} columns{beside}, but the tree was fitted on {tree.n_features} and does not name "
-                "them: select its columns in their order, or pass feature_names."
-            )
+    own = tree.feature_names or tuple(name for name in names if name not in taken)
+    if len(own) != tree.n_features:
+        beside = "" if not taken else f" beside {shorten(list(taken))}"
+        raise InputError(
+            f"df has {len(own)} columns{beside}, but the tree was fitted on {tree.n_features} and does not name "
+            "them: select its columns in their order, or pass feature_names."
+        )
     absent = [own[feature] for feature in features if own[feature] not in names]
     if absent:
         raise InputError(
@@ -117,7 +89,7 @@ def place_columns(
         _check_type(tree, feature, name, types[name])
         column = F.col(quote(name))
         made.append(column.cast("double") if type(types[name]).__name__ == "DecimalType" else column)
-    return Placement(tuple(made), tuple(own), None)
+    return Placement(tuple(made), own, None)
 
 
 def _find_vector(df: Any, tree: Tree, features: Sequence[int], taken: Sequence[str], vector: str | None) -> str | None:
@@ -148,8 +120,16 @@ def _check_type(tree: Tree, feature: int, name: str, dtype: Any) -> None:
         )
 
 
-def check_numeric(df: Any, name: str, what: str, classes: Any = None) -> None:
-    """Raise if a column of labels or weights is not there, or not of the type of the classes, or of numbers."""
+def check_beside(df: Any, y: Any, weight: Any, classes: Any) -> list[str]:
+    """List the columns of labels and any weights, after checking that they are there and of the right types."""
+    _check_column(df, y, "y", classes)
+    if weight is None:
+        return [y]
+    _check_column(df, weight, "sample_weight")
+    return [y, weight]
+
+
+def _check_column(df: Any, name: Any, what: str, classes: Any = None) -> None:
     if not isinstance(name, str) or name not in df.columns:
         raise InputError(
             f"Expected {what} as the name of a column of df, found {name!r}; it has {shorten(df.columns)}."
@@ -163,7 +143,7 @@ def check_numeric(df: Any, name: str, what: str, classes: Any = None) -> None:
 
 
 def has_length(vector: str, length: int) -> Any:
-    """Whether a column holds a vector of so many numbers."""
+    """Whether a column holds a vector of that length."""
     from pyspark.ml.functions import vector_to_array
     from pyspark.sql import functions as F
 
@@ -171,7 +151,7 @@ def has_length(vector: str, length: int) -> Any:
 
 
 def typed_table(df: Any, names: Sequence[str]) -> Any:
-    """A table without rows that has the columns of a data frame, as far as types tell what is known of them."""
+    """Make a table without rows whose types tell which columns of a DataFrame hold whole numbers or text."""
     import pyarrow as pa
 
     types = {field.name: type(field.dataType).__name__ for field in df.schema.fields}
@@ -180,7 +160,7 @@ def typed_table(df: Any, names: Sequence[str]) -> Any:
 
 
 def narrow_tree(tree: Tree, features: Sequence[int]) -> Tree:
-    """The same tree over those columns alone that it asks for; what is known of columns is left out."""
+    """Make the same tree over those features alone, without facts."""
     place = np.full(tree.n_features + 1, -1, dtype=np.int64)  # the last is for the -1 of a leaf
     place[list(features)] = np.arange(len(features))
     columns = tree.columns

@@ -1,4 +1,4 @@
-"""Predictions of a rule set for rows of Spark, by SQL that needs nothing of secateur on the workers."""
+"""Predict rows on Spark by SQL, without secateur on the workers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from secateur.errors import InputError, ParameterError
 from secateur.rules.rule_set import RuleSet
-from secateur.spark.columns import place_columns, quote, tested_features
+from secateur.spark.columns import list_tested, place_columns, quote
 from secateur.spark.session import check_frame, spark_failures
 from secateur.spark.views import name_rows
 
@@ -14,10 +14,9 @@ __all__ = ["check_rules", "predict"]
 
 
 def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
-    """Add what the rules predict to a data frame of Spark, as a column.
+    """Add a lazily computed column of predictions to a Spark DataFrame.
 
-    Nothing runs before the result is asked for. A row that the rules refuse, because it holds nothing where something
-    is needed, say, has NULL there.
+    A row that the rules refuse, such as one with a missing value that the tree does not take, gets NULL.
 
     Parameters
     ----------
@@ -25,7 +24,7 @@ def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
     df : pyspark.sql.DataFrame
         Has the tree's columns by name; or, for a tree that names none, those columns alone; or one column of vectors.
     column : str, default="prediction"
-        What the added column is called.
+        Name of the added column.
 
     Returns
     -------
@@ -39,18 +38,18 @@ def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
     if tree.columns is not None and tree.columns.derived:
         raise InputError(
             f"The rules ask for {tree.columns.derived[0]!r}, which only the pipeline can make: add it to df, and make "
-            "rules of a tree that has it as a column."
+            "rules from a tree that has it as a column."
         )
     from pyspark.sql import functions as F
 
-    features = tested_features(tree)
+    features = list_tested(tree)
     whole = "row"
     while whole in {tree.feature_name(feature) for feature in features}:
         whole += "_"
     with spark_failures():
         placement = place_columns(df, tree, features)
         named = [made.alias(tree.feature_name(f)) for f, made in zip(features, placement.columns, strict=True)]
-        # The row stays in one piece, so that none of its columns can have a name of ours.
+        # The row stays in one piece, so that its columns cannot clash with ours.
         rows = df.select(F.struct(*(F.col(quote(name)) for name in df.columns)).alias(whole), *named)
         with name_rows(rows) as table:
             said = df.sparkSession.sql(rules.to_sql("spark", table=table))
@@ -58,6 +57,6 @@ def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
 
 
 def check_rules(rules: Any) -> None:
-    """Raise if something is no rule set."""
+    """Refuse anything but a rule set."""
     if not isinstance(rules, RuleSet):
         raise InputError(f"Expected a RuleSet from secateur.simplify, found {type(rules).__name__}.")

@@ -1,4 +1,4 @@
-"""Rows on Spark as a row source: counted, predicted and audited without collecting them."""
+"""Rows on Spark, counted, predicted and audited without collecting them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from secateur.errors import InputError
 from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource
 from secateur.rows.rows import LabelledRows
+from secateur.rows.table_columns import derives, own_features
 from secateur.rules.audit import AuditCounter
 from secateur.rules.rule_set import RuleSet
 from secateur.spark.auditing import count_audit
-from secateur.spark.columns import check_numeric, narrow_tree, place_columns, tested_features, typed_table
+from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, typed_table
 from secateur.spark.prediction import predict
 from secateur.spark.session import check_frame, spark_failures
 from secateur.spark.summing import sum_counts
@@ -27,44 +28,34 @@ __all__ = ["SparkRows"]
 
 
 class SparkRows(RowSource):
-    """A Spark DataFrame, with the columns of its labels and weights.
-
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    y, sample_weight : str, default=None
-    """
+    """A Spark DataFrame, with the names of the columns of its labels and weights."""
 
     def __init__(self, df: Any, y: Any = None, sample_weight: Any = None) -> None:
         check_frame(df)
         self.df, self.y, self.weight, self.name = df, y, sample_weight, "df"
-        self.given = None  # to prove something by these rows again would bring them here
+        self.given = None  # proving something by these rows later would collect them
         self.is_weighted = sample_weight is not None
         self._vector: str | None = None
         self._types: Any = None
 
     @property
     def types(self) -> Any:
-        """A table without rows, once the columns of a tree were found; None where they come from a vector."""
+        """A table without rows, once the columns of a tree are found; None where they come from a vector."""
         return self._types
 
-    def show(self, model: Any, columns: list[str] | None) -> Any:
-        """Show a model of Spark the DataFrame, whose columns carry what their stages noted."""
+    def show(self, model: Any, columns: list[str] | None) -> tuple[Any, Any]:
+        """Show a Spark model the DataFrame, whose columns carry the notes of their stages."""
         if not any(ancestor.__module__.startswith("pyspark.ml") for ancestor in type(model).__mro__):
-            return None
+            return None, None
         from secateur.adapters.spark_ml import find_features_column
 
         self._vector = find_features_column(model)
-        return self.df
+        return self.df, None
 
     def fit(self, tree: Tree) -> Tree:
         """Find the columns that the tree asks for, of the right types, and name them."""
         with spark_failures():
-            if self.y is not None:
-                check_numeric(self.df, self.y, "y", tree.classes)
-            if self.weight is not None:
-                check_numeric(self.df, self.weight, "sample_weight")
-            placement = self._place(tree, _own_features(tree) if _derives(tree) else tested_features(tree))
+            placement = self._place(tree, own_features(tree) if derives(tree) else list_tested(tree))
         if placement.vector is not None or placement.names is None:
             return tree
         self._types = typed_table(self.df, placement.names)
@@ -85,19 +76,18 @@ class SparkRows(RowSource):
         self, tree: Tree, counter: Counter[Any], *, checks_facts: bool = False, progress: Progress | None = None
     ) -> Any:
         """Count evidence in tasks and audits in SQL; Spark shows its own progress."""
-        if self.y is None:
-            raise InputError("X was passed without y: pass the name of the column that holds the labels.")
+        self.check_labelled()
         if isinstance(counter, EvidencePlan):
             return self._count_evidence(counter)
         if isinstance(counter, AuditCounter):
             return count_audit(counter.rules, self.df, self.y, self.weight)
-        self._refuse("All trees of a forest are asked about each row")
+        self._refuse("Each row is put to all trees of a forest")
 
     def decide(self, tree: Tree, decider: Decider) -> Any:
         """Predict in SQL, lazily."""
         rules = getattr(decider, "rules", None)
         if decider.name != "predict" or not isinstance(rules, RuleSet):
-            self._refuse(f"What {decider.name} gives for each row is an array in memory")
+            self._refuse(f"{decider.name} returns an array in memory")
         return predict(rules, self.df)
 
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> NoReturn:
@@ -108,21 +98,21 @@ class SparkRows(RowSource):
         with spark_failures():
             n_rows = self.df.count()
         raise InputError(
-            f"{why}, but the {n_rows:,} rows of the data frame stay on Spark: pass a part of them, such as "
+            f"{why}, but the {n_rows:,} rows of the DataFrame stay on Spark: pass some of them, such as "
             f"df.sample(0.01).toPandas(){instead}."
         )
 
     def _place(self, tree: Tree, features: Collection[int]) -> Any:
-        taken = [name for name in (self.y, self.weight) if name is not None]
+        taken = check_beside(self.df, self.y, self.weight, tree.classes)
         return place_columns(self.df, tree, list(features), taken=taken, vector=self._vector)
 
     def _count_evidence(self, plan: EvidencePlan) -> Evidence:
         """Count rows where they are, and add the counts up on Spark."""
-        tree, derives = plan.tree, _derives(plan.tree)
+        tree = plan.tree
         # Facts that the types alone tell need no look at rows, nor at columns that no split tests.
         by_type = state_facts(replace(tree, facts=NO_FACTS), self.types).facts
-        narrows = not derives and tree.facts == by_type
-        features = tested_features(tree) if narrows else _own_features(tree)
+        narrows = not derives(tree) and tree.facts == by_type
+        features = list_tested(tree) if narrows else own_features(tree)
         with spark_failures():
             placement = self._place(tree, features)
         narrow = narrow_tree(tree, features) if narrows else tree
@@ -139,12 +129,3 @@ class SparkRows(RowSource):
         task = CountingTask(reader, replace(plan, tree=narrow))
         n_rows, cells, sums = sum_counts(self.df, placement, self.y, self.weight, task)
         return plan.from_numbers(n_rows, self.weight is not None, cells, sums)
-
-
-def _derives(tree: Tree) -> bool:
-    """Whether some columns are made by a pipeline alone."""
-    return tree.columns is not None and tree.columns.derive is not None
-
-
-def _own_features(tree: Tree) -> range:
-    return range(tree.n_features - (0 if tree.columns is None else len(tree.columns.derived)))

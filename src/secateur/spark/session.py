@@ -1,4 +1,4 @@
-"""A Spark session, and what Spark says when something fails, in one sentence."""
+"""Open a Spark session, and turn Spark's failures into sentences."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NO_JAVA = (
     "openjdk-17-jre-headless, or name its directory in JAVA_HOME."
 )
 SHOWN_CHARACTERS = 300
-# Java compiles no method above this many bytes, and Spark would write all rules into one: a large rule set runs several
-# times faster in parts.
+# Java compiles no method above this size, and Spark would write all rules into one: a large rule set runs several times
+# faster in parts.
 HUGE_METHOD = {"spark.sql.codegen.hugeMethodLimit": "8000"}
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
-# A statement of so many characters does not become one method that Java compiles.
+# A longer statement does not become one method that Java compiles.
 LONG_STATEMENT = 20_000
 
 
 def open_session(master: str | None = None, **settings: str) -> Any:
-    """Open a Spark session, or take the one that is open, and say in a sentence why there can be none.
+    """Open a Spark session or take the one that is open; say in a sentence why Spark cannot start.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def open_session(master: str | None = None, **settings: str) -> Any:
     builder = _import_sql().SparkSession.builder
     if master is not None:
         builder = builder.master(master)
-        if master.startswith("local"):  # its workers are on this machine, and can run what runs here
+        if master.startswith("local"):  # its workers are on this machine, so this Python suits them
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in {**HUGE_METHOD, **settings}.items():
         builder = builder.config(name, value)
@@ -58,7 +58,7 @@ def open_session(master: str | None = None, **settings: str) -> Any:
 
 
 def check_frame(df: Any) -> None:
-    """Raise if something is no data frame of Spark."""
+    """Refuse anything but a Spark DataFrame."""
     sql = _import_sql()
     if not isinstance(df, sql.DataFrame):
         found = f"{type(df).__module__.split('.')[0]}.{type(df).__qualname__}"
@@ -69,14 +69,8 @@ def check_frame(df: Any) -> None:
 def in_small_methods(session: Any, statement: str) -> Iterator[None]:
     """Plan a long statement in many small methods.
 
-    Spark would try one large method first, in vain, and the memory that this takes grows with the square of its length.
-
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession
-        Queries that it plans meanwhile run as they would, but for their speed.
-    statement : str
-        A short one is left as it is.
+    Spark would first try one large method in vain, with memory that grows with the square of its length. Other queries
+    that the session plans meanwhile may run slower.
     """
     usual = session.conf.get(WHOLE_STAGE)
     if len(statement) > LONG_STATEMENT:
@@ -101,7 +95,7 @@ def spark_failures() -> Iterator[None]:
 
 
 def _first_words(error: Exception) -> str:
-    """The line of an error that says what happened, without the stack of Java."""
+    """Find the line of an error that says what happened, without Java's stack."""
     text = str(error)
     absent = re.search(r"No module named '([^']+)'", text)
     if absent is not None:

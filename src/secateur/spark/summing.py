@@ -1,4 +1,4 @@
-"""Counts of partitions added up by Spark, so that the driver gets one number for each cell and not one more."""
+"""Let Spark add up the counts of partitions, so that the driver gets one number for each cell."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError
+from secateur.rows.checking import NO_WEIGHT, TOO_MUCH_WEIGHT
 from secateur.spark.columns import Placement, quote
 from secateur.spark.session import spark_failures
 from secateur.spark.tasks import N_ROWS, PROBLEM, SCHEMA, CountingTask
@@ -19,24 +20,10 @@ __all__ = ["sum_counts", "sum_in_order"]
 def sum_counts(
     df: Any, placement: Placement, label: str, weight: str | None, task: CountingTask
 ) -> tuple[int, NDArray[np.int64], NDArray[np.float64]]:
-    """Run a task on every partition and add up what it counts.
+    """Run a task on every partition; return the number of rows, the cells that are not zero, and their sums.
 
-    Sums of whole numbers are exact in any order. Sums of other weights are taken in the order of the partitions, so
-    that they are the same whenever the rows are partitioned alike.
-
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    placement : Placement
-    label : str
-    weight : str or None
-    task : CountingTask
-
-    Returns
-    -------
-    n_rows : int
-    cells : ndarray of int64
-    sums : ndarray of float64
+    Sums of whole numbers are exact in any order. Fractional weights are added in the order of the partitions, so that
+    the same partitions give the same sums.
     """
     from pyspark.sql import functions as F
 
@@ -55,14 +42,14 @@ def sum_counts(
     kept = cells >= 0
     sums = sums[kept]
     if weight is not None and not np.any(sums):
-        raise InputError("sample_weight is zero for every row; at least one row must count.")
+        raise InputError(NO_WEIGHT)
     if not np.isfinite(sums).all():
-        raise InputError("The sum of sample_weight is too large for a float; divide all weights by a constant.")
+        raise InputError(TOO_MUCH_WEIGHT)
     return n_rows, cells[kept], sums
 
 
 def sum_in_order(part: str, value: str) -> Any:
-    """The sum of a column in the order of another, so that it is the same however the rows come."""
+    """Sum a column in the order of another, so that the order of rows does not matter."""
     from pyspark.sql import functions as F
 
     ordered = F.array_sort(F.collect_list(F.struct(F.col(quote(part)), F.col(quote(value)).alias("value"))))
@@ -70,7 +57,7 @@ def sum_in_order(part: str, value: str) -> Any:
 
 
 def _list_columns(df: Any, placement: Placement, label: str, weight: str | None) -> Sequence[Any]:
-    """Features, label, weight and the length of vectors, under names of our own: those of others may hold anything."""
+    """List features, label, weight and the length of vectors under our own names: the user's may hold anything."""
     from pyspark.sql import functions as F
 
     is_decimal = df.schema[label].dataType.typeName() == "decimal"

@@ -1,7 +1,7 @@
-"""What a Spark task does with its rows: check them, count them, and hand on the counts alone.
+"""Check and count rows in a Spark task, and emit the counts alone.
 
-A task never raises for what it finds in the rows. It emits the sentence that the same rows raise in memory, and the
-driver raises it: otherwise Spark would try again, and a person would see a stack of Java.
+A task never raises for what it finds in rows. It emits the sentence that the same rows raise in memory, and the driver
+raises it: otherwise Spark would try again, and the user would see Java's stack.
 """
 
 from __future__ import annotations
@@ -19,62 +19,39 @@ from secateur.facts.checking import check_facts
 from secateur.rows.checking import check_labels, check_rows, check_weights
 from secateur.rows.row_source import Counter
 from secateur.rows.rows import LabelledRows
+from secateur.rows.table_columns import derives
 from secateur.tree.tree import Tree
 
 __all__ = ["N_ROWS", "PROBLEM", "SCHEMA", "CountingTask", "RowReader"]
 
-# What a task emits: a number for a cell, and who says so; or a sentence about the rows.
+# A task emits a number for a cell, with its partition; or a sentence about the rows.
 SCHEMA = "cell bigint, part int, value double, problem string"
 N_ROWS, PROBLEM = -1, -2
-# Rows that are counted at once: enough that preparing to count does not show.
+# Rows counted at once: enough that setting up the count takes no time in comparison.
 CHUNK_ROWS = 1 << 17
 EMITTED_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the tables that a task gets: features, label, weight if there is one, length if they are vectors.
+    """Reads the Arrow tables that a task gets: features, label, any weight, and the length of any vectors."""
 
-    Attributes
-    ----------
-    tree : Tree
-        Over the features in the order in which they come.
-    has_weights : bool
-    vector : str or None
-        The column of vectors that the features come from.
-    n_numbers : int
-        How many numbers each must hold.
-    checks_facts : bool
-        Whether rows are held against the facts of the tree.
-    typed : tuple of int
-        Features whose type says already that they hold whole numbers.
-    """
-
-    tree: Tree
+    tree: Tree  # over the features in the order in which they come
     has_weights: bool
-    vector: str | None
-    n_numbers: int
+    vector: str | None  # the column of vectors that the features come from
+    n_numbers: int  # that each vector must hold
     checks_facts: bool = False
-    typed: tuple[int, ...] = ()
+    typed: tuple[int, ...] = ()  # features whose type already says that they hold whole numbers
 
     def read(self, table: Any, first: int, part: int) -> LabelledRows:
-        """Read a table in the tree's terms: rows, class ids and weights.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-        first : int
-            Number of its first row in the partition, for messages.
-        part : int
-            Number of the partition.
-        """
+        """Read a table in the tree's terms; messages count rows of the partition from ``first``."""
         name = f"partition {part} of df"
         n_features = len(table.column_names) - 1 - self.has_weights - (self.vector is not None)
         if self.vector is not None:
             self._check_lengths(table.column(table.num_columns - 1), first, name)
         names = self.tree.feature_names or ()
         X = table.select(range(n_features)).rename_columns(list(names[:n_features]))
-        if self.tree.columns is not None and self.tree.columns.derive is not None:
+        if derives(self.tree):
             X = X.to_pandas()  # for the steps of a scikit-learn pipeline
         rows = check_rows(self.tree, X, name=name, first=first)
         if self.checks_facts:
@@ -82,7 +59,7 @@ class RowReader:
         class_ids = self._find_classes(table.column(n_features), first, f"y in {name}")
         weights = None
         if self.has_weights:
-            # Rows of weight 0 may come together by chance; the driver sees whether there are others.
+            # All rows of a part may have weight 0; the driver sees whether there are others.
             found = np.asarray(table.column(n_features + 1).to_numpy(), dtype=np.float64)
             weights = check_weights(found, len(found), is_part=True, name=f"sample_weight in {name}", first=first)
         return LabelledRows(rows, class_ids, weights)
@@ -108,7 +85,7 @@ class RowReader:
                 codes = check_labels(self.tree, coded.dictionary.to_pylist(), len(coded.dictionary))
                 found: NDArray[np.int64] = codes[coded.indices.to_numpy()]
                 return found
-            except InputError:  # the same sentence, but with the number of the row
+            except InputError:  # said again below, with the number of the row
                 pass
         labels = np.empty(len(column), dtype=object)
         labels[:] = column.to_pylist()
@@ -117,25 +94,18 @@ class RowReader:
 
 @dataclass(frozen=True)
 class CountingTask:
-    """Counts the rows of one partition.
-
-    Attributes
-    ----------
-    reader : RowReader
-    counter : Counter
-        Its counts are numbers that add up, listed by ``to_numbers``.
-    """
+    """Counts the rows of one partition; ``to_numbers`` of the counts lists numbers that add up."""
 
     reader: RowReader
     counter: Counter[Any]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Emit the counts of all rows that are not zero, or a sentence about the first row that does not fit."""
+        """Emit the counts that are not zero, or a sentence about the first row that does not fit."""
         from pyspark import TaskContext
 
         context: Any = TaskContext.get()
         part = context.partitionId() if context is not None else 0
-        # Spark runs a task for each processor, so that more threads would only be in each other's way.
+        # Spark runs a task for each processor, so more threads would only get in each other's way.
         os.environ.setdefault("LOKY_MAX_CPU_COUNT", str(context.cpus() if context is not None else 1))
         total, n_rows = None, 0
         try:
@@ -154,7 +124,7 @@ class CountingTask:
 
 
 def _join_batches(batches: Iterable[Any]) -> Iterator[Any]:
-    """Tables of many rows each, from the small ones that Spark sends."""
+    """Join the small batches that Spark sends to tables of many rows."""
     import pyarrow as pa
 
     waiting, n_rows = [], 0

@@ -1,4 +1,4 @@
-"""Rows of Spark under a name that SQL can ask, as long as it takes to read a statement."""
+"""Name rows on Spark for an SQL statement, as long as it takes to parse it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,7 @@ __all__ = ["name_rows"]
 
 @contextmanager
 def name_rows(rows: Any) -> Iterator[list[str]]:
-    """Give a data frame a name that nothing else has; a statement that was read by then outlives it.
-
-    Parameters
-    ----------
-    rows : pyspark.sql.DataFrame
-
-    Yields
-    ------
-    list of str
-        The name, in its parts.
-    """
+    """Give a DataFrame a unique name, in parts; a statement that was parsed meanwhile outlives the name."""
     view = f"secateur_{uuid4().hex}"
     rows.createOrReplaceTempView(view)
     try:
