@@ -198,7 +198,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         -------
         ndarray of shape (n_rows,)
         """
-        labels = self.rules_.predict(self._check_rows(X))
+        rows = self._check_rows(X)  # first, for it says if nothing is fitted yet
+        labels = self.rules_.predict(rows)
         is_lazy = not isinstance(labels, np.ndarray)  # on Spark
         return labels if is_lazy else labels.astype(self.classes_.dtype, copy=False)
 
@@ -216,7 +217,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        rows = self._check_rows(X)  # first, for it says that nothing is fitted yet
+        rows = self._check_rows(X)
         return self.rules_.predict_proba(rows)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
