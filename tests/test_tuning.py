@@ -12,6 +12,8 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -174,3 +176,13 @@ def test_labels_may_stand_in_a_column(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
     column = secateur.select_budget(model, X, y[:, None], grid=GRID, cv=3, progress=False)
     assert column.curve == secateur.select_budget(model, X, y, grid=GRID, cv=3, progress=False).curve
+
+
+def test_weights_reach_the_tree_at_the_end_of_a_pipeline() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    weights = np.random.default_rng(0).integers(1, 4, len(y))
+    model = DecisionTreeClassifier(max_depth=3, random_state=0)
+    alone = secateur.select_tolerance(model, X, y, grid=[0.0, 0.1], cv=2, sample_weight=weights, progress=False)
+    steps = make_pipeline(FunctionTransformer(), model)
+    piped = secateur.select_tolerance(steps, X, y, grid=[0.0, 0.1], cv=2, sample_weight=weights, progress=False)
+    assert piped.curve == alone.curve

@@ -109,7 +109,7 @@ class Diagnosis(Sequence[DiagnosisRow]):
         return self._rows[index]
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Put the diagnosis into a data frame, a row a condition.
+        """Put the diagnosis into a data frame, one row per condition.
 
         Parameters
         ----------

@@ -198,7 +198,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         -------
         ndarray of shape (n_rows,)
         """
-        rows = self._check_rows(X)  # first, for it says if nothing is fitted yet
+        rows = self._check_rows(X)  # first: it raises NotFittedError
         labels = self.rules_.predict(rows)
         is_lazy = not isinstance(labels, np.ndarray)  # on Spark
         return labels if is_lazy else labels.astype(self.classes_.dtype, copy=False)

@@ -46,7 +46,7 @@ def collect_evidence(
         Their labels; of a table the column that holds them.
     sample_weight : array-like of shape (n_rows,), or str, default=None
     method : str, default=None
-        By default the evidence serves every method that a summary can serve, which may be too large for trees with
+        By default the evidence serves every method that counts can serve, which may be too large for trees with
         long rules; the evidence for one method is smaller.
     rf_tol : float, default=1e-12
         As in :func:`simplify`; read where a method is named.
@@ -67,7 +67,7 @@ def collect_evidence(
     >>> chunks = [collect_evidence(model, X[part], y[part]) for part in (slice(0, 70), slice(70, 150))]
     >>> evidence = chunks[0].merge(chunks[1])
     >>> evidence
-    <Evidence: 150 rows for 5 rules, for every method that a summary can serve>
+    <Evidence: 150 rows for 5 rules, for every method that counts can serve>
     >>> secateur.simplify(model, evidence=evidence) == secateur.simplify(model, X, y)
     True
     """

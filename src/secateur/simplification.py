@@ -68,7 +68,7 @@ def simplify(
     X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
         The training rows. A table is a path, directory or pattern of files, a DuckDB relation or (connection, SQL), a
         pyarrow Dataset or RecordBatchReader, a polars LazyFrame, or a Spark DataFrame; it is read a batch at a time
-        (``docs/scale.md``). The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` do without;
+        (``docs/scale.md``). The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` need none;
         the support and reliability of a rule that they widened are then None.
     y : array-like of shape (n_rows,), or str, default=None
         The training labels, as the model knows them; of a table or data frame the column that holds them.

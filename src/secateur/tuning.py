@@ -21,7 +21,7 @@ from secateur.frames import frame_columns, make_frame
 from secateur.methods import METHODS, find_method
 from secateur.methods.settings import check_share, is_number
 from secateur.rows.checking import check_weights, holds_missing
-from secateur.rows.opening import hold_rows
+from secateur.rows.opening import check_pair, hold_rows
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def select_tolerance(
     >>> rules = simplify(model, X, y, tolerance=selection.value)
     """
     search = _Search.plan("tolerance", method, grid, max_conflict, min_accuracy_change)
-    return _select(model, search, _Sample.check(X, y, sample_weight), cv, n_jobs, progress)
+    return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 
 def select_budget(
@@ -257,7 +257,7 @@ def select_budget(
     >>> rules = simplify(model, X, y, method="budgeted", budget=selection.value)
     """
     search = _Search.plan("budget", "budgeted", grid, max_conflict, min_accuracy_change, smoothing=smoothing)
-    return _select(model, search, _Sample.check(X, y, sample_weight), cv, n_jobs, progress)
+    return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 
 @dataclass(frozen=True)
@@ -297,8 +297,12 @@ class _Sample:
     weights: NDArray[np.float64] | None
 
     @classmethod
-    def check(cls, X: Any, y: Any, sample_weight: Any) -> _Sample:
-        X, y, sample_weight = hold_rows(X, y, sample_weight, "Folds are cut from rows in memory")
+    def check(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> _Sample:
+        if y is None:
+            check_pair(X, y)
+        own = getattr(model, "feature_names_in_", None)  # of a fitted model: a table may have other columns beside
+        columns = None if own is None else [str(name) for name in own]
+        X, y, sample_weight = hold_rows(X, y, sample_weight, "Folds are cut from rows in memory", columns)
         if frame_columns(X) is None:
             if hasattr(X, "tocsr"):
                 raise InputError("Expected X as an array or data frame, found a sparse matrix: pass X.toarray().")
@@ -392,7 +396,7 @@ def _audit_fold(
     audits = []
     for value in search.values:
         knobs: dict[str, Any] = {**search.settings, search.parameter: value, "accepts_missing": accepts_missing}
-        rules = simplify(tree, train.X, train.y, method=search.method, **weighted, **knobs)
+        rules = simplify(tree, train.X, train.y, method=search.method, sample_weight=train.weights, **knobs)
         audits.append(rules.audit(test.X, test.y, sample_weight=test.weights))
     return audits
 

@@ -155,7 +155,7 @@ FORMATS = {
         Format("markdown", ".md", "a table for a page", "export.markdown:rules_to_markdown", REASONS),
         Format("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
         Format("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
-        Format("text", ".txt", "a line a rule", "export.text:rules_to_text", REASONS),
+        Format("text", ".txt", "one line per rule", "export.text:rules_to_text", REASONS),
         Format("html", ".html", "the report, one page", "report.report:rules_to_page"),
         Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "export.pmml:rules_to_pmml"),
         Format("onnx", ".onnx", "a model for programs that run ONNX", "export.onnx:rules_to_onnx"),

@@ -102,7 +102,9 @@ class Problem:
     def find_exact(self) -> NDArray[np.bool_]:
         """Find the conditions that the class does not depend on, once: several methods start from them."""
         if "exact" not in self._found:
-            self._found["exact"] = run_deletion("delete_links", self.feasible_tree(), self.paths)
+            found = run_deletion("delete_links", self.feasible_tree(), self.paths)
+            found.flags.writeable = False
+            self._found["exact"] = found
         return self._found["exact"]
 
     @property

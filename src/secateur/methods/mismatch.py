@@ -1,8 +1,8 @@
 """`mismatch`: the paper's M1-P, mismatched conditions deleted while the rule's reliability holds.
 
 Candidates are the links on a leaf's path along which the share of the leaf's class falls (mismatched), outside H, the
-largest subtree around the leaf that predicts one class only. ReliabilitySelect decides. Cost: one mask a link over the
-rows, then a few mask intersections a candidate.
+largest subtree around the leaf that predicts one class only. ReliabilitySelect decides. Cost: one mask per link over
+the rows, then a few mask intersections a candidate.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from secateur.facts.checking import check_facts
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
 from secateur.methods.settings import amount
 from secateur.rows.checking import check_labels, check_rows
-from secateur.rows.row_source import GivenRows
+from secateur.rows.opening import open_rows
+from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.table_columns import find_texts
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.regions import Region, domain_of, region_of_link, regions_of_links
 
@@ -117,9 +120,16 @@ def _list_cases(tree: Tree, domain: Any) -> RowEvidence:
     """Check the cases that a caller lists, with their labels."""
     if not _is_pair(domain):
         raise ParameterError("Expected domain as a pair (rows, labels) that lists every case.")
-    rows = check_rows(tree, domain[0], name="domain")
+    X, y = _hold_cases(tree, domain)
+    rows = check_rows(tree, X, name="domain")
     check_facts(tree, rows, name="domain")
-    return RowEvidence(tree, rows, check_labels(tree, domain[1], rows.n_rows, name="domain labels"), None)
+    return RowEvidence(tree, rows, check_labels(tree, y, rows.n_rows, name="domain labels"), None)
+
+
+def _hold_cases(tree: Tree, domain: Any) -> tuple[Any, Any]:
+    """Bring listed cases of any kind into memory."""
+    with open_rows(*domain, find_texts=partial(find_texts, tree, domain[1])) as rows:
+        return rows.hold(lambda: ModelTerms.of(tree), "Listed cases are checked one by one").given[:2]
 
 
 def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
@@ -202,8 +212,8 @@ class MismatchCertified(Method):
         """Convert the cases of a domain once."""
         if not _is_pair(self.domain):
             return self  # refused later, where something is to be certified by it
-        rows = check_rows(tree, self.domain[0], name="domain").convert()
-        return replace(self, domain=(rows, self.domain[1]))
+        X, y = _hold_cases(tree, self.domain)
+        return replace(self, domain=(check_rows(tree, X, name="domain").convert(), y))
 
     @property
     def listed_cases(self) -> GivenRows | None:
@@ -223,7 +233,7 @@ class MismatchCertified(Method):
                 "The method 'mismatch-certified' needs something to certify by: pass training rows, a domain, or "
                 "monotone signs."
             )
-        # Every listed row counts, whatever it weighs.
+        # Weights are ignored: the certificate must hold for each listed row.
         listed = replace(problem.listed_rows, weights=None) if domain is None else _list_cases(tree, domain)
         _check_consistent(tree, listed)
         return _ByCases(domain, None, self.rf_tol, listed)

@@ -135,7 +135,8 @@ def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     rows = []
     for method in METHODS:
         for tolerance in GRID if method == "M1-P" else (None,):
-            rules = secateur.simplify(model, X_train, y_train, method=method, tolerance=tolerance or 0.0)
+            settings: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
+            rules = secateur.simplify(model, X_train, y_train, method=method, **settings)
             audit = rules.audit(X_test, y_test)
             measured = {column: getattr(audit, metric) for column, metric in METRICS.items()}
             rows.append({"method": method, "tolerance": tolerance, **measured})

@@ -13,7 +13,7 @@ from secateur.rows.leaves import apply_tree, count_classes
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import Rows
-from secateur.rows.table_columns import find_texts, own_names
+from secateur.rows.table_columns import find_texts
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
@@ -63,7 +63,7 @@ def _check(rules: RuleSet, given: GivenRows) -> GivenRows:
     """Bring rows into memory and into the tree's terms, so that they are read once."""
     tree = rules.tree
     with open_rows(*given, find_texts=partial(find_texts, tree, given.y)) as rows:
-        held = rows.hold(lambda: ModelTerms(own_names(tree), tree.classes), "A report reads its rows many times")
+        held = rows.hold(lambda: ModelTerms.of(tree), "A report reads its rows many times")
     listed = held.read_labelled(tree)
     return GivenRows(Rows.of(listed.rows.matrix), tree.classes[listed.class_ids], listed.weights)
 

@@ -34,7 +34,8 @@ class BatchedRows(RowSource):
     """An open table, and what the caller passed to open it."""
 
     def __init__(self, source: Source, given: GivenRows) -> None:
-        self.source, self.given, self.name, self.is_once = source, given, source.name, source.is_once
+        self.source, self.name, self.is_once = source, source.name, source.is_once
+        self.given = None if source.is_once else given  # what is used up cannot be opened again
         self.y = find_beside(source, given.y, "y")
         self._weight = find_beside(source, given.sample_weight, "sample_weight")
         self.is_weighted = self._weight is not None

@@ -15,7 +15,7 @@ from secateur.rows.checking import check_columns, check_labels, check_rows, chec
 from secateur.rows.labels import to_label_types
 from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.table_columns import derives, own_names
+from secateur.rows.table_columns import derives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -59,7 +59,7 @@ class MemoryRows(RowSource):
 
     def read_labelled(self, tree: Tree, *, checks_facts: bool = False, is_part: bool = False) -> LabelledRows:
         """Check rows, labels and weights, and bring them into the tree's terms; a part may have no weight at all."""
-        held = self.hold(lambda: ModelTerms(own_names(tree), tree.classes), "")
+        held = self.hold(lambda: ModelTerms.of(tree), "")
         held.check_labelled()
         rows = check_rows(tree, held.X)
         class_ids = check_labels(tree, held.y, rows.n_rows)
@@ -80,39 +80,50 @@ class MemoryRows(RowSource):
         yield work(self.read_labelled(tree, checks_facts=checks_facts, is_part=True))
 
     def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
-        """Decide all rows at once."""
-        return decider(check_rows(tree, self.X))
+        """Decide all rows at once; columns of a frame that the tree does not know are left aside."""
+        own, names = ModelTerms.of(tree).columns, None if isinstance(self.X, Rows) else frame_columns(self.X)
+        is_wider = own is not None and names is not None and set(own) < set(names)
+        if not is_wider or (derives(tree) and set(tree.feature_names or ()) <= set(names or ())):
+            return decider(check_rows(tree, self.X))
+        import narwhals as nw
+
+        return decider(check_rows(tree, nw.from_native(self.X, eager_only=True)[own].to_native()))
 
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
         """Split labels and weights off the frame that holds them."""
-        if not isinstance(self.y, str):
+        named = {"y": self.y, "sample_weight": self.sample_weight}
+        named = {what: column for what, column in named.items() if isinstance(column, str)}
+        if not named:
             return self
         if frame_columns(self.X) is None:
+            what, column = next(iter(named.items()))
             raise InputError(
-                f"y names a column ({self.y!r}), but X is an array without names: pass y as one label per row."
+                f"{what} names a column ({column!r}), but X is an array without names: pass {what} as one value per "
+                "row."
             )
         return split_frame(self.X, self.y, self.sample_weight, find_terms())
 
 
-def split_frame(frame: Any, y: str, sample_weight: Any, terms: ModelTerms) -> MemoryRows:
-    """Split a frame into a model's columns, labels and weights, the latter by column or as they are."""
+def split_frame(frame: Any, y: Any, sample_weight: Any, terms: ModelTerms) -> MemoryRows:
+    """Split a frame into a model's columns, labels and weights, which are columns by name or as they are."""
     import narwhals as nw
 
-    if terms.is_pipeline and nw.dependencies.is_pyarrow_table(frame):
+    if terms.wants_pandas and nw.dependencies.is_pyarrow_table(frame):
         frame = frame.to_pandas()  # the steps of a pipeline take no Arrow
     names = frame_columns(frame) or []
-    weight = sample_weight if isinstance(sample_weight, str) else None
-    for column, what in ((y, "y"), (weight, "sample_weight")):
+    label, weight = (column if isinstance(column, str) else None for column in (y, sample_weight))
+    for column, what in ((label, "y"), (weight, "sample_weight")):
         if column is not None and column not in names:
             hint = did_you_mean(column, names) or f" Its columns are {shorten(names)}."
             raise InputError(f"{what} names column {column!r}, which X does not have.{hint}")
     absent = [name for name in terms.columns or () if name not in names]
     if absent:
         raise InputError(f"X has no column {shorten(absent)}, which the model was fitted on.")
-    rest = [name for name in names if name not in (y, weight)] if terms.columns is None else terms.columns
+    rest = [name for name in names if name not in (label, weight)] if terms.columns is None else terms.columns
     wrapped = nw.from_native(frame, eager_only=True)
-    weights = wrapped[weight].to_numpy() if weight else sample_weight
-    return MemoryRows(wrapped[rest].to_native(), _read_labels(wrapped[y], terms.classes), weights)
+    weights = wrapped[weight].to_numpy() if weight is not None else sample_weight
+    labels = _read_labels(wrapped[label], terms.classes) if label is not None else y
+    return MemoryRows(wrapped[rest].to_native(), labels, weights)
 
 
 def _read_labels(column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:

@@ -53,10 +53,10 @@ def open_rows(
         yield MemoryRows(*given)
 
 
-def hold_rows(X: Any, y: Any, sample_weight: Any, why: str) -> GivenRows:
-    """Bring rows, labels and weights into memory for scikit-learn, which takes no Arrow."""
+def hold_rows(X: Any, y: Any, sample_weight: Any, why: str, columns: list[str] | None = None) -> GivenRows:
+    """Bring rows, labels and weights into memory for scikit-learn; without names, all columns but those two."""
     with open_rows(X, y, sample_weight) as rows:
-        return rows.hold(lambda: ModelTerms(None, None, is_pipeline=True), why).given
+        return rows.hold(lambda: ModelTerms(columns, None, wants_pandas=True), why).given
 
 
 def check_pair(X: Any, y: Any, sample_weight: Any = None) -> None:

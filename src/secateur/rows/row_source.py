@@ -42,7 +42,14 @@ class ModelTerms(NamedTuple):
 
     columns: list[str] | None
     classes: NDArray[Any] | None
-    is_pipeline: bool = False
+    wants_pandas: bool = False  # scikit-learn takes no Arrow
+
+    @classmethod
+    def of(cls, tree: Tree) -> ModelTerms:
+        """Tell the columns and labels of a tree; columns that only its pipeline makes are not among them."""
+        n_derived = 0 if tree.columns is None else len(tree.columns.derived)
+        names = tree.feature_names
+        return cls(None if names is None else list(names[: tree.n_features - n_derived]), tree.classes)
 
 
 class Counter(Protocol[Counts]):

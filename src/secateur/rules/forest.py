@@ -15,7 +15,7 @@ from secateur.methods import METHODS
 from secateur.rows.checking import NO_WEIGHT, check_rows
 from secateur.rows.leaves import apply_tree
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.table_columns import asked_features, own_names
+from secateur.rows.table_columns import asked_features
 from secateur.rules.deciding import Deciding, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rule_set import RuleSet
@@ -293,7 +293,7 @@ class ForestRules(Sequence[RuleSet]):
         if X is not None:
             tree = self[0].tree
             with self[0]._open(X, y, sample_weight) as source:
-                terms = ModelTerms(own_names(tree), tree.classes)
+                terms = ModelTerms.of(tree)
                 found = source.hold(lambda: terms, "A forest is verified from its rows")
             held = GivenRows(check_rows(tree, found.X).convert(), found.y, found.sample_weight)
 

@@ -175,7 +175,7 @@ class MergedRules(Sequence[MergedRule]):
         return (MergedRule(self, index) for index in range(len(self)))
 
     def to_frame(self, n: int | None = SHOWN_RULES, library: str | None = None) -> Any:
-        """Put the first rules into a data frame, a row a rule.
+        """Put the first rules into a data frame, one row per rule.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class MergedRules(Sequence[MergedRule]):
         return make_frame(columns, library)
 
     def to_text(self, n: int | None = SHOWN_RULES) -> str:
-        """Write the first rules as plain text, a line a rule.
+        """Write the first rules as plain text, one line per rule.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from secateur.methods import METHODS, Deletions
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.table_columns import find_texts, own_names
+from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding, without_facts
 from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
@@ -328,7 +328,7 @@ class RuleSet(Sequence[Rule]):
         record, domain = rules_to_record(self), None
         if listed is not None:
             with self._open(listed.X, listed.y) as rows:
-                terms = ModelTerms(own_names(self.tree), self.tree.classes)
+                terms = ModelTerms.of(self.tree)
                 cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
             domain = _as_matrix(cases.read_labelled(self.tree))[:2]
         if counted is None:
@@ -361,7 +361,7 @@ class RuleSet(Sequence[Rule]):
         return write_rules(self, format, **options)
 
     def to_text(self, *, reasons: bool = False) -> str:
-        """Write the rules as plain text, a line a rule.
+        """Write the rules as plain text, one line per rule.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class RuleSet(Sequence[Rule]):
         return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Put the rules into a data frame, a row a rule.
+        """Put the rules into a data frame, one row per rule.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ class RuleSet(Sequence[Rule]):
         return self._write("onnx")  # type: ignore[no-any-return]
 
     def to_csv(self) -> str:
-        """Write the rules as CSV, a line a rule."""
+        """Write the rules as CSV, one line per rule."""
         return self._write("csv")  # type: ignore[no-any-return]
 
     def report(

@@ -81,7 +81,7 @@ class SparkRows(RowSource):
             return self._count_evidence(counter)
         if isinstance(counter, AuditCounter):
             return count_audit(counter.rules, self.df, self.y, self.weight)
-        self._refuse("Each row is put to all trees of a forest")
+        self._refuse("Only evidence and audits of one tree are counted on Spark")
 
     def decide(self, tree: Tree, decider: Decider) -> Any:
         """Predict in SQL, lazily."""
