@@ -388,7 +388,7 @@ CERTIFICATES: dict[str, Mistake] = {
     "a sign for an unknown column": (
         lambda: certified(monotone={"height": 1}),
         ParameterError,
-        r"monotone names 'height', but the columns are \['x0', 'x1', 'x2', 'x3'\]",
+        r"monotone names 'height', which is not a column of the tree. The columns are 'x0', 'x1', 'x2', 'x3'",
     ),
     "a sign of 3 by name": (lambda: certified(monotone={"x1": 3}), ParameterError, r"found \[0, 3, 0, 0\]"),
     "signs for three classes": (

@@ -131,7 +131,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "rows needed": (("simplify", "--model", "named.skops", "--method", "layered"), "judges deletions by training rows"),
     "no rules": (("verify", "other.json"), "is JSON, but no rules"),
-    "broken rules": (("verify", "broken.json"), "is no JSON"),
+    "broken rules": (("verify", "broken.json"), "is not JSON"),
     "rules of the future": (("verify", "future.json"), "has version 99, but this secateur reads up to version 1"),
     "data without target": (("verify", "rules.json", "--data", "loans.csv"), "--data FILE --target COLUMN"),
     "labels of another kind": (
@@ -141,13 +141,13 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing to explain": (("explain", "rules.json"), "Name a table of rows, or one row"),
     "a row without a value": (("explain", "rules.json", "--row", "number=3"), "has no value for 'age'"),
     "a row of no pairs": (("explain", "rules.json", "--row", "3;4"), "Expected NAME=VALUE, found '3;4'"),
-    "a row of broken JSON": (("explain", "rules.json", "--row", '{"age": '), "The row is no JSON object"),
+    "a row of broken JSON": (("explain", "rules.json", "--row", '{"age": '), "The row is not a JSON object"),
     "a row that is no number": (("explain", "rules.json", "--row", "age=x,number=2"), "Expected a number for 'age'"),
     "rows of other columns": (
         ("explain", "rules.json", "other.json"),
         "does not fit the model: it has no column 'age'",
     ),
-    "export of a table": (("export", "loans.csv", "-f", "sql"), "loans.csv is no JSON"),
+    "export of a table": (("export", "loans.csv", "-f", "sql"), "loans.csv is not JSON"),
     "export of nothing": (("export", "rules.json"), "Say what to write with --format"),
     "report of two tables": (
         ("report", "loans.csv", "--data", "loans.csv", *T, "-o", "page.html"),

@@ -248,7 +248,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "half of PMML": (PMML[:400].encode(), "it is no XML, or was cut"),
     "a web page": (b"<html></html>", "Expected PMML of version 3 or 4, found html"),
     "half of ONNX": (b"\x08\x09\x12\x99", "Expected an ONNX model, but the bytes are none, or were cut"),
-    "half of JSON": (b'{"a": ', "is no JSON"),
+    "half of JSON": (b'{"a": ', "is not JSON"),
     "half of a pickle": (pickle.dumps(MODEL)[:50], "cannot be opened as a pickle"),
     "rules of the future": (b'{"format": "secateur-rules", "version": 99}', "has version 99"),
 }

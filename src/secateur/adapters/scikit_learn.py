@@ -75,8 +75,8 @@ def round_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def _check_supported(model: Any) -> None:
     found = type(model).__qualname__
     hint = (
-        "Pass a single fitted tree: a forest's with tree=0, 1, …, a search's best_estimator_, or a pipeline that ends "
-        "in a tree."
+        "Pass a single fitted tree: one of a forest with from_model(forest, tree=0), a search's best_estimator_, or a "
+        "pipeline that ends in a tree."
     )
     if any("Regressor" in name for name in (*ancestor_names(model, "sklearn.tree"), found)):
         hint = "Regression trees have no classes."

@@ -17,7 +17,7 @@ STYLES = {"removed": "red", "added": "green", "class-changed": "bold red"}
 
 def command(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="Rules as --export json wrote them.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The same of another training.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The rules or model of the newer training.")],
     everything: Annotated[bool, typer.Option("--all", help="List rules that stayed the same too.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,

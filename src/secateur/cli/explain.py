@@ -103,7 +103,7 @@ def _parse(row: str) -> dict[str, Any]:
         try:
             content: dict[str, Any] = json.loads(row)
         except ValueError as error:
-            raise InputError(f"The row is no JSON object: {error}.") from error
+            raise InputError(f"The row is not a JSON object: {error}.") from error
         return content
     values: dict[str, Any] = {}
     for part in row.split(","):

@@ -117,7 +117,7 @@ def _parse_json(path: Path, data: bytes) -> tuple[str, Any, object]:
     except UnicodeDecodeError:
         raise FormatError(f"{path} is not in UTF-8: expected JSON.") from None
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is no JSON: {error}. Expected what --export json writes.") from error
+        raise FormatError(f"{path} is not JSON: {error}. Expected what --export json writes.") from error
     return text, content, content.get("format") if isinstance(content, dict) else None
 
 

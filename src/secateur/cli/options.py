@@ -76,7 +76,7 @@ class Reading:
     """How to read a table."""
 
     format: Annotated[
-        Format | None, typer.Option("--format", help="Format of DATA; by default what its first bytes show.")
+        Format | None, typer.Option("--format", help="Format of the table; by default what its first bytes show.")
     ] = None
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV or JSON file.  [default: utf-8]")] = None
     missing: Annotated[
@@ -133,7 +133,7 @@ class Growing:
     """How to fit a tree."""
 
     max_depth: Annotated[
-        int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for DATA, none for --table]", min=1)
+        int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for a table of your own]", min=1)
     ] = None
     min_rows: Annotated[int, typer.Option(help="Fewest rows in a leaf.", min=1)] = 1
     seed: Seed = 0

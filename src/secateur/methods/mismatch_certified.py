@@ -22,7 +22,7 @@ import numpy as np
 from secateur.counting.bit_masks import pack_bits, unpack_bits
 from secateur.counting.coverage import mask_blocks, rows_of_rule
 from secateur.counting.row_evidence import RowEvidence
-from secateur.errors import InputError, ParameterError
+from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
 from secateur.methods.settings import amount
@@ -144,7 +144,8 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
         names = [tree.feature_name(feature) for feature in range(tree.n_features)]
         strange = [name for name in monotone if name not in names]
         if strange:
-            raise ParameterError(f"monotone names {strange[0]!r}, but the columns are {names}.")
+            hint = did_you_mean(strange[0], names) or f" The columns are {shorten(names)}."
+            raise ParameterError(f"monotone names {strange[0]!r}, which is not a column of the tree.{hint}")
         monotone = [monotone.get(name, 0) for name in names]
     listed = list(monotone) if hasattr(monotone, "__iter__") else monotone
     known: dict[Any, int] = {-1: -1, 0: 0, 1: 1}

@@ -115,7 +115,9 @@ def _find_opener(table: Any) -> Any:
 
         if isinstance(table, pyarrow.dataset.Dataset):
             return open_dataset
-    return open_reader if hasattr(table, "__arrow_c_stream__") and frame_columns(table) is None else None
+    is_column = type(table).__name__ == "Series"  # which pandas and polars stream as a table of one column
+    streams = hasattr(table, "__arrow_c_stream__") and frame_columns(table) is None and not is_column
+    return open_reader if streams else None
 
 
 def _package(table: Any) -> str:
