@@ -23,7 +23,7 @@ def command(as_json: Json = False) -> None:
         names = f" (also {', '.join(method.aliases)})" if method.aliases else ""
         needs = "needs training rows" if method.needs_rows else "needs no rows"
         if "domain" in method.parameters:
-            needs = "needs training rows, a domain or monotone signs"
+            needs = "certified by training rows, a domain or monotone signs"
         out.print(Text.assemble((method.name, "bold"), names))
         out.print(Text(f"  {method.summary}"))
         out.print(Text.assemble("  preserves ", (method.preserves, "green"), f"; {needs}"))
