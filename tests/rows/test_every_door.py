@@ -15,6 +15,7 @@ import secateur
 expected = cache(doors.expect)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("door", doors.DOORS)
 def test_every_kind_of_rows_gives_what_rows_in_memory_give(door: str, tmp_path: Path) -> None:
     wrong = []
@@ -62,6 +63,7 @@ def test_a_misspelt_column_of_labels_is_named(door: str, tmp_path: Path) -> None
             doors.LABELLED[door](make_table(kind, doors.FRAME, tmp_path), "outcom")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet", "csv"])
 def test_columns_that_the_model_does_not_know_are_left_aside(kind: str, tmp_path: Path) -> None:
     wider = doors.FRAME.assign(copy=(doors.FRAME[doors.TARGET] == "good").astype(float))[["copy", *doors.FRAME.columns]]
