@@ -198,13 +198,14 @@ def test_queries_and_tables_that_are_none(frame: Any, model: Any) -> None:
 
 
 WRITER = """
-import sys
+import signal, sys
 import pandas as pd
 import secateur
 from sklearn.tree import DecisionTreeClassifier
 frame = pd.read_parquet(sys.argv[1])
 model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abc")], frame["y"])
 rules = secateur.simplify(model, frame, y="y")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background does not have
 print("ready", flush=True)
 try:
     rules.write_predictions(sys.argv[2], sys.argv[3])
