@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.kernels import number_walks, walks
+from secateur.kernels import containment, number_walks, walks
 from secateur.kernels.compiling import compile_module
+from secateur.kernels.containment import Room
 from secateur.kernels.number_walks import NumberBox, NumberRows
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.kernels.walks import Box, IndexedRows, Walkable
@@ -35,6 +36,7 @@ __all__ = [
     "make_number_rows",
     "make_walkable",
     "pack_nodes",
+    "run_contained",
     "run_count",
     "run_deletion",
     "run_met",
@@ -67,6 +69,29 @@ def run_met(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rules: NDArray
     met[rules] = -1
     found: NDArray[np.int64] = _run("find_met", tree, paths, deleted, met)[rules, 0]
     return found
+
+
+def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Find the runs of leaves whose regions lie in each rule: rows (rule, first, last) in the order of the rules.
+
+    A leaf of another class in a run is one that no possible row reaches, if the rule meets no such leaf.
+    """
+    walk, box, room = make_walkable(tree, paths), make_box(tree), _make_room(tree)
+    arguments = *tree.leaf_runs, paths.offsets, paths.links, paths.leaf_class, deleted
+    if len(paths.links) <= SMALL_TREE_ENTRIES:
+        walk, box, room = (type(part)(*map(_as_list, part)) for part in (walk, box, room))
+        arguments = tuple(map(_as_list, arguments))
+        run: Callable[..., tuple[int, int]] = containment.find_contained
+    else:
+        run = compile_module(containment).find_contained
+    found, rule, size = [], 0, 8 * paths.n_rules
+    while rule < paths.n_rules:
+        runs = np.zeros((size, 3), dtype=np.int64)
+        started = rule
+        rule, n_runs = run(walk, box, room, *arguments, rule, runs, 0)
+        found.append(runs[:n_runs])
+        size *= 1 if rule > started else 2
+    return np.concatenate(found)
 
 
 def run_count(
@@ -205,6 +230,34 @@ def make_box(tree: Tree) -> Box:
         kept_low=np.full(tree.n_features, -np.inf),
         kept_high=np.full(tree.n_features, np.inf),
         kept_missing=tree.accepts_missing.copy(),
+    )
+
+
+def _make_room(tree: Tree) -> Room:
+    """Make room for a walk that looks for contained leaves."""
+    levels, n_words = tree.depth + 2, -(-tree.n_features // 32)
+    box = make_box(tree)
+    below = np.zeros((tree.n_nodes, n_words), dtype=np.int64)
+    inner = np.flatnonzero(~tree.is_leaf)
+    below[inner, tree.feature[inner] >> 5] = 1 << (tree.feature[inner] & 31)
+    for level in reversed(tree.inner_levels):
+        below[level] |= below[tree.children_left[level]] | below[tree.children_right[level]]
+    return Room(
+        low=box.low,
+        high=box.high,
+        missing=box.missing,
+        words=box.words,
+        is_open=np.zeros(tree.n_features, dtype=bool),
+        open_words=np.zeros(n_words, dtype=np.int64),
+        tested_below=below.ravel(),
+        ahead=np.zeros(2 * levels, dtype=np.int64),
+        ahead_trail=np.zeros(2 * levels, dtype=np.int64),
+        trail=np.zeros(levels, dtype=np.int64),
+        trail_low=box.saved_low,
+        trail_high=box.saved_high,
+        trail_missing=box.saved_missing,
+        trail_words=box.saved_words,
+        trail_closed=np.zeros(levels, dtype=bool),
     )
 
 
