@@ -1,0 +1,310 @@
+"""Delete conditions and drop rules together, under a budget of rows that are then decided otherwise than by the tree.
+
+The rules of one class D are not written: what no rule covers is D. A row is decided rightly when a rule of its own
+class covers it (none for D) and no rule of another does; its own class is what the tree predicts. A row that rules of
+two classes cover counts as decided otherwise, although the ranking may give it its own class: so the budget holds
+whoever wins.
+
+Moves are deleting a condition, at the price of the rows then decided otherwise, and dropping a rule, at that price
+divided by its conditions and one. The cheapest move that keeps to the budget is taken, both on the training rows and on
+their mixture with shuffled copies from :mod:`secateur.methods.row_mixture`. A condition goes only if the rule's
+training reliability stays no more than the tolerance below its leaf's, and its class the commonest of its rows. Rules
+whose dropping costs nothing go at once, the longest first. Ties go to conditions before rules, then to source order.
+
+Prices are kept up to date: a move changes what few rows are worth to a rule that newly covers them or no longer does,
+and only their parts of the prices are made again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.counting.bit_masks import pack_links, unpack_bits
+from secateur.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.counting.row_evidence import RowEvidence
+    from secateur.methods.row_mixture import MixedRows
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+
+__all__ = ["JointResult", "check_joint_size", "delete_jointly"]
+
+# Pairs of a condition and a row that are looked at, a byte each.
+MOST_PAIRS = 1 << 31
+
+
+@dataclass(frozen=True)
+class JointResult:
+    """What was deleted and dropped, and what it cost, as shares of all rows; entries and rules are those of the tree.
+
+    Costs are shares of the mixed rows decided otherwise before and after a move, and the share of training rows that it
+    added. For a kept condition, they are what its deletion would cost in the end; ``is_guarded`` says that it would
+    also cost too much reliability, and ``trial`` what it would be.
+    """
+
+    chosen: NDArray[np.int64]  # rules that stay
+    deleted: NDArray[np.bool_]  # by entry: before, and by the budget
+    paid: NDArray[np.bool_]  # by entry: deleted under the budget, in rules that stay
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    real: NDArray[np.float64]
+    is_guarded: NDArray[np.bool_]
+    trial: NDArray[np.float64]  # by entry: the rule's reliability without it
+    drop_before: NDArray[np.float64]  # by rule; NaN for rules that stay or are not written
+    drop_after: NDArray[np.float64]
+    drop_real: NDArray[np.float64]
+    disagreement: float  # share of training rows decided otherwise in the end
+    mixed_disagreement: float
+
+
+def check_joint_size(paths: Paths, deleted: NDArray[np.bool_], n_rows: int) -> None:
+    """Refuse trees and rows that would take too much memory."""
+    n_pairs = int(np.count_nonzero(~deleted)) * n_rows
+    if n_pairs > MOST_PAIRS:
+        raise InputError(
+            f"A budget weighs {int(np.count_nonzero(~deleted)):,} conditions on {n_rows:,} rows one by one, which is too "
+            "much: leave budget out, prune the tree, or pass a sample of its training rows."
+        )
+
+
+def delete_jointly(
+    tree: Tree,
+    paths: Paths,
+    deleted: NDArray[np.bool_],
+    evidence: RowEvidence,
+    mixture: MixedRows,
+    class_id: int,
+    *,
+    budget: float,
+    tolerance: float,
+) -> JointResult:
+    """Shorten the rules of all classes but one, which is what no rule covers."""
+    check_joint_size(paths, deleted, len(mixture.mixed))
+    return _Joint(tree, paths, deleted, evidence, mixture, class_id, budget, tolerance).run()
+
+
+class _Joint:
+    """The state of a run: rules and their entries are numbered among those of the written classes."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        paths: Paths,
+        deleted: NDArray[np.bool_],
+        evidence: RowEvidence,
+        mixture: MixedRows,
+        class_id: int,
+        budget: float,
+        tolerance: float,
+    ) -> None:
+        self.paths, self.gone, self.mixture, self.tolerance = paths, deleted, mixture, tolerance
+        self.rules = np.flatnonzero(paths.leaf_class != class_id)
+        self.classes = paths.leaf_class[self.rules]
+        self.entries = np.flatnonzero(~deleted & (paths.leaf_class_of_entry != class_id))
+        rank = np.searchsorted(self.rules, paths.rule[self.entries])
+        self.rule_of, self.offsets = rank, np.searchsorted(rank, np.arange(len(self.rules) + 1))
+        self.is_default = mixture.class_ids == class_id
+        self.is_own = self.classes[:, None] == mixture.class_ids
+        # Sums of these are whole numbers below 2**53, so they are exact in any order.
+        self.weights = np.stack([mixture.mixed, mixture.real]).astype(np.float64)
+        self.limits = np.array(mixture.limits(budget), dtype=np.float64)
+        self._place_training_rows(tree, evidence)
+        self.fails = self._find_failures(tree)
+        self.kept = np.ones(len(self.entries), dtype=bool)
+        self.stays = np.ones(len(self.rules), dtype=bool)
+        n_rules, n_rows = self.is_own.shape
+        self.covers = np.zeros((n_rules, n_rows), dtype=bool)
+        self.only = np.full((n_rules, n_rows), -1, dtype=np.int32)  # the one kept entry that a row fails
+        self.price, self.drop = np.zeros((2, len(self.entries))), np.zeros((2, n_rules))
+        self.trial, self.is_free = np.full(len(self.entries), np.nan), np.zeros(len(self.entries), dtype=bool)
+        self.own, self.other = np.zeros((2, n_rows), dtype=np.int64)
+        self.costs = np.full((3, len(self.entries)), np.nan)
+        self.drop_costs = np.full((3, n_rules), np.nan)
+
+    def _place_training_rows(self, tree: Tree, evidence: RowEvidence) -> None:
+        """Note labels and weights of the training rows, and each leaf's reliability."""
+        order = self.mixture.index.order
+        weights = np.ones(evidence.n_rows) if evidence.weights is None else evidence.weights
+        counted = np.flatnonzero(weights > 0)
+        self.trained = np.flatnonzero(order < len(counted))  # the copies come after the rows
+        source = counted[order[self.trained]]
+        self.labels, self.label_weights = evidence.class_ids[source], weights[source]
+        self.n_classes = tree.n_classes
+        counts = np.zeros((tree.n_nodes, tree.n_classes))
+        reached = self.mixture.index.reached[order[self.trained]]
+        np.add.at(counts, (reached, self.labels), self.label_weights)
+        leaf = counts[self.paths.leaf_ids[self.rules]]
+        with np.errstate(invalid="ignore"):
+            self.leaf_reliability = leaf[np.arange(len(leaf)), self.classes] / leaf.sum(axis=1)
+
+    def _find_failures(self, tree: Tree) -> NDArray[np.bool_]:
+        """Find whether each row fails each entry's condition."""
+        index = self.mixture.index
+        matrix = np.zeros((len(index.order), tree.n_features), dtype=tree.dtype)
+        matrix[:, index.columns] = index.values
+        links, place = np.unique(self.paths.links[self.entries], return_inverse=True)
+        return ~unpack_bits(pack_links(tree, matrix)[links], len(matrix))[place]
+
+    def run(self) -> JointResult:
+        for rule in range(len(self.rules)):
+            self._look_at(rule)
+        self.own, self.other = (self.covers & self.is_own).sum(axis=0), (self.covers & ~self.is_own).sum(axis=0)
+        for rule in range(len(self.rules)):
+            self._price(rule)
+        while True:
+            spent = self._spent
+            rest = (self.limits - spent)[:, None]
+            free = np.flatnonzero(self.stays & (self.drop <= 0).all(axis=0))
+            if len(free):
+                self._drop_rule(int(free[np.argmax(self._lengths()[free])]))
+                continue
+            may_go = self.kept & self.stays[self.rule_of] & self.is_free & (self.price <= rest).all(axis=0)
+            may_drop = self.stays & (self.drop <= rest).all(axis=0)
+            price = np.where(may_go, self.price[0], np.inf)
+            drop_price = np.where(may_drop, self.drop[0] / (self._lengths() + 1), np.inf)
+            entry = int(price.argmin()) if len(price) else -1
+            rule = int(drop_price.argmin()) if len(drop_price) else -1
+            least, least_drop = price.min(initial=np.inf), drop_price.min(initial=np.inf)
+            if least == least_drop == np.inf:
+                return self._finish()
+            if least <= least_drop:
+                self._delete(entry)
+            else:
+                self._drop_rule(rule)
+
+    @property
+    def _spent(self) -> NDArray[np.float64]:
+        """Weight of the rows decided otherwise, mixed and real."""
+        wrong = (self.other > 0) | ((self.own == 0) & ~self.is_default)
+        return self.weights @ wrong
+
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.bincount(self.rule_of[self.kept], minlength=len(self.rules))
+
+    def _delete(self, entry: int) -> None:
+        rule = int(self.rule_of[entry])
+        before = self._spent
+        self.kept[entry] = False
+        self._change_cover(rule, np.flatnonzero(self.only[rule] == entry), 1)
+        self._look_at(rule)
+        self._price(rule)
+        after = self._spent
+        self.costs[:, entry] = before[0], after[0], after[1] - before[1]
+
+    def _drop_rule(self, rule: int) -> None:
+        before = self._spent
+        self.stays[rule] = False
+        self._change_cover(rule, np.flatnonzero(self.covers[rule]), -1)
+        after = self._spent
+        self.drop_costs[:, rule] = before[0], after[0], after[1] - before[1]
+
+    def _look_at(self, rule: int) -> None:
+        """Find the rows that a rule covers, those that one condition keeps out, and what each deletion would admit."""
+        own = np.arange(self.offsets[rule], self.offsets[rule + 1])
+        own = own[self.kept[own]]
+        fails = self.fails[own]
+        n_failed = fails.sum(axis=0, dtype=np.int16)
+        self.covers[rule] = n_failed == 0
+        once = np.flatnonzero(n_failed == 1)
+        self.only[rule] = -1
+        if len(own):
+            self.only[rule, once] = own[fails[:, once].argmax(axis=0)]
+        # Training rows by class: of the rule, and of what each condition keeps out.
+        place = np.where(self.covers[rule], len(own), -1)
+        place[once] = np.searchsorted(own, self.only[rule, once])
+        place = place[self.trained]
+        seen = place >= 0
+        cells = place[seen] * self.n_classes + self.labels[seen]
+        counts = np.bincount(cells, weights=self.label_weights[seen], minlength=(len(own) + 1) * self.n_classes)
+        counts = counts.reshape(-1, self.n_classes)
+        widened = counts[:-1] + counts[-1]
+        hits = widened[:, self.classes[rule]]
+        with np.errstate(invalid="ignore"):
+            trial = hits / widened.sum(axis=1)
+        self.trial[own] = trial
+        self.is_free[own] = (self.leaf_reliability[rule] - trial <= self.tolerance) & (hits >= widened.max(axis=1))
+
+    def _worth(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+        """What rows add to the wrong ones when a rule of their own or another class newly covers or no longer does."""
+        own, other, is_default = self.own[rows], self.other[rows], self.is_default[rows]
+        is_claimed = (own > 0) | is_default
+        covered_by_own = -1.0 * ((own == 0) & (other == 0) & ~is_default)
+        covered_by_other = 1.0 * (is_claimed & (other == 0))
+        left_by_own = 1.0 * ((own == 1) & (other == 0) & ~is_default)
+        left_by_other = -1.0 * (is_claimed & (other == 1))
+        return covered_by_own, covered_by_other, left_by_own, left_by_other
+
+    def _price(self, rule: int) -> None:
+        """Price the moves of one rule anew."""
+        span = slice(self.offsets[rule], self.offsets[rule + 1])
+        rows = np.flatnonzero(self.covers[rule] | (self.only[rule] >= 0))
+        by_own, by_other, left_by_own, left_by_other = self._worth(rows)
+        is_own, only, covers = self.is_own[rule, rows], self.only[rule, rows], self.covers[rule, rows]
+        gain = np.where(is_own, by_own, by_other)[~covers]
+        loss = np.where(is_own, left_by_own, left_by_other)[covers]
+        for kind, weight in enumerate(self.weights[:, rows]):
+            cells = only[~covers] - span.start
+            self.price[kind, span] = np.bincount(cells, weights=gain * weight[~covers], minlength=span.stop - span.start)
+            self.drop[kind, rule] = loss @ weight[covers]
+
+    def _change_cover(self, rule: int, rows: NDArray[np.int64], change: int) -> None:
+        """Let a rule newly cover rows, or no longer do, and mend the prices of the others' moves."""
+        before = self._worth(rows)
+        is_own = self.is_own[rule, rows]
+        self.own[rows[is_own]] += change
+        self.other[rows[~is_own]] += change
+        by_own, by_other, left_by_own, left_by_other = (
+            now - then for now, then in zip(self._worth(rows), before, strict=True)
+        )
+        changed = np.flatnonzero((by_own != 0) | (by_other != 0) | (left_by_own != 0) | (left_by_other != 0))
+        if not len(changed):
+            return
+        rows, others = rows[changed], np.flatnonzero(self.stays)
+        place = np.ix_(others, rows)
+        is_own, only, covers = self.is_own[place], self.only[place], self.covers[place]
+        gain = np.where(is_own, by_own[changed], by_other[changed])
+        loss = np.where(is_own, left_by_own[changed], left_by_other[changed])
+        kept_out = only >= 0
+        for kind, weight in enumerate(self.weights[:, rows]):
+            self.price[kind] += np.bincount(
+                only[kept_out], weights=(gain * weight)[kept_out], minlength=len(self.entries)
+            )
+            self.drop[kind, others] += (loss * weight * covers).sum(axis=1)
+
+    def _finish(self) -> JointResult:
+        """Tell the result in the terms of the tree."""
+        n_entries, n_rules = len(self.gone), self.paths.n_rules
+        spent, totals = self._spent, np.array([self.mixture.mixed_total, self.mixture.real_total], dtype=np.float64)
+        in_chosen = self.stays[self.rule_of]
+        costs = self.costs
+        judged = self.kept & in_chosen
+        costs[0, judged], costs[1, judged] = spent[0], (spent[0] + self.price[0])[judged]
+        costs[2, judged] = (spent[1] + self.price[1])[judged]
+        costs[:, ~in_chosen] = np.nan
+        deleted = self.gone.copy()
+        paid = np.zeros(n_entries, dtype=bool)
+        paid[self.entries[~self.kept & in_chosen]] = True
+        is_guarded = np.zeros(n_entries, dtype=bool)
+        is_guarded[self.entries[judged & ~self.is_free]] = True
+        units = totals[[0, 0, 1]][:, None]
+        by_entry, by_rule = np.full((4, n_entries), np.nan), np.full((3, n_rules), np.nan)
+        by_entry[:3, self.entries] = costs / units
+        by_entry[3, self.entries[judged]] = self.trial[judged]
+        by_rule[:, self.rules] = self.drop_costs / units
+        return JointResult(
+            self.rules[self.stays],
+            deleted | paid,
+            paid,
+            *by_entry[:3],
+            is_guarded,
+            by_entry[3],
+            *by_rule,
+            disagreement=float(spent[1] / totals[1]),
+            mixed_disagreement=float(spent[0] / totals[0]),
+        )
