@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from secateur import datasets
     from secateur.adapters import from_model
+    from secateur.compaction import compact
     from secateur.counting.counted_evidence import Evidence
     from secateur.diagnosis import Diagnosis, DiagnosisRow, diagnose
     from secateur.errors import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from secateur.methods import METHODS
     from secateur.report import Report
     from secateur.rules.audit import Audit
+    from secateur.rules.compact_rules import CompactRule, CompactRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "CompactRule",
+    "CompactRules",
     "Condition",
     "Diagnosis",
     "DiagnosisRow",
@@ -73,6 +77,7 @@ __all__ = [
     "Verification",
     "check_tree",
     "collect_evidence",
+    "compact",
     "datasets",
     "diagnose",
     "find_groups",
@@ -87,6 +92,8 @@ _HOME = {
     "METHODS": "methods",
     "Audit": "rules.audit",
     "Condition": "rules.wording",
+    "CompactRule": "rules.compact_rules",
+    "CompactRules": "rules.compact_rules",
     "Diagnosis": "diagnosis",
     "DiagnosisRow": "diagnosis",
     "Evidence": "counting.counted_evidence",
@@ -115,6 +122,7 @@ _HOME = {
     "Verification": "verify",
     "check_tree": "tree.contract",
     "collect_evidence": "evidence_collection",
+    "compact": "compaction",
     "diagnose": "diagnosis",
     "find_groups": "facts.groups",
     "from_model": "adapters",

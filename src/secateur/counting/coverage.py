@@ -27,22 +27,25 @@ __all__ = ["cover_rows", "find_overlap", "find_winners", "mask_blocks", "rows_of
 SMALL_SEARCH = 1 << 22
 
 
-def cover_rows(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
-    """Find out whether each rule covers each row, shape (n_rows, n_rules)."""
-    covered = np.empty((rows.n_rows, paths.n_rules), dtype=bool)
+def cover_rows(
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows, rules: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Find out whether each rule, or each of some, covers each row, shape (n_rows, n_rules)."""
+    listed = range(paths.n_rules) if rules is None else rules.tolist()
+    covered = np.empty((rows.n_rows, len(listed)), dtype=bool)
     for span, masks in mask_blocks(tree, rows):
-        for rule in range(paths.n_rules):
-            covered[span, rule] = unpack_bits(rows_of_rule(paths, deleted, rule, masks), span.stop - span.start)
+        for place, rule in enumerate(listed):
+            covered[span, place] = unpack_bits(rows_of_rule(paths, deleted, rule, masks), span.stop - span.start)
     return covered
 
 
 def find_winners(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
 ) -> NDArray[np.int64]:
-    """Find the first rule of the ranking that covers each row; every row is covered, for deletion only widens."""
+    """Find the first rule of the ranking that covers each row, else -1; a ranking of all rules covers every row."""
     if rows.n_rows * paths.n_rules > SMALL_SEARCH:
         return _find_by_tiles(tree, paths, deleted, ranking, rows)
-    winners = np.empty(rows.n_rows, dtype=np.int64)
+    winners = np.full(rows.n_rows, -1, dtype=np.int64)
     for span, masks in mask_blocks(tree, rows):
         undecided = masks[0].copy()
         block = winners[span]
@@ -78,7 +81,7 @@ def _find_by_tiles(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
 ) -> NDArray[np.int64]:
     """Find the winners in compiled code, blocks of rows on several threads."""
-    winners = np.empty(rows.n_rows, dtype=np.int64)
+    winners = np.full(rows.n_rows, -1, dtype=np.int64)
     find_first_rules = compile_module(tiles).find_first_rules
     features, tests, condition_of = make_tests(tree)
     every = np.arange(paths.n_rules)

@@ -50,6 +50,7 @@ class Why(IntEnum):
     CERTAINTY_KEPT = 9  # before, after: certainty factor; number: Fisher's p
     NOT_SIGNIFICANT = 10  # before, after: certainty factor; number: Fisher's p
     WITHIN_BUDGET = 11  # before, after: share of rows in conflict; number: share of training rows it brought there
+    DECIDED_OTHERWISE = 12  # before, after: share of rows decided otherwise; number: share of training rows it added
 
     UNTOUCHED = 100
     NOT_CERTIFIED = 101  # the witness search tells whether it separates or is merely out of the method's reach
@@ -63,6 +64,8 @@ class Why(IntEnum):
     NO_ROWS = 109
     OVER_BUDGET = 110  # before, after: share of rows in conflict; number: share of training rows then in conflict
     FAR_OVER_BUDGET = 111  # the same, but after and number were not counted to the end: they are lower bounds
+    TOO_MANY_OTHERWISE = 112  # before, after: share of rows decided otherwise; number: of training rows, then
+    TOO_UNRELIABLE = 113  # before, after: reliability of the leaf, and of the rule without the condition
 
     @property
     def is_deletion(self) -> bool:

@@ -11,8 +11,9 @@ their mixture with shuffled copies from :mod:`secateur.methods.row_mixture`. A c
 training reliability stays no more than the tolerance below its leaf's, and its class the commonest of its rows. Rules
 whose dropping costs nothing go at once, the longest first. Ties go to conditions before rules, then to source order.
 
-Prices are kept up to date: a move changes what few rows are worth to a rule that newly covers them or no longer does,
-and only their parts of the prices are made again.
+Rows that pass the same conditions and get the same class from the tree are one *cell*. Prices are kept up to date: a
+move changes what few cells are worth to a rule that newly covers them or no longer does, and only their parts of the
+prices are made again.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 
 from secateur.counting.bit_masks import pack_links, unpack_bits
 from secateur.errors import InputError
+from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,10 +35,23 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["JointResult", "check_joint_size", "delete_jointly"]
+__all__ = ["Cells", "JointResult", "delete_jointly", "make_cells"]
 
-# Pairs of a condition and a row that are looked at, a byte each.
-MOST_PAIRS = 1 << 31
+# Pairs of a condition and a cell that are looked at, a byte each.
+MOST_PAIRS = 1 << 30
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows that no kept condition tells apart, and what they are worth together."""
+
+    fails: NDArray[np.bool_]  # whether a cell fails each link of ``links``, shape (n_links, n_cells)
+    links: NDArray[np.int32]  # the links of kept conditions, increasing
+    class_ids: NDArray[np.int64]  # what the tree predicts
+    weights: NDArray[np.float64]  # mixed and real units; whole numbers below 2**53, so sums are exact in any order
+    totals: tuple[int, int]  # units that make a whole
+    class_counts: NDArray[np.float64]  # training rows by their own class, shape (n_cells, n_classes)
+    leaf_reliability: NDArray[np.float64]  # of each leaf on the training rows; NaN where there are none
 
 
 @dataclass(frozen=True)
@@ -63,30 +78,69 @@ class JointResult:
     mixed_disagreement: float
 
 
-def check_joint_size(paths: Paths, deleted: NDArray[np.bool_], n_rows: int) -> None:
-    """Refuse trees and rows that would take too much memory."""
-    n_pairs = int(np.count_nonzero(~deleted)) * n_rows
-    if n_pairs > MOST_PAIRS:
+def make_cells(
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], evidence: RowEvidence, mixture: MixedRows
+) -> Cells:
+    """Put rows together that no condition tells apart which is kept so far."""
+    index = mixture.index
+    matrix = np.zeros((len(index.order), tree.n_features), dtype=tree.dtype)
+    matrix[:, index.columns] = index.values
+    links = np.unique(paths.links[~deleted])
+    fails = ~unpack_bits(pack_links(tree, matrix)[links], len(matrix))
+    one_of_both = np.unique(paths.parent[links], return_index=True)[1]  # who fails one link of a split passes the other
+    chosen, cell = _find_equal(fails[one_of_both], mixture.class_ids)
+    n_cells = len(chosen)
+    if int(np.count_nonzero(~deleted)) * n_cells > MOST_PAIRS:
         raise InputError(
-            f"A budget weighs {int(np.count_nonzero(~deleted)):,} conditions on {n_rows:,} rows one by one, which is too "
-            "much: leave budget out, prune the tree, or pass a sample of its training rows."
+            f"A budget weighs {int(np.count_nonzero(~deleted)):,} conditions on {n_cells:,} kinds of rows one by one, "
+            "which is too much: leave budget out, prune the tree, or pass a sample of its training rows."
         )
+    weights = np.ones(evidence.n_rows) if evidence.weights is None else evidence.weights
+    counted = np.flatnonzero(weights > 0)
+    trained = np.flatnonzero(index.order < len(counted))  # the copies come after the rows
+    source = counted[index.order[trained]]
+    labels, label_weights = evidence.class_ids[source], weights[source]
+    counts = np.bincount(cell[trained] * tree.n_classes + labels, label_weights, n_cells * tree.n_classes)
+    reached = index.reached[index.order[trained]]
+    by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)
+    leaf_counts = by_node.reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids]
+    return Cells(
+        fails=fails[:, chosen],
+        links=links,
+        class_ids=mixture.class_ids[chosen],
+        weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),
+        totals=(mixture.mixed_total, mixture.real_total),
+        class_counts=counts.reshape(n_cells, tree.n_classes),
+        leaf_reliability=divide_or_nan(
+            leaf_counts[np.arange(paths.n_rules), paths.leaf_class], leaf_counts.sum(axis=1)
+        ),
+    )
+
+
+def _find_equal(fails: NDArray[np.bool_], class_ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find a row of each kind, and the kind of each row."""
+    kind, first = class_ids, 0
+    chosen = np.zeros(0, dtype=np.int64)
+    while first < len(fails) or not len(chosen):
+        bits = fails[first : first + 62 - int(kind.max(initial=0)).bit_length()]  # as many as fit into a number
+        for bit in bits:
+            kind = (kind << 1) | bit
+        _, chosen, kind = np.unique(kind, return_index=True, return_inverse=True)
+        first += len(bits)
+    return chosen, kind
 
 
 def delete_jointly(
-    tree: Tree,
     paths: Paths,
     deleted: NDArray[np.bool_],
-    evidence: RowEvidence,
-    mixture: MixedRows,
+    cells: Cells,
     class_id: int,
     *,
-    budget: float,
+    limits: tuple[int, int],
     tolerance: float,
 ) -> JointResult:
-    """Shorten the rules of all classes but one, which is what no rule covers."""
-    check_joint_size(paths, deleted, len(mixture.mixed))
-    return _Joint(tree, paths, deleted, evidence, mixture, class_id, budget, tolerance).run()
+    """Shorten the rules of all classes but one, which is what no rule covers, while the units spent keep to limits."""
+    return _Joint(paths, deleted, cells, class_id, limits, tolerance).run()
 
 
 class _Joint:
@@ -94,62 +148,34 @@ class _Joint:
 
     def __init__(
         self,
-        tree: Tree,
         paths: Paths,
         deleted: NDArray[np.bool_],
-        evidence: RowEvidence,
-        mixture: MixedRows,
+        cells: Cells,
         class_id: int,
-        budget: float,
+        limits: tuple[int, int],
         tolerance: float,
     ) -> None:
-        self.paths, self.gone, self.mixture, self.tolerance = paths, deleted, mixture, tolerance
+        self.paths, self.gone, self.cells, self.tolerance = paths, deleted, cells, tolerance
         self.rules = np.flatnonzero(paths.leaf_class != class_id)
         self.classes = paths.leaf_class[self.rules]
         self.entries = np.flatnonzero(~deleted & (paths.leaf_class_of_entry != class_id))
-        rank = np.searchsorted(self.rules, paths.rule[self.entries])
-        self.rule_of, self.offsets = rank, np.searchsorted(rank, np.arange(len(self.rules) + 1))
-        self.is_default = mixture.class_ids == class_id
-        self.is_own = self.classes[:, None] == mixture.class_ids
-        # Sums of these are whole numbers below 2**53, so they are exact in any order.
-        self.weights = np.stack([mixture.mixed, mixture.real]).astype(np.float64)
-        self.limits = np.array(mixture.limits(budget), dtype=np.float64)
-        self._place_training_rows(tree, evidence)
-        self.fails = self._find_failures(tree)
+        self.rule_of = np.searchsorted(self.rules, paths.rule[self.entries])
+        self.offsets = np.searchsorted(self.rule_of, np.arange(len(self.rules) + 1))
+        self.is_default = cells.class_ids == class_id
+        self.is_own = self.classes[:, None] == cells.class_ids
+        self.weights, self.limits = cells.weights, np.array(limits, dtype=np.float64)
+        self.leaf_reliability = cells.leaf_reliability[self.rules]
+        self.fails = cells.fails[np.searchsorted(cells.links, paths.links[self.entries])]
         self.kept = np.ones(len(self.entries), dtype=bool)
         self.stays = np.ones(len(self.rules), dtype=bool)
-        n_rules, n_rows = self.is_own.shape
-        self.covers = np.zeros((n_rules, n_rows), dtype=bool)
-        self.only = np.full((n_rules, n_rows), -1, dtype=np.int32)  # the one kept entry that a row fails
+        n_rules, n_cells = self.is_own.shape
+        self.covers = np.zeros((n_rules, n_cells), dtype=bool)
+        self.only = np.full((n_rules, n_cells), -1, dtype=np.int32)  # the one kept entry that a cell fails
         self.price, self.drop = np.zeros((2, len(self.entries))), np.zeros((2, n_rules))
         self.trial, self.is_free = np.full(len(self.entries), np.nan), np.zeros(len(self.entries), dtype=bool)
-        self.own, self.other = np.zeros((2, n_rows), dtype=np.int64)
+        self.own, self.other = np.zeros((2, n_cells), dtype=np.int64)
         self.costs = np.full((3, len(self.entries)), np.nan)
         self.drop_costs = np.full((3, n_rules), np.nan)
-
-    def _place_training_rows(self, tree: Tree, evidence: RowEvidence) -> None:
-        """Note labels and weights of the training rows, and each leaf's reliability."""
-        order = self.mixture.index.order
-        weights = np.ones(evidence.n_rows) if evidence.weights is None else evidence.weights
-        counted = np.flatnonzero(weights > 0)
-        self.trained = np.flatnonzero(order < len(counted))  # the copies come after the rows
-        source = counted[order[self.trained]]
-        self.labels, self.label_weights = evidence.class_ids[source], weights[source]
-        self.n_classes = tree.n_classes
-        counts = np.zeros((tree.n_nodes, tree.n_classes))
-        reached = self.mixture.index.reached[order[self.trained]]
-        np.add.at(counts, (reached, self.labels), self.label_weights)
-        leaf = counts[self.paths.leaf_ids[self.rules]]
-        with np.errstate(invalid="ignore"):
-            self.leaf_reliability = leaf[np.arange(len(leaf)), self.classes] / leaf.sum(axis=1)
-
-    def _find_failures(self, tree: Tree) -> NDArray[np.bool_]:
-        """Find whether each row fails each entry's condition."""
-        index = self.mixture.index
-        matrix = np.zeros((len(index.order), tree.n_features), dtype=tree.dtype)
-        matrix[:, index.columns] = index.values
-        links, place = np.unique(self.paths.links[self.entries], return_inverse=True)
-        return ~unpack_bits(pack_links(tree, matrix)[links], len(matrix))[place]
 
     def run(self) -> JointResult:
         for rule in range(len(self.rules)):
@@ -215,18 +241,13 @@ class _Joint:
         self.only[rule] = -1
         if len(own):
             self.only[rule, once] = own[fails[:, once].argmax(axis=0)]
-        # Training rows by class: of the rule, and of what each condition keeps out.
-        place = np.where(self.covers[rule], len(own), -1)
-        place[once] = np.searchsorted(own, self.only[rule, once])
-        place = place[self.trained]
-        seen = place >= 0
-        cells = place[seen] * self.n_classes + self.labels[seen]
-        counts = np.bincount(cells, weights=self.label_weights[seen], minlength=(len(own) + 1) * self.n_classes)
-        counts = counts.reshape(-1, self.n_classes)
-        widened = counts[:-1] + counts[-1]
+        # Training rows by class, of the rule and of what each condition keeps out.
+        place = np.searchsorted(own, self.only[rule, once])
+        counts = self.cells.class_counts
+        admitted = [np.bincount(place, column[once], len(own)) + column[self.covers[rule]].sum() for column in counts.T]
+        widened = np.stack(admitted, axis=1)
         hits = widened[:, self.classes[rule]]
-        with np.errstate(invalid="ignore"):
-            trial = hits / widened.sum(axis=1)
+        trial = divide_or_nan(hits, widened.sum(axis=1))
         self.trial[own] = trial
         self.is_free[own] = (self.leaf_reliability[rule] - trial <= self.tolerance) & (hits >= widened.max(axis=1))
 
@@ -248,9 +269,9 @@ class _Joint:
         is_own, only, covers = self.is_own[rule, rows], self.only[rule, rows], self.covers[rule, rows]
         gain = np.where(is_own, by_own, by_other)[~covers]
         loss = np.where(is_own, left_by_own, left_by_other)[covers]
+        place, size = only[~covers] - span.start, span.stop - span.start
         for kind, weight in enumerate(self.weights[:, rows]):
-            cells = only[~covers] - span.start
-            self.price[kind, span] = np.bincount(cells, weights=gain * weight[~covers], minlength=span.stop - span.start)
+            self.price[kind, span] = np.bincount(place, gain * weight[~covers], size)
             self.drop[kind, rule] = loss @ weight[covers]
 
     def _change_cover(self, rule: int, rows: NDArray[np.int64], change: int) -> None:
@@ -280,7 +301,7 @@ class _Joint:
     def _finish(self) -> JointResult:
         """Tell the result in the terms of the tree."""
         n_entries, n_rules = len(self.gone), self.paths.n_rules
-        spent, totals = self._spent, np.array([self.mixture.mixed_total, self.mixture.real_total], dtype=np.float64)
+        spent, totals = self._spent, np.array(self.cells.totals, dtype=np.float64)
         in_chosen = self.stays[self.rule_of]
         costs = self.costs
         judged = self.kept & in_chosen

@@ -51,6 +51,10 @@ WORDS: dict[int, str] = {
         "without it the rows in conflict go {moved} of training and shuffled rows together, and {share} of the "
         "training rows are new there: within the budget of {budget_share}"
     ),
+    Why.DECIDED_OTHERWISE: (
+        "without it the rows decided otherwise than by the tree go {moved} of training and shuffled rows together, and "
+        "{share} of the training rows are added: within the budget of {budget_share}"
+    ),
     Why.UNTOUCHED: "the method deletes nothing",
     Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
     Why.MATCHED: "matched: the share of {name} rises by {number:.3g}",
@@ -77,6 +81,14 @@ WORDS: dict[int, str] = {
     Why.FAR_OVER_BUDGET: (
         "without it at least {share_after} of training and shuffled rows together, and at least {share} of the "
         "training rows, would be in conflict: beyond the budget of {budget_share}"
+    ),
+    Why.TOO_MANY_OTHERWISE: (
+        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
+        "decided otherwise than by the tree: beyond the budget of {budget_share}"
+    ),
+    Why.TOO_UNRELIABLE: (
+        "without it the rule's reliability would go {moved_from_leaf}: more than {tolerance:g} below its leaf's, or "
+        "{name} no longer the commonest class"
     ),
 }
 NO_WORDS: Mapping[int, str] = {}

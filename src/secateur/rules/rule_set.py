@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.audit import Audit
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.explanation import Explanation
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
@@ -286,6 +287,28 @@ class RuleSet(Sequence[Rule]):
         ndarray of bool, shape (n_rows, n_rules)
         """
         return self._on_rows("covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows))
+
+    def compact(self, *, budget: float = 0.0, tolerance: float = 0.05, otherwise: Any = "auto") -> CompactRules:
+        """Choose few of the rules, and leave one class to what none of them covers.
+
+        Parameters
+        ----------
+        budget : float, default=0.0
+            Share of the training rows that may be decided otherwise than by the tree, for deleting further conditions
+            and dropping rules; needs the training rows. 0 takes the rules as they are: each leaf of a written class
+            lies in one of them.
+        tolerance : float, default=0.05
+            How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for.
+        otherwise : label, default="auto"
+            The class that is not written; by default the one that leaves the fewest conditions.
+
+        Returns
+        -------
+        CompactRules
+        """
+        from secateur.compaction import compact_rules
+
+        return compact_rules(self, budget=budget, tolerance=tolerance, otherwise=otherwise)
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Audit:
         """Measure what was deleted and what it changed, against the source tree on these rows.

@@ -1,0 +1,263 @@
+"""Make compact rules: few rules, and "otherwise"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.adapters.forests import is_forest
+from secateur.counting.row_evidence import RowEvidence
+from secateur.errors import InputError, ParameterError, did_you_mean
+from secateur.facts.possible_rows import find_feasible
+from secateur.methods import Why
+from secateur.methods.covering import Containment, choose_rules, find_containment
+from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
+from secateur.methods.row_mixture import mix_rows
+from secateur.methods.settings import check_share
+from secateur.rows.row_source import ModelTerms
+from secateur.rules.compact_rules import CompactRules
+from secateur.rules.decided_counts import FEW_RULES, CoverCounter, order_rules
+from secateur.rules.deciding import without_facts
+from secateur.simplification import simplify
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.methods import Deletions
+    from secateur.rules.rule_set import RuleSet
+
+__all__ = ["compact", "compact_rules"]
+
+SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
+
+
+def compact(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    budget: float = 0.0,
+    tolerance: float = 0.05,
+    otherwise: Any = "auto",
+    **known: Any,
+) -> CompactRules:
+    """Turn a fitted tree into few rules, and the class of what none of them covers.
+
+    The rules of one class are not written: a row that no rule covers is of that class. Of the others, few stay that say
+    the same.
+
+    Parameters
+    ----------
+    model : fitted tree, pipeline or Tree
+        As in :func:`simplify`; a forest has no such form.
+    X, y : array-like, data frame or table, default=None
+        The training rows and labels, as in :func:`simplify`. Without a budget none are needed; with one they are held
+        in memory.
+    budget : float, default=0.0
+        Share of the training rows that may be decided otherwise than by the tree. 0 changes no prediction on any
+        possible row.
+    tolerance : float, default=0.05
+        How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for.
+    otherwise : label, default="auto"
+        The class that is not written; by default the one that leaves the fewest conditions.
+    **known : object
+        ``sample_weight``, ``evidence``, ``feature_names``, ``class_names``, ``accepts_missing``, ``groups``,
+        ``integers``, ``facts``, ``domain_knowledge`` and ``progress``, as in :func:`simplify`.
+
+    Returns
+    -------
+    CompactRules
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> data = load_breast_cancer()
+    >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(data.data, data.target)
+    >>> rules = compact(model, data.data, data.target, feature_names=data.feature_names)
+    >>> rules.source_n_conditions, rules.n_conditions
+    (46, 14)
+    """
+    if is_forest(model):
+        raise InputError("Compact rules are of one tree: pass one of the forest's, as from_model(forest, tree=0).")
+    if (further := next((name for name in known if name not in (simplify.__kwdefaults__ or ())), None)) is not None:
+        hint = did_you_mean(further, ["budget", "tolerance", "otherwise", *(simplify.__kwdefaults__ or ())])
+        raise ParameterError(f"compact has no argument {further!r}.{hint}")
+    if "method" in known:
+        raise ParameterError("compact starts from 'exact'; for another method, use simplify(...).compact().")
+    check_share("budget", budget)
+    rules = simplify(model, X, y, method="exact", **known)
+    return compact_rules(rules, budget=budget, tolerance=tolerance, otherwise=otherwise)
+
+
+def compact_rules(
+    rules: RuleSet, *, budget: float = 0.0, tolerance: float = 0.05, otherwise: Any = "auto"
+) -> CompactRules:
+    """Choose few rules of a set, under a budget with further deletions; see :meth:`RuleSet.compact`."""
+    budget, tolerance = check_share("budget", budget), check_share("tolerance", tolerance)
+    defaults = _find_defaults(rules, otherwise)
+    if budget == 0:
+        found = _cover_all(rules, defaults)
+        return _finish(rules, *found, None, budget, tolerance)
+    return _spend(rules, defaults, budget, tolerance)
+
+
+def _find_defaults(rules: RuleSet, otherwise: Any) -> list[int]:
+    """List the classes that may be left out: all, or the one that the caller named."""
+    labels = rules.tree.classes.tolist()
+    if isinstance(otherwise, str) and otherwise == "auto":
+        return list(range(len(labels)))
+    if isinstance(otherwise, np.generic):
+        otherwise = otherwise.item()
+    for names in (labels, list(rules.tree.class_names)):
+        if otherwise in names:
+            return [names.index(otherwise)]
+    hint = did_you_mean(otherwise, [str(label) for label in labels]) if isinstance(otherwise, str) else ""
+    raise ParameterError(f'Expected otherwise as "auto" or one of {labels}, found {otherwise!r}.{hint}')
+
+
+def _possible_tree(rules: RuleSet) -> Any:
+    """The tree over possible rows, or over all rows where nothing may be known about the columns."""
+    tree = rules.tree
+    if rules.parameters.get("domain_knowledge", True):
+        return find_feasible(tree).tree
+    if tree.columns is not None and tree.columns.encoded is not None:
+        return tree.columns.encoded
+    return without_facts(tree)
+
+
+def _cover_all(rules: RuleSet, defaults: list[int]) -> tuple[NDArray[np.int64], int, Containment]:
+    """Choose rules that stand for all leaves of every class but one, and that class."""
+    paths = rules.paths
+    contained = find_containment(_possible_tree(rules), paths, rules.deleted)
+    lengths = rules.n_conditions
+    chosen = {c: choose_rules(contained, lengths, paths.leaf_class == c) for c in range(rules.tree.n_classes)}
+    written = {
+        default: np.concatenate([np.zeros(0, np.int64), *(some for c, some in chosen.items() if c != default)])
+        for default in defaults
+    }
+    default = min(defaults, key=lambda c: (*_cost(rules, written[c], c), c))
+    return written[default], default, contained
+
+
+def _cost(rules: RuleSet, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
+    """Conditions, then rules, then fewer training rows of what is not written."""
+    gone = rules.deleted if deleted is None else deleted
+    lengths = np.bincount(rules.paths.rule[~gone], minlength=len(rules))
+    rows = float(np.nan_to_num(rules.source_support[rules.paths.leaf_class == default]).sum())
+    return int(lengths[chosen].sum()), len(chosen), -rows
+
+
+def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float) -> CompactRules:
+    """Delete and drop jointly under a budget, for each class that may be left out."""
+    if rules.training is None:
+        raise InputError(
+            "A budget is spent on training rows, which this rule set does not have: make it with "
+            "simplify(model, X, y), or leave budget out."
+        )
+    tree, paths = rules.tree, rules.paths
+    with rules._open(*rules.training) as source:
+        held = source.hold(lambda: ModelTerms.of(tree), "A budget is spent row by row", ", or leave budget out")
+        evidence = RowEvidence(tree, *held.read_labelled(tree))
+    if not len(paths.links):
+        return _finish(rules, *_cover_all(rules, defaults), None, budget, tolerance)
+    mixture = mix_rows(tree, paths, evidence.rows, evidence.weights, SMOOTHING)
+    cells = make_cells(tree, paths, rules.deleted, evidence, mixture)
+    results = {
+        default: delete_jointly(
+            paths, rules.deleted, cells, default, limits=mixture.limits(budget), tolerance=tolerance
+        )
+        for default in defaults
+    }
+    default = min(defaults, key=lambda c: (*_cost(rules, results[c].chosen, c, results[c].deleted), c))
+    joint = results[default]
+    counts, _ = evidence.count(paths, joint.deleted, is_exact=False)
+    # Only written rules lost conditions to the budget; the others are as they were.
+    shortened = replace(
+        rules,
+        deletions=_explain(rules.deletions, joint, paths.rule, cells.leaf_reliability),
+        class_counts=np.array(counts),
+    )
+    contained = find_containment(_possible_tree(rules), paths, joint.deleted)
+    return _finish(shortened, joint.chosen, default, contained, joint, budget, tolerance)
+
+
+def _explain(
+    before: Deletions, joint: JointResult, rule: NDArray[np.int32], leaf_reliability: NDArray[np.float64]
+) -> Deletions:
+    """Give every condition of a written rule that the budget was asked about its reason."""
+    numbers = {name: np.array(getattr(before, name)) for name in vars(before)}
+    result = type(before)(**numbers)
+    judged = ~before.deleted & np.isin(rule, joint.chosen)
+    result.before[judged], result.after[judged] = joint.before[judged], joint.after[judged]
+    result.number[judged] = joint.real[judged]
+    result.node[judged] = -1
+    result.keep(judged, Why.TOO_MANY_OTHERWISE)
+    result.delete(joint.paid, Why.DECIDED_OTHERWISE)
+    guarded = joint.is_guarded
+    result.keep(guarded, Why.TOO_UNRELIABLE)
+    result.before[guarded], result.after[guarded] = leaf_reliability[rule[guarded]], joint.trial[guarded]
+    result.number[guarded] = np.nan
+    unseen = judged & np.isnan(leaf_reliability)[rule]
+    result.keep(unseen, Why.NO_ROWS)
+    for values in (result.before, result.after, result.number):
+        values[unseen] = np.nan
+    return result
+
+
+def _finish(
+    rules: RuleSet,
+    chosen: NDArray[np.int64],
+    default: int,
+    contained: Containment,
+    joint: JointResult | None,
+    budget: float,
+    tolerance: float,
+) -> CompactRules:
+    """Order the rules, and count what each decides."""
+    tree, paths = rules.tree, rules.paths
+    counts = None
+    if len(chosen) <= FEW_RULES and rules.training is not None:
+        with rules._open(*rules.training) as source:
+            counts = source.fold(without_facts(tree), CoverCounter(rules, chosen))
+    if counts is not None:
+        covers, weights = counts.covered(len(chosen)), counts.counts.sum(axis=1)
+    else:
+        covers = np.zeros((len(rules), len(chosen)), dtype=bool)
+        for place, rule in enumerate(chosen.tolist()):
+            covers[contained.of_rule(rule), place] = True
+        weights = np.nan_to_num(rules.source_support, nan=1.0)
+    order = order_rules(covers, weights, paths.leaf_class[chosen], rules.n_conditions[chosen])
+    written = chosen[order]
+    lists = [contained.of_rule(rule) for rule in written.tolist()]
+    made = CompactRules(
+        rules=rules,
+        chosen=written,
+        otherwise_id=default,
+        decided_counts=np.full((len(written) + 1, tree.n_classes), np.nan),
+        stand_ins=(
+            np.concatenate([[0], np.cumsum([len(some) for some in lists], dtype=np.int64)]),
+            np.concatenate([np.zeros(0, dtype=np.int64), *lists]),
+        ),
+        drop_costs=np.full((3, len(rules)), np.nan)
+        if joint is None
+        else np.stack([joint.drop_before, joint.drop_after, joint.drop_real]),
+        budget=budget,
+        tolerance=tolerance,
+    )
+    if counts is None:
+        return _count_otherwise(made)
+    decided = counts.count_decided(len(order), order[made.decision_order])
+    return replace(made, decided_counts=decided[np.append(order, len(order))])
+
+
+def _count_otherwise(made: CompactRules) -> CompactRules:
+    """Count the rows of the leaves that no exact rule covers, which need no look at rows."""
+    rules = made.rules
+    if not made.is_exact:
+        return made
+    counts = np.array(made.decided_counts)
+    counts[-1] = rules.source_class_counts[rules.paths.leaf_class == made.otherwise_id].sum(axis=0)
+    return replace(made, decided_counts=counts)

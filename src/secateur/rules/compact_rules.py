@@ -1,0 +1,422 @@
+"""CompactRules: few rules, none of them of one class, and "otherwise" that class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from secateur.counting.coverage import cover_rows, find_winners
+from secateur.methods import METHODS
+from secateur.rows.leaves import apply_tree
+from secateur.rules.deciding import Deciding, without_facts
+from secateur.rules.reasons import make_reasons
+from secateur.rules.rule import Rule
+from secateur.rules.witnesses import Witnesses
+from secateur.tree.shares import divide_or_nan, none_if_nan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from secateur.rows.rows import Rows
+    from secateur.rules.reasons import Reason
+    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.wording import Condition
+    from secateur.tree.tree import Label, Tree
+
+__all__ = ["CompactRule", "CompactRules"]
+
+
+class CompactRule:
+    """One rule of a :class:`CompactRules`, as a view that is made on demand.
+
+    Parameters
+    ----------
+    rules : CompactRules
+    index : int
+        Place in the compact rules, as they are printed.
+    """
+
+    __slots__ = ("_rules", "index")
+
+    def __init__(self, rules: CompactRules, index: int) -> None:
+        self._rules = rules
+        self.index = index
+
+    @property
+    def source(self) -> Rule:
+        """The rule of one leaf that this rule is, with its path and what was deleted from it."""
+        return Rule(self._rules.rules, int(self._rules.chosen[self.index]))
+
+    @property
+    def leaf_id(self) -> int:
+        """Node id of the leaf from whose path the rule comes."""
+        return self.source.leaf_id
+
+    @property
+    def leaf_ids(self) -> tuple[int, ...]:
+        """Node ids of the leaves that the rule stands for: their regions lie in its own."""
+        return tuple(self._rules.rules.paths.leaf_ids[self._rules.stands_for(self.index)].tolist())
+
+    @property
+    def prediction(self) -> Label:
+        """The class that the rule predicts, as the model labels it."""
+        return self.source.prediction
+
+    @property
+    def class_name(self) -> str:
+        """The name of the predicted class."""
+        return self.source.class_name
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The kept conditions as a person reads them: the bounds of one feature merged."""
+        return self.source.conditions
+
+    @property
+    def kept_ids(self) -> tuple[int, ...]:
+        """Links that were kept, by child node id, root to leaf."""
+        return self.source.kept_ids
+
+    @property
+    def deleted_ids(self) -> tuple[int, ...]:
+        """Links that were deleted, by child node id, root to leaf."""
+        return self.source.deleted_ids
+
+    @property
+    def support(self) -> float | None:
+        """(Weighted) training rows that satisfy the rule; None where not known."""
+        return self.source.support
+
+    @property
+    def reliability(self) -> float | None:
+        """Share of those rows in the rule's class; None where not known."""
+        return self.source.reliability
+
+    @property
+    def decided_support(self) -> float | None:
+        """(Weighted) training rows that the rule decides; those of all rules and "otherwise" add up to all rows."""
+        return none_if_nan(self._rules.decided_counts[self.index].sum())
+
+    @property
+    def decided_reliability(self) -> float | None:
+        """Share of the rows that it decides in the rule's class; None where not known."""
+        counts = self._rules.decided_counts[self.index]
+        return none_if_nan(divide_or_nan(counts[self._rules.class_ids[self.index]], counts.sum()))
+
+    @property
+    def reasons(self) -> dict[int, Reason]:
+        """Why each link was deleted or kept, by link id."""
+        return self._rules.reasons_of(int(self._rules.chosen[self.index]))
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether support is a sum of weights, not a number of rows."""
+        return self._rules.rules.is_weighted
+
+    @property
+    def text(self) -> str:
+        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        return self.source.text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<rule {self.index} for {len(self.leaf_ids)} leaves: {self.text}>"
+
+
+@dataclass(frozen=True, eq=False)
+class CompactRules(Sequence[CompactRule]):
+    """Few rules that say what a tree does, and the class of what none of them covers.
+
+    Made by :func:`secateur.compact` or :meth:`RuleSet.compact`. A sequence of :class:`CompactRule`, listed by class, and
+    within a class so that the first lines tell most.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        One rule for each leaf, with everything that was deleted, under the budget too.
+    chosen : ndarray of int64, shape (n_rules,)
+        Places of the rules that are written, as they are printed.
+    otherwise_id : int
+        Index of the class of rows that no rule covers.
+    decided_counts : ndarray of float64, shape (n_rules + 1, n_classes)
+        (Weighted) training rows of each class that each rule decides, and at the end those that none covers; NaN where
+        not known.
+    stand_ins : tuple of ndarray of int64
+        Offsets and places: the leaves that each written rule stands for, as places in source order.
+    drop_costs : ndarray of float64, shape (3, n_leaves)
+        Shares of rows decided otherwise before and after the rule of a leaf was dropped, and of training rows that it
+        added; NaN for rules that are written, that another stands for, or of the class of "otherwise".
+    budget, tolerance : float
+        What the joint deletion was allowed; the budget of exact rules is 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import secateur
+    >>> data = load_iris()
+    >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
+    >>> rules = secateur.compact(model, data.data, data.target, class_names=data.target_names)
+    >>> len(rules), rules.n_conditions, rules.otherwise
+    (3, 4, 2)
+    >>> bool((rules.predict(data.data) == model.predict(data.data)).all())
+    True
+    """
+
+    rules: RuleSet
+    chosen: NDArray[np.int64]
+    otherwise_id: int
+    decided_counts: NDArray[np.float64]
+    stand_ins: tuple[NDArray[np.int64], NDArray[np.int64]] = field(repr=False)
+    drop_costs: NDArray[np.float64] = field(repr=False)
+    budget: float = 0.0
+    tolerance: float = 0.05
+
+    def __post_init__(self) -> None:
+        for array in (self.chosen, self.decided_counts, *self.stand_ins, self.drop_costs):
+            array.flags.writeable = False
+
+    @property
+    def tree(self) -> Tree:
+        """The source tree."""
+        return self.rules.tree
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the rules decide every possible row as the tree does."""
+        return self.budget == 0 and METHODS[self.rules.method].is_exact
+
+    @cached_property
+    def class_ids(self) -> NDArray[np.int64]:
+        """Index of the class that each rule predicts."""
+        return self.rules.paths.leaf_class[self.chosen]
+
+    @property
+    def otherwise(self) -> Label:
+        """The class of rows that no rule covers, as the model labels it."""
+        label: Label = self.tree.classes[self.otherwise_id].item()
+        return label
+
+    @property
+    def otherwise_name(self) -> str:
+        """The name of that class."""
+        return self.tree.class_names[self.otherwise_id]
+
+    @property
+    def otherwise_support(self) -> float | None:
+        """(Weighted) training rows that no rule covers; None where not known."""
+        return none_if_nan(self.decided_counts[-1].sum())
+
+    @property
+    def otherwise_reliability(self) -> float | None:
+        """Share of those rows in the class of "otherwise"; None where not known."""
+        counts = self.decided_counts[-1]
+        return none_if_nan(divide_or_nan(counts[self.otherwise_id], counts.sum()))
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions of all rules together, as links of the tree."""
+        return int(self.rules.n_conditions[self.chosen].sum())
+
+    @property
+    def source_n_conditions(self) -> int:
+        """Number of conditions of the tree's own rules, one for each leaf."""
+        return len(self.rules.paths.links)
+
+    @property
+    def source_n_rules(self) -> int:
+        """Number of leaves of the tree."""
+        return len(self.rules)
+
+    @property
+    def guarantee(self) -> str:
+        """What is preserved, in a sentence, with the facts that this rests on."""
+        if self.is_exact:
+            sentence = (
+                "Exact for every possible row: each row gets the class that the tree predicts, from a rule that covers "
+                f"it or, where none does, {self.otherwise_name}."
+            )
+        elif self.budget == 0:
+            sentence = (
+                f"Every leaf of a written class lies in a rule of its class; all other rows are {self.otherwise_name}. "
+                f"The rules are those of {self.rules.method!r}, which promises: {self.rules.guarantee}"
+            )
+        else:
+            sentence = (
+                f"Of the training rows, at most {100 * self.budget:.6g} % (by weight) are decided otherwise than by the "
+                "tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a rule "
+                f"with a training reliability more than {self.tolerance:g} below its leaf's, or with another class more "
+                "common among its rows; exact deletions may move reliability further."
+            )
+        if not self.rules.facts_used.used or not self.is_exact:
+            return sentence
+        return f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(self.rules.facts_used.used)}."
+
+    @cached_property
+    def decision_order(self) -> NDArray[np.int64]:
+        """Places of the rules in the order in which the first that covers a row decides it.
+
+        Rules of one class, and exact ones, decide as they are printed. Where rules of several classes may overlap, the
+        ranking of :meth:`RuleSet.predict` goes first.
+        """
+        if self.is_exact or len(np.unique(self.class_ids)) < 2:
+            return np.arange(len(self))
+        rank = np.empty(len(self.rules), dtype=np.int64)
+        rank[self.rules.ranking] = np.arange(len(self.rules))
+        return np.argsort(rank[self.chosen])
+
+    def stands_for(self, index: int) -> NDArray[np.int64]:
+        """The leaves that a rule stands for, as places in source order."""
+        offsets, leaves = self.stand_ins
+        return leaves[offsets[index] : offsets[index + 1]]
+
+    def reasons_of(self, rule: int) -> dict[int, Reason]:
+        """Why each link of the rule of a leaf, named by its place in source order, was deleted or kept."""
+        rules = self.rules
+        found = make_reasons(
+            rules.tree,
+            rules.paths,
+            rules.deletions,
+            rule,
+            {**rules.parameters, "budget": self.budget, "tolerance": self.tolerance},
+            self._witnesses,
+            rules.facts_used.of_rule(rule),
+            METHODS[rules.method].words,
+        )
+        return {reason.link_id: reason for reason in found}
+
+    @cached_property
+    def _witnesses(self) -> Witnesses:
+        if self.is_exact:
+            return self.rules._witnesses
+        return Witnesses(self.tree, self.rules.paths, self.rules.deletions, None)
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    @overload
+    def __getitem__(self, index: int) -> CompactRule: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[CompactRule]: ...
+    def __getitem__(self, index: int | slice) -> CompactRule | list[CompactRule]:
+        if isinstance(index, slice):
+            return [CompactRule(self, i) for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} rules, found index {index}")
+        return CompactRule(self, index % len(self))
+
+    def __iter__(self) -> Iterator[CompactRule]:
+        return (CompactRule(self, index) for index in range(len(self)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the label of each row: that of the rule that decides it, or "otherwise".
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+
+        Returns
+        -------
+        ndarray of labels, shape (n_rows,)
+        """
+        return self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
+
+    def decide(self, rows: Rows) -> NDArray[np.int64]:
+        """Find the class index of each row, for rows in the tree's own terms; :meth:`predict` takes any rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        if self.is_exact:
+            return self.tree.leaf_class[apply_tree(self.tree, rows)]
+        return np.append(self.class_ids, self.otherwise_id)[self.find_deciding(rows)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict class shares: those of the training rows that the same rule, or "otherwise", decides.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_classes)
+        """
+        return self._on_rows("predict_proba", X, lambda rows: self.shares[self.find_deciding(rows)])
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Class shares of what each rule, and at the end "otherwise", decides; where no row is known, its class."""
+        shares = np.eye(self.tree.n_classes)[np.append(self.class_ids, self.otherwise_id)]
+        total = self.decided_counts.sum(axis=1, keepdims=True)
+        np.divide(self.decided_counts, total, out=shares, where=total > 0)
+        return shares
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Find the index of the rule that decides each row; -1 for "otherwise".
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        return self._on_rows("apply", X, self.find_deciding)
+
+    def find_deciding(self, rows: Rows) -> NDArray[np.int64]:
+        """Do what :meth:`apply` does, for rows in the tree's own terms.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        place = np.full(len(self.rules) + 1, -1, dtype=np.int64)
+        place[self.chosen] = np.arange(len(self))
+        order = self.chosen[self.decision_order]
+        return place[find_winners(self.tree, self.rules.paths, self.rules.deleted, order, rows)]
+
+    def covers(self, X: Any) -> NDArray[np.bool_]:
+        """Find the rules that cover each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_rules)
+        """
+        rules = self.rules
+        return self._on_rows(
+            "covers", X, lambda rows: cover_rows(self.tree, rules.paths, rules.deleted, rows, self.chosen)
+        )
+
+    def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
+        with self.rules._open(X) as rows:
+            return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return (
+            f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise {self.otherwise_name}; "
+            f"the tree has {self.source_n_rules} rules with {self.source_n_conditions}>"
+        )
