@@ -79,7 +79,10 @@ def _find_sets(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np
 
 
 def order_rules(
-    covers: NDArray[np.bool_], weights: NDArray[np.float64], class_ids: NDArray[np.int64], n_conditions: NDArray[np.int64]
+    covers: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    class_ids: NDArray[np.int64],
+    n_conditions: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Order rules by class, and within a class by what they add to those before them, largest first.
 
