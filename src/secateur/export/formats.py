@@ -22,6 +22,7 @@ from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
 
 if TYPE_CHECKING:
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_rules"]
@@ -64,7 +65,7 @@ class Format:
             if (check := self.options[name]) is not None:
                 check(value)
 
-    def write(self, rules: RuleSet, options: Mapping[str, Any]) -> Any:
+    def write(self, rules: RuleSet | CompactRules, options: Mapping[str, Any]) -> Any:
         """Check the options and write the rules."""
         self.check(options)
         module, _, function = self.writer.partition(":")
@@ -86,7 +87,7 @@ def find_format(name: str) -> Format:
     return found
 
 
-def write_format(rules: RuleSet, name: str, options: Mapping[str, Any] | None = None) -> str | bytes:
+def write_format(rules: RuleSet | CompactRules, name: str, options: Mapping[str, Any] | None = None) -> str | bytes:
     """Write rules in a format of files; options of other formats are left aside.
 
     Parameters
@@ -107,7 +108,7 @@ def write_format(rules: RuleSet, name: str, options: Mapping[str, Any] | None = 
     return written
 
 
-def write_rules(rules: RuleSet, name: str, /, **options: Any) -> Any:
+def write_rules(rules: RuleSet | CompactRules, name: str, /, **options: Any) -> Any:
     """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is refused.
 
     Parameters

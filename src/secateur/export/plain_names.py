@@ -11,6 +11,7 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import Column
     from secateur.rules.rule_set import RuleSet
 
@@ -50,7 +51,7 @@ def one_line(words: str, longest: int = SHOWN_WORDS) -> str:
     return line if len(line) <= longest else f"{line[:longest]} …"
 
 
-def head_lines(rules: RuleSet, what: str, mark: str, clean: Callable[[str, int], str] = one_line) -> str:
+def head_lines(rules: RuleSet | CompactRules, what: str, mark: str, clean: Callable[[str, int], str] = one_line) -> str:
     """Say above some code what it is: a comment of lines that start with a mark."""
     words = f"{len(rules)} {what}, method {rules.method}. {rules.guarantee}"
     lines = [line for part in (words, *rules.remarks) for line in wrap(clean(part, HEAD_WORDS), LINE)]

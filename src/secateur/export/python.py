@@ -18,6 +18,7 @@ from secateur.rules.wording import read_threshold
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import Column, ColumnTest, DecisionList
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
@@ -77,7 +78,7 @@ def _find_codes(values, known):
 '''
 
 
-def rules_to_python(rules: RuleSet, *, vectorized: bool = False, name: str = "predict") -> str:
+def rules_to_python(rules: RuleSet | CompactRules, *, vectorized: bool = False, name: str = "predict") -> str:
     """Write the rules as the source of a Python function.
 
     Parameters

@@ -27,6 +27,7 @@ from secateur.rules.decision_list import make_decision_list
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import DecisionList
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
@@ -35,7 +36,10 @@ __all__ = ["RESULT_NAMES", "rules_to_sql"]
 
 
 def rules_to_sql(
-    rules: RuleSet, dialect: str = "duckdb", table: str | Sequence[str] = "rows", names: Sequence[str] = RESULT_NAMES
+    rules: RuleSet | CompactRules,
+    dialect: str = "duckdb",
+    table: str | Sequence[str] = "rows",
+    names: Sequence[str] = RESULT_NAMES,
 ) -> str:
     """Write the rules as a SELECT over a table that has the columns of the rows.
 

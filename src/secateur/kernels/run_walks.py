@@ -79,7 +79,11 @@ def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArr
     walk, box, room = make_walkable(tree, paths), make_box(tree), _make_room(tree)
     arguments = *tree.leaf_runs, paths.offsets, paths.links, paths.leaf_class, deleted
     if len(paths.links) <= SMALL_TREE_ENTRIES:
-        walk, box, room = (type(part)(*map(_as_list, part)) for part in (walk, box, room))
+        walk, box, room = (
+            Walkable(*map(_as_list, walk)),
+            Box(*map(_as_list, box)),
+            Room(*map(_as_list, room)),
+        )
         arguments = tuple(map(_as_list, arguments))
         run: Callable[..., tuple[int, int]] = containment.find_contained
     else:

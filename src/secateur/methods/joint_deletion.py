@@ -110,7 +110,7 @@ def make_cells(
         class_ids=mixture.class_ids[chosen],
         weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),
         totals=(mixture.mixed_total, mixture.real_total),
-        class_counts=counts.reshape(n_cells, tree.n_classes),
+        class_counts=counts.astype(np.float64).reshape(n_cells, tree.n_classes),
         leaf_reliability=divide_or_nan(
             leaf_counts[np.arange(paths.n_rules), paths.leaf_class], leaf_counts.sum(axis=1)
         ),
@@ -208,7 +208,8 @@ class _Joint:
     def _spent(self) -> NDArray[np.float64]:
         """Weight of the rows decided otherwise, mixed and real."""
         wrong = (self.other > 0) | ((self.own == 0) & ~self.is_default)
-        return self.weights @ wrong
+        spent: NDArray[np.float64] = self.weights @ wrong
+        return spent
 
     def _lengths(self) -> NDArray[np.int64]:
         return np.bincount(self.rule_of[self.kept], minlength=len(self.rules))
@@ -318,14 +319,20 @@ class _Joint:
         by_entry[:3, self.entries] = costs / units
         by_entry[3, self.entries[judged]] = self.trial[judged]
         by_rule[:, self.rules] = self.drop_costs / units
+        before, after, real, trial = by_entry
+        drop_before, drop_after, drop_real = by_rule
         return JointResult(
-            self.rules[self.stays],
-            deleted | paid,
-            paid,
-            *by_entry[:3],
-            is_guarded,
-            by_entry[3],
-            *by_rule,
+            chosen=self.rules[self.stays],
+            deleted=deleted | paid,
+            paid=paid,
+            before=before,
+            after=after,
+            real=real,
+            is_guarded=is_guarded,
+            trial=trial,
+            drop_before=drop_before,
+            drop_after=drop_after,
+            drop_real=drop_real,
             disagreement=float(spent[1] / totals[1]),
             mixed_disagreement=float(spent[0] / totals[0]),
         )

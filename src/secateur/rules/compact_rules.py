@@ -12,11 +12,11 @@ import numpy as np
 from secateur.counting.coverage import cover_rows, find_winners
 from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
-from secateur.rules.deciding import Deciding, without_facts
+from secateur.rules.deciding import Deciding, Decisions, without_facts
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
-from secateur.tree.shares import divide_or_nan, none_if_nan
+from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +107,7 @@ class CompactRule:
     def decided_reliability(self) -> float | None:
         """Share of the rows that it decides in the rule's class; None where not known."""
         counts = self._rules.decided_counts[self.index]
-        return none_if_nan(divide_or_nan(counts[self._rules.class_ids[self.index]], counts.sum()))
+        return _share(counts, int(self._rules.class_ids[self.index]))
 
     @property
     def reasons(self) -> dict[int, Reason]:
@@ -135,8 +135,8 @@ class CompactRule:
 class CompactRules(Sequence[CompactRule]):
     """Few rules that say what a tree does, and the class of what none of them covers.
 
-    Made by :func:`secateur.compact` or :meth:`RuleSet.compact`. A sequence of :class:`CompactRule`, listed by class, and
-    within a class so that the first lines tell most.
+    Made by :func:`secateur.compact` or :meth:`RuleSet.compact`. A sequence of :class:`CompactRule`, listed by class,
+    and within a class so that the first lines tell most.
 
     Parameters
     ----------
@@ -190,6 +190,16 @@ class CompactRules(Sequence[CompactRule]):
         return self.rules.tree
 
     @property
+    def method(self) -> str:
+        """Name of the method that shortened the rules, before some of them were chosen."""
+        return self.rules.method
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the columns before a pipeline, a sentence each."""
+        return self.rules.remarks
+
+    @property
     def is_exact(self) -> bool:
         """Whether the rules decide every possible row as the tree does."""
         return self.budget == 0 and METHODS[self.rules.method].is_exact
@@ -218,8 +228,7 @@ class CompactRules(Sequence[CompactRule]):
     @property
     def otherwise_reliability(self) -> float | None:
         """Share of those rows in the class of "otherwise"; None where not known."""
-        counts = self.decided_counts[-1]
-        return none_if_nan(divide_or_nan(counts[self.otherwise_id], counts.sum()))
+        return _share(self.decided_counts[-1], self.otherwise_id)
 
     @property
     def n_conditions(self) -> int:
@@ -251,14 +260,17 @@ class CompactRules(Sequence[CompactRule]):
             )
         else:
             sentence = (
-                f"Of the training rows, at most {100 * self.budget:.6g} % (by weight) are decided otherwise than by the "
-                "tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a rule "
-                f"with a training reliability more than {self.tolerance:g} below its leaf's, or with another class more "
-                "common among its rows; exact deletions may move reliability further."
+                f"Of the training rows, at most {100 * self.budget:.6g} % (by weight) are decided otherwise than by "
+                "the tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a "
+                f"rule with a training reliability more than {self.tolerance:g} below its leaf's, or with another "
+                "class more common among its rows; exact deletions may move reliability further."
             )
-        if not self.rules.facts_used.used or not self.is_exact:
-            return sentence
-        return f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(self.rules.facts_used.used)}."
+        used = self.rules.facts_used.used if self.is_exact else ()
+        return (
+            f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(used)}."
+            if used
+            else sentence
+        )
 
     @cached_property
     def decision_order(self) -> NDArray[np.int64]:
@@ -272,6 +284,15 @@ class CompactRules(Sequence[CompactRule]):
         rank = np.empty(len(self.rules), dtype=np.int64)
         rank[self.rules.ranking] = np.arange(len(self.rules))
         return np.argsort(rank[self.chosen])
+
+    @property
+    def decisions(self) -> Decisions:
+        """The order in which rules decide, and what none of them covers."""
+        is_ordered = self.rules.is_ranked or self.is_exact or len(np.unique(self.class_ids)) < 2
+        words = f"{'otherwise' if len(self) else 'always'} => {self.otherwise_name}"
+        order = self.decision_order
+        last = (self.otherwise, self.otherwise_reliability, words)
+        return Decisions(self.rules, self.chosen[order], order, is_ordered, last)
 
     def stands_for(self, index: int) -> NDArray[np.int64]:
         """The leaves that a rule stands for, as places in source order."""
@@ -361,7 +382,7 @@ class CompactRules(Sequence[CompactRule]):
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Class shares of what each rule, and at the end "otherwise", decides; where no row is known, its class."""
-        shares = np.eye(self.tree.n_classes)[np.append(self.class_ids, self.otherwise_id)]
+        shares: NDArray[np.float64] = np.eye(self.tree.n_classes)[np.append(self.class_ids, self.otherwise_id)]
         total = self.decided_counts.sum(axis=1, keepdims=True)
         np.divide(self.decided_counts, total, out=shares, where=total > 0)
         return shares
@@ -411,12 +432,73 @@ class CompactRules(Sequence[CompactRule]):
             "covers", X, lambda rows: cover_rows(self.tree, rules.paths, rules.deleted, rows, self.chosen)
         )
 
+    def _write(self, format: str, **options: Any) -> Any:
+        from secateur.export.formats import write_rules
+
+        return write_rules(self, format, **options)
+
+    def to_text(self, *, reasons: bool = False) -> str:
+        """Write the cases of each class, and what decides the rest, as plain text.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also say why each condition was deleted or kept.
+        """
+        return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
+
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        *,
+        table: str | Sequence[str] = "rows",
+        names: Sequence[str] = ("rule", "prediction", "reliability"),
+    ) -> str:
+        """Write the rules as one flat SQL statement; see :meth:`RuleSet.to_sql`.
+
+        The number of "otherwise" is one more than that of the last rule.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        table : str or sequence of str, default="rows"
+        names : sequence of three str, default=("rule", "prediction", "reliability")
+        """
+        return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
+
+    def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
+        """Write the rules as a Python function that runs without secateur; see :meth:`RuleSet.to_python`.
+
+        Parameters
+        ----------
+        vectorized : bool, default=False
+        name : str, default="predict"
+        """
+        return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
+
+    def to_pmml(self) -> str:
+        """Write the rules as a PMML RuleSetModel."""
+        return self._write("pmml")  # type: ignore[no-any-return]
+
+    def to_onnx(self) -> bytes:
+        """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
+        return self._write("onnx")  # type: ignore[no-any-return]
+
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def __repr__(self) -> str:
         return (
             f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise {self.otherwise_name}; "
             f"the tree has {self.source_n_rules} rules with {self.source_n_conditions}>"
         )
+
+
+def _share(counts: NDArray[np.float64], class_id: int) -> float | None:
+    """The share of a class; None where there are no rows, or they are not known."""
+    total = float(counts.sum())
+    return float(counts[class_id]) / total if total > 0 else None

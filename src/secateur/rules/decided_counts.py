@@ -86,8 +86,8 @@ def order_rules(
 ) -> NDArray[np.int64]:
     """Order rules by class, and within a class by what they add to those before them, largest first.
 
-    ``covers`` tells what each rule explains, shape (n_things, n_rules), and ``weights`` how much each thing counts. Ties
-    go to the shorter rule, then to source order.
+    ``covers`` tells what each rule explains, shape (n_things, n_rules), and ``weights`` how much each thing counts.
+    Ties go to the shorter rule, then to source order.
     """
     order: list[int] = []
     for class_id in np.unique(class_ids).tolist():

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from secateur.tree.facts import NO_FACTS
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from secateur.rows.rows import Rows
-    from secateur.tree.tree import Tree
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label, Tree
 
-__all__ = ["Deciding", "without_facts"]
+__all__ = ["Deciding", "Decisions", "without_facts"]
+
+
+class Decisions(NamedTuple):
+    """The rules that decide rows, in the order in which the first that covers a row decides it."""
+
+    rules: RuleSet  # that holds them
+    order: NDArray[np.int64]  # their places in it
+    numbers: NDArray[np.int64]  # what each is called, from 0 on
+    is_ordered: bool  # whether the order is sure: no two rules of different classes overlap, or rows ranked them
+    otherwise: tuple[Label, float | None, str] | None = None  # label, reliability and words of what none covers
 
 
 @dataclass(frozen=True)
 class Deciding:
     """A question that rules answer row by row."""
 
-    rules: Any  # a RuleSet or ForestRules
+    rules: Any  # a RuleSet, CompactRules or ForestRules
     name: str  # the method that the user called
     find: Callable[[Rows], NDArray[Any]]  # answers for rows in memory
     features: Collection[int] | None = None  # columns to read; by default those that the tree tests

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.errors import ParameterError
-from secateur.methods import METHODS
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import regions_of_links
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.regions import Region
     from secateur.tree.tree import Label, Tree
@@ -88,16 +88,17 @@ class ListedRule:
 class DecisionList:
     """Rules by rank: the first whose tests a row passes decides.
 
-    Every row that no column refuses passes one of them. Rules that can never decide are left out: those that no row can
-    pass, and those that ask the same as an earlier one.
+    Every row that no column refuses passes one of them; the "otherwise" of compact rules is the last, has no tests, and
+    is numbered after all rules. Rules that can never decide are left out: those that no row can pass, and those that
+    ask the same as an earlier one.
     """
 
     columns: tuple[Column, ...]  # in the order of the tree's features
     rules: tuple[ListedRule, ...]
 
 
-def make_decision_list(rules: RuleSet) -> DecisionList:
-    """List the rules of a set by rank.
+def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
+    """List the rules of a set by rank, or compact rules and "otherwise".
 
     The list predicts what :meth:`RuleSet.predict` does, and finds the rule that :meth:`RuleSet.apply` finds. Rules made
     without rows have no ranking: shorter ones come first then, and those that cover one row predict the same.
@@ -113,22 +114,27 @@ def make_decision_list(rules: RuleSet) -> DecisionList:
     >>> [(rule.label, rule.tests[0].intervals) for rule in listed.rules]
     [('stay', ((0.5, inf),)), ('go', ((-inf, 0.5),))]
     """
-    if not rules.is_ranked and not METHODS[rules.method].is_exact:
+    whole, order, numbers, is_ordered, otherwise = rules.decisions
+    if not is_ordered:
         raise ParameterError(
-            f"The rules of {rules.method!r} may overlap, and without training rows they have no ranking: "
+            f"The rules of {whole.method!r} may overlap, and without training rows they have no ranking: "
             "pass X and y to simplify."
         )
-    tree = rules.tree
+    number_of = dict(zip(order.tolist(), numbers.tolist(), strict=True))
+    tree = whole.tree
     found: dict[frozenset[tuple[int, Region]], tuple[int, list[tuple[int, Region]]]] = {}
-    for index, asked in _list_asked(rules, rules.deleted):
+    for index, asked in _list_asked(whole, whole.deleted, order):
         found.setdefault(frozenset(asked), (index, asked))
     features = sorted({feature for asked in found for feature, _ in asked})
     place = {feature: number for number, feature in enumerate(features)}
     listed = []
     for index, asked in found.values():
-        rule = rules[index]
+        rule = whole[index]
         tests = tuple(_make_test(tree, place[feature], feature, region) for feature, region in asked)
-        listed.append(ListedRule(index, rule.prediction, rule.reliability, tests, rule.text))
+        listed.append(ListedRule(number_of[index], rule.prediction, rule.reliability, tests, rule.text))
+    if otherwise is not None:
+        label, reliability, words = otherwise
+        listed.append(ListedRule(len(order), label, reliability, (), words))
     return DecisionList(tuple(make_column(tree, feature) for feature in features), tuple(listed))
 
 
@@ -144,7 +150,7 @@ def list_tests(
     place = {feature: number for number, feature in enumerate(features)}
     return [
         (index, tuple(_make_test(rules.tree, place[feature], feature, region) for feature, region in asked))
-        for index, asked in _list_asked(rules, deleted)
+        for index, asked in _list_asked(rules, deleted, rules.ranking)
     ]
 
 
@@ -189,10 +195,12 @@ def make_column(tree: Tree, feature: int) -> Column:
     )
 
 
-def _list_asked(rules: RuleSet, deleted: NDArray[np.bool_]) -> Iterator[tuple[int, list[tuple[int, Region]]]]:
-    """List the rules that some row can pass, by rank: their index, and what they ask of features."""
+def _list_asked(
+    rules: RuleSet, deleted: NDArray[np.bool_], order: NDArray[np.int64]
+) -> Iterator[tuple[int, list[tuple[int, Region]]]]:
+    """List the rules that some row can pass, in an order: their index, and what they ask of features."""
     tree, paths = rules.tree, rules.paths
-    for index in rules.ranking.tolist():
+    for index in order.tolist():
         span = paths.entries(index)
         kept = paths.links[span][~deleted[span]]
         asked = [pair for pair in regions_of_links(tree, paths, kept).items() if not _holds_all(tree, *pair)]

@@ -15,7 +15,7 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
-from secateur.rules.deciding import Deciding, without_facts
+from secateur.rules.deciding import Deciding, Decisions, without_facts
 from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
@@ -165,6 +165,12 @@ class RuleSet(Sequence[Rule]):
         """Rank the rules: by reliability, then support, then fewer conditions, then source order."""
         support, reliability = (np.nan_to_num(values, nan=-1.0) for values in (self.support, self.reliability))
         return np.lexsort((self.n_conditions, -support, -reliability))
+
+    @property
+    def decisions(self) -> Decisions:
+        """The order in which rules decide."""
+        is_ordered = self.is_ranked or METHODS[self.method].is_exact
+        return Decisions(self, self.ranking, self.ranking, is_ordered)
 
     def __len__(self) -> int:
         return self.paths.n_rules

@@ -1,0 +1,61 @@
+"""Compact rules as text for people: the cases of each class, and otherwise."""
+
+from __future__ import annotations
+
+import math
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from secateur.rules.wording import count_of, join_conditions, read_count, read_link, read_share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secateur.rules.compact_rules import CompactRule, CompactRules
+
+__all__ = ["compact_to_text", "read_decided"]
+
+WIDEST = 100  # numbers stand in a column unless a line is longer than this
+
+
+def compact_to_text(rules: CompactRules, *, reasons: bool = False) -> str:
+    """Write the cases of each class below it, what decides the rest, and with reasons why each condition is there."""
+    lines = list(_list_lines(rules, reasons))
+    width = max((len(words) for words, numbers in lines if numbers and len(words) <= WIDEST), default=0)
+    return "\n".join(f"{words:<{width}}   {numbers}" if numbers else words for words, numbers in lines)
+
+
+def _list_lines(rules: CompactRules, reasons: bool) -> Iterator[tuple[str, str]]:
+    """List the lines as words, and the numbers that follow them in a column."""
+    read = cache(partial(read_link, rules.tree, rules.rules.paths))
+    class_id = -1
+    for rule in rules:
+        if rules.class_ids[rule.index] != class_id:
+            class_id = int(rules.class_ids[rule.index])
+            yield f"{rule.class_name} if", ""
+        yield f"  {join_conditions(rule.conditions)}", _read_numbers(rule)
+        for link, reason in rule.reasons.items() if reasons else ():
+            yield f"       {'-' if reason.deleted else '+'} {read(link)}: {reason.text}", ""
+    share = read_decided(rules, len(rules))
+    yield f"{'otherwise' if len(rules) else 'always'} {rules.otherwise_name}", share
+    for remark in rules.remarks:
+        yield f"Note: {remark}", ""
+
+
+def _read_numbers(rule: CompactRule) -> str:
+    n_leaves = len(rule.leaf_ids)
+    stands = f"stands for {n_leaves} leaves" if n_leaves != 1 else "stands for 1 leaf"
+    return f"{read_decided(rule._rules, rule.index)}   ({stands})"
+
+
+def read_decided(rules: CompactRules, index: int) -> str:
+    """Word the training rows that a rule, or after the last one "otherwise", decides, and the share of its class."""
+    counts = rules.decided_counts[index]
+    total = float(counts.sum())
+    if math.isnan(total):
+        return "rows unknown"
+    if total == 0:
+        return "no row"
+    own = counts[rules.class_ids[index] if index < len(rules) else rules.otherwise_id]
+    rows = f"weight {read_count(total)}" if rules.rules.is_weighted else count_of(total, "row")
+    return f"{rows}, {read_share(float(own) / total)}"
