@@ -20,7 +20,7 @@ import secateur
 from secateur import Evidence, collect_evidence
 from secateur.tree.tree import Tree
 
-SERVED = ("none", "sibling", "subtree", "redundancy", "exact", "mismatch", "layered", "quinlan")
+SERVED = ("none", "sibling", "subtree", "redundancy", "exact", "faithful", "mismatch", "layered", "quinlan")
 
 
 @st.composite

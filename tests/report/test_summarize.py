@@ -95,7 +95,7 @@ def test_the_example_of_a_rule_reaches_its_leaf(data: st.DataObject) -> None:
         assert oracles.walk(tree, row) == rule["leaf"]
 
 
-@pytest.mark.parametrize("method", ["layered", "mismatch"])
+@pytest.mark.parametrize("method", ["faithful", "layered", "mismatch"])
 def test_every_position_of_the_slider_is_the_rule_set_of_that_tolerance(method: str) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     rules = cancer_rules(method=method, **own_settings(method, tolerance=0.02))

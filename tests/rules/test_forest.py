@@ -137,7 +137,7 @@ def test_other_rules_vote_with_the_shares_of_the_winning_rules(fitted: FittedFor
 
 
 @settings(deadline=None, max_examples=30)
-@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "layered")))
+@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "faithful", "layered")))
 def test_each_tree_has_the_rules_that_it_would_have_alone(fitted: FittedForest, method: str) -> None:
     X, y, weights, model = fitted
     rules = simplify(model, X, y, sample_weight=weights, method=method)

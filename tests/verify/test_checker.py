@@ -212,7 +212,7 @@ def test_another_versions_wording_is_not_called_tampering(
 
 
 def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[Any, Any, Any]) -> None:
-    for method in ("mismatch", "layered", "mismatch-certified"):
+    for method in ("faithful", "mismatch", "layered", "mismatch-certified"):
         reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method=method).to_json())
         found = reread.verify()
         assert not found.ok

@@ -151,7 +151,11 @@ class Knobs:
 
     tolerance: Annotated[
         float | None,
-        typer.Option(help="How far a rule's reliability may move, 0 to 1.  [default: 0.05]", show_default=False),
+        typer.Option(
+            help="How far a rule's reliability may move, 0 to 1. The exact deletions of layered are not held to it.  "
+            "[default: 0.05]",
+            show_default=False,
+        ),
     ] = None
     budget: Annotated[
         float | None,
