@@ -52,7 +52,7 @@ class Faithful(Method):
     rf_tol: float = amount(DEFAULT_RF_TOL)
 
     name = "faithful"
-    summary = "deletes single conditions that the class does not depend on, within a reliability tolerance"
+    summary = "deletes single conditions that the class does not depend on, if reliability stays within a tolerance"
     preserves = "the tree's predictions, exactly, and each rule's reliability, within ε"
     guarantee = (
         f"{EXACT_GUARANTEE} On the training rows the reliability of every rule is within {{tolerance:g}} of its "
