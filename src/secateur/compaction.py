@@ -100,7 +100,7 @@ def compact_rules(
     defaults = _find_defaults(rules, otherwise)
     if budget == 0:
         found = _cover_all(rules, defaults)
-        return _finish(rules, *found, None, budget, tolerance)
+        return _finish(rules, rules, *found, None, budget, tolerance)
     return _spend(rules, defaults, budget, tolerance)
 
 
@@ -162,7 +162,7 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
         held = source.hold(lambda: ModelTerms.of(tree), "A budget is spent row by row", ", or leave budget out")
         evidence = RowEvidence(tree, *held.read_labelled(tree))
     if not len(paths.links):
-        return _finish(rules, *_cover_all(rules, defaults), None, budget, tolerance)
+        return _finish(rules, rules, *_cover_all(rules, defaults), None, budget, tolerance)
     mixture = mix_rows(tree, paths, evidence.rows, evidence.weights, SMOOTHING)
     cells = make_cells(tree, paths, rules.deleted, evidence, mixture)
     results = {
@@ -181,7 +181,7 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
         class_counts=np.array(counts),
     )
     contained = find_containment(_possible_tree(rules), paths, joint.deleted)
-    return _finish(shortened, joint.chosen, default, contained, joint, budget, tolerance)
+    return _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance)
 
 
 def _explain(
@@ -208,6 +208,7 @@ def _explain(
 
 
 def _finish(
+    source: RuleSet,
     rules: RuleSet,
     chosen: NDArray[np.int64],
     default: int,
@@ -220,8 +221,8 @@ def _finish(
     tree, paths = rules.tree, rules.paths
     counts = None
     if len(chosen) <= FEW_RULES and rules.training is not None:
-        with rules._open(*rules.training) as source:
-            counts = source.fold(without_facts(tree), CoverCounter(rules, chosen))
+        with rules._open(*rules.training) as rows:
+            counts = rows.fold(without_facts(tree), CoverCounter(rules, chosen))
     if counts is not None:
         covers, weights = counts.covered(len(chosen)), counts.counts.sum(axis=1)
     else:
@@ -233,6 +234,7 @@ def _finish(
     written = chosen[order]
     lists = [contained.of_rule(rule) for rule in written.tolist()]
     made = CompactRules(
+        source=source,
         rules=rules,
         chosen=written,
         otherwise_id=default,

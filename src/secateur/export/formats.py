@@ -20,9 +20,9 @@ from secateur.errors import ParameterError, did_you_mean
 from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
+from secateur.rules.compact_rules import CompactRules
 
 if TYPE_CHECKING:
-    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_rules"]
@@ -46,6 +46,8 @@ class Format:
         the writer alone can tell.
     fixed : mapping of str to object
         Arguments of the writer that make it this format.
+    compact_writer : str
+        What writes compact rules, where that is another function: formats that list rules rather than decide rows.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Format:
     writer: str
     options: Mapping[str, Callable[[Any], object] | None] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    compact_writer: str = ""
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that the format does not have, and values that they cannot take."""
@@ -68,7 +71,8 @@ class Format:
     def write(self, rules: RuleSet | CompactRules, options: Mapping[str, Any]) -> Any:
         """Check the options and write the rules."""
         self.check(options)
-        module, _, function = self.writer.partition(":")
+        writer = self.compact_writer if self.compact_writer and isinstance(rules, CompactRules) else self.writer
+        module, _, function = writer.partition(":")
         return getattr(import_module(f"secateur.{module}"), function)(rules, **self.fixed, **options)
 
 
@@ -152,14 +156,32 @@ FORMATS = {
             *("numpy", ".py", "a Python function for columns", "export.python:rules_to_python", PYTHON),
             fixed={"vectorized": True},
         ),
-        Format("json", ".json", "everything, to be read back and verified", "export.json:rules_to_json"),
-        Format("markdown", ".md", "a table for a page", "export.markdown:rules_to_markdown", REASONS),
-        Format("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
-        Format("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
-        Format("text", ".txt", "one line per rule", "export.text:rules_to_text", REASONS),
+        Format(
+            *("json", ".json", "everything, to be read back and verified", "export.json:rules_to_json"),
+            compact_writer="export.compact_json:compact_to_json",
+        ),
+        Format(
+            *("markdown", ".md", "a table for a page", "export.markdown:rules_to_markdown", REASONS),
+            compact_writer="export.compact_tables:compact_to_markdown",
+        ),
+        Format(
+            *("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
+            compact_writer="export.compact_tables:compact_to_latex",
+        ),
+        Format(
+            *("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
+            compact_writer="export.compact_tables:compact_to_csv",
+        ),
+        Format(
+            *("text", ".txt", "one line per rule", "export.text:rules_to_text", REASONS),
+            compact_writer="export.compact_text:compact_to_text",
+        ),
         Format("html", ".html", "the report, one page", "report.report:rules_to_page"),
         Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "export.pmml:rules_to_pmml"),
         Format("onnx", ".onnx", "a model for programs that run ONNX", "export.onnx:rules_to_onnx"),
     )
 }
-FRAME = Format("frame", "", "a pandas or polars data frame", "export.frame:rules_to_frame", {"library": None})
+FRAME = Format(
+    *("frame", "", "a pandas or polars data frame", "export.frame:rules_to_frame", {"library": None}),
+    compact_writer="export.compact_tables:compact_to_frame",
+)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from secateur.export.compact_text import compact_to_text
-from secateur.rules.compact_rules import CompactRules
 from secateur.rules.wording import read_evidence, read_link
 
 if TYPE_CHECKING:
@@ -15,10 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["rules_to_text"]
 
 
-def rules_to_text(rules: RuleSet | CompactRules, *, reasons: bool = False) -> str:
+def rules_to_text(rules: RuleSet, *, reasons: bool = False) -> str:
     """Write a line for each rule, with reasons the conditions of each rule below it, and remarks at the end."""
-    if isinstance(rules, CompactRules):
-        return compact_to_text(rules, reasons=reasons)
     lines = []
     read = cache(partial(read_link, rules.tree, rules.paths))  # a link is on the path of every rule below it
     for rule in rules:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from secateur.rows.rows import Rows
     from secateur.rules.reasons import Reason
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.rules.wording import Condition
     from secateur.tree.tree import Label, Tree
 
@@ -140,8 +140,10 @@ class CompactRules(Sequence[CompactRule]):
 
     Parameters
     ----------
+    source : RuleSet
+        One rule for each leaf, before anything was chosen.
     rules : RuleSet
-        One rule for each leaf, with everything that was deleted, under the budget too.
+        The same with everything that was deleted, under the budget too.
     chosen : ndarray of int64, shape (n_rules,)
         Places of the rules that are written, as they are printed.
     otherwise_id : int
@@ -156,6 +158,8 @@ class CompactRules(Sequence[CompactRule]):
         added; NaN for rules that are written, that another stands for, or of the class of "otherwise".
     budget, tolerance : float
         What the joint deletion was allowed; the budget of exact rules is 0.
+    stored : StoredContent, default=None
+        What the file says of itself, for compact rules that were read from one.
 
     Examples
     --------
@@ -171,6 +175,7 @@ class CompactRules(Sequence[CompactRule]):
     True
     """
 
+    source: RuleSet
     rules: RuleSet
     chosen: NDArray[np.int64]
     otherwise_id: int
@@ -179,6 +184,7 @@ class CompactRules(Sequence[CompactRule]):
     drop_costs: NDArray[np.float64] = field(repr=False)
     budget: float = 0.0
     tolerance: float = 0.05
+    stored: StoredContent | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.chosen, self.decided_counts, *self.stand_ins, self.drop_costs):
@@ -476,6 +482,54 @@ class CompactRules(Sequence[CompactRule]):
         """
         return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """Put the rules into a data frame, one row per rule and one for "otherwise".
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default=None
+            By default one that is already imported, else one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+        """
+        return self._write("frame", library=library)
+
+    def to_markdown(self, *, reasons: bool = False) -> str:
+        """Write the rules as a Markdown table.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also list what was deleted and why.
+        """
+        return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
+
+    def to_latex(self) -> str:
+        """Write the rules as a LaTeX table for the package booktabs."""
+        return self._write("latex")  # type: ignore[no-any-return]
+
+    def to_csv(self) -> str:
+        """Write the rules as CSV, one line per rule and one for "otherwise"."""
+        return self._write("csv")  # type: ignore[no-any-return]
+
+    def to_json(self) -> str:
+        """Write tree, rules, numbers and reasons as versioned JSON, for :meth:`from_json` and ``verify``."""
+        return self._write("json")  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_json(cls, text: str) -> CompactRules:
+        """Read compact rules that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+        """
+        from secateur.export.compact_json import compact_from_json
+
+        return compact_from_json(text)
+
     def to_pmml(self) -> str:
         """Write the rules as a PMML RuleSetModel."""
         return self._write("pmml")  # type: ignore[no-any-return]
@@ -487,6 +541,11 @@ class CompactRules(Sequence[CompactRule]):
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CompactRules) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
     def __str__(self) -> str:
         return self.to_text()

@@ -1,0 +1,192 @@
+"""Compact rules as versioned JSON: the rule set that they were chosen from, what was chosen, and a digest of it all.
+
+The fields are specified in ``docs/rules-format.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur import __version__
+from secateur.errors import FormatError, ParameterError
+from secateur.export.json import rules_from_json, rules_to_json
+from secateur.methods import Deletions, Why
+from secateur.methods.settings import check_share
+from secateur.rules.compact_rules import CompactRules
+from secateur.rules.rule_set import StoredContent
+from secateur.tree.json import read_header
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.rules.compact_rules import CompactRule
+    from secateur.rules.rule_set import RuleSet
+
+__all__ = ["FORMAT", "compact_from_json", "compact_to_json"]
+
+FORMAT = "secateur-compact"
+VERSION = 1
+NUMBERS = ("before", "after", "number")
+
+
+def compact_to_json(rules: CompactRules) -> str:
+    """Write compact rules, with every reason in words."""
+    content = _write(rules, __version__)
+    return json.dumps({**content, "digest": _digest(content)}, ensure_ascii=False, allow_nan=False)
+
+
+def _write(rules: CompactRules, version: str) -> dict[str, Any]:
+    dropped = np.flatnonzero(~np.isnan(rules.drop_costs[0]))
+    leaf_ids = rules.rules.paths.leaf_ids
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "secateur": version,
+        "guarantee": rules.guarantee,
+        "budget": rules.budget,
+        "tolerance": rules.tolerance,
+        "otherwise": rules.otherwise,
+        "otherwise_counts": _list(rules.decided_counts[-1]),
+        "rules": [_write_rule(rule, rules.decided_counts[rule.index]) for rule in rules],
+        "dropped": [
+            {"leaf_id": int(leaf_ids[rule]), **dict(zip(NUMBERS, rules.drop_costs[:, rule].tolist(), strict=True))}
+            for rule in dropped
+        ],
+        "source": json.loads(rules_to_json(rules.source)),
+    }
+
+
+def _write_rule(rule: CompactRule, decided: NDArray[np.float64]) -> dict[str, Any]:
+    counts = rule.source.class_counts
+    return {
+        "leaf_id": rule.leaf_id,
+        "prediction": rule.prediction,
+        "kept_ids": list(rule.kept_ids),
+        "deleted_ids": list(rule.deleted_ids),
+        "class_counts": None if counts is None else list(counts),
+        "decided_counts": _list(decided),
+        "leaf_ids": list(rule.leaf_ids),
+        "conditions": [condition.text for condition in rule.conditions],
+        "reasons": [
+            {
+                "link_id": reason.link_id,
+                "deleted": reason.deleted,
+                "kind": reason.kind,
+                "text": reason.text,
+                **{name: getattr(reason, name) for name in NUMBERS},
+                "node_id": reason.node_id,
+            }
+            for reason in rule.reasons.values()
+        ],
+    }
+
+
+def _list(counts: NDArray[np.float64]) -> list[float] | None:
+    return None if np.isnan(counts).any() else counts.tolist()
+
+
+def _digest(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def compact_from_json(text: str) -> CompactRules:
+    """Read compact rules; refuse what cannot have been chosen from their rule set."""
+    content = read_header(text, FORMAT, VERSION)
+    stored = content.pop("digest", None)
+    try:
+        source = rules_from_json(json.dumps(content["source"], ensure_ascii=False))
+        listed = content["rules"]
+        chosen = _find_chosen(source, listed)
+        budget, tolerance = check_share("budget", content["budget"]), check_share("tolerance", content["tolerance"])
+        labels = source.tree.classes.tolist()
+        if content["otherwise"] not in labels:
+            raise FormatError(f"The class {content['otherwise']!r} of otherwise is not one of {labels}.")
+        default = labels.index(content["otherwise"])
+        counts = [*(rule["decided_counts"] for rule in listed), content["otherwise_counts"]]
+        rules = CompactRules(
+            source=source,
+            rules=_shorten(source, chosen, listed) if budget > 0 else source,
+            chosen=chosen,
+            otherwise_id=default,
+            decided_counts=_read_counts(source, counts),
+            stand_ins=_read_leaves(source, listed),
+            drop_costs=_read_dropped(source, content["dropped"]),
+            budget=budget,
+            tolerance=tolerance,
+            stored=StoredContent(stored, _digest(content), str(content["secateur"])),
+        )
+    except KeyError as error:
+        raise FormatError(f"The compact rules JSON has no field {error.args[0]!r}; it was cut or edited.") from error
+    except (FormatError, ParameterError):
+        raise
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise FormatError(f"A field of the compact rules JSON has the wrong type or length: {error}.") from error
+    return rules
+
+
+def _find_chosen(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.int64]:
+    """Find the places of the written rules, and refuse rules that are not those of their leaves."""
+    paths = source.paths
+    place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
+    for rule in listed:
+        leaf = rule["leaf_id"]
+        if leaf not in place_of:
+            raise FormatError(f"The compact rules JSON has a rule of node {leaf!r}, which is no leaf of its tree.")
+        path = paths.links[paths.entries(place_of[leaf])].tolist()
+        gone = set(rule["deleted_ids"])
+        if rule["kept_ids"] != [link for link in path if link not in gone] or not gone <= set(path):
+            raise FormatError(f"The links of the rule of leaf {leaf} in the compact rules JSON are not its path's.")
+        if [reason["link_id"] for reason in rule["reasons"]] != path:
+            raise FormatError(f"The rule of leaf {leaf} in the compact rules JSON has not one reason for each link.")
+        label = source.tree.classes[paths.leaf_class[place_of[leaf]]].item()
+        if rule["prediction"] != label:
+            raise FormatError(f"The rule of leaf {leaf} predicts {rule['prediction']!r}, but its leaf {label!r}.")
+    return np.array([place_of[rule["leaf_id"]] for rule in listed], dtype=np.int64)
+
+
+def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, Any]]) -> RuleSet:
+    """Give the written rules what was deleted under the budget."""
+    paths = source.paths
+    arrays = {name: np.array(values) for name, values in vars(source.deletions).items()}
+    counts = np.array(source.class_counts)
+    for place, rule in zip(chosen.tolist(), listed, strict=True):
+        span, reasons = paths.entries(place), rule["reasons"]
+        arrays["deleted"][span] = [reason["link_id"] in set(rule["deleted_ids"]) for reason in reasons]
+        arrays["why"][span] = [Why.from_kind(reason["kind"]) for reason in reasons]
+        arrays["node"][span] = [-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons]
+        for name in NUMBERS:
+            arrays[name][span] = [np.nan if reason[name] is None else reason[name] for reason in reasons]
+        counts[place] = np.nan if rule["class_counts"] is None else rule["class_counts"]
+    return replace(source, deletions=Deletions(**arrays), class_counts=counts)
+
+
+def _read_counts(source: RuleSet, counts: list[list[float] | None]) -> NDArray[np.float64]:
+    n_classes = source.tree.n_classes
+    read = np.array([[np.nan] * n_classes if some is None else some for some in counts], dtype=np.float64)
+    if read.shape != (len(counts), n_classes) or np.isinf(read).any():
+        raise ValueError(f"expected {n_classes} counts for each rule and for otherwise")
+    return read
+
+
+def _read_leaves(source: RuleSet, listed: list[dict[str, Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
+    unknown = next((leaf for rule in listed for leaf in rule["leaf_ids"] if leaf not in place_of), None)
+    if unknown is not None:
+        raise FormatError(f"A rule of the compact rules JSON stands for node {unknown!r}, which is no leaf.")
+    lengths = [len(rule["leaf_ids"]) for rule in listed]
+    places = [place_of[leaf] for rule in listed for leaf in rule["leaf_ids"]]
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), np.array(places, dtype=np.int64)
+
+
+def _read_dropped(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.float64]:
+    place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
+    costs = np.full((3, len(source)), np.nan)
+    for rule in listed:
+        costs[:, place_of[rule["leaf_id"]]] = [rule[name] for name in NUMBERS]
+    return costs

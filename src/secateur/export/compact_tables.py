@@ -1,0 +1,99 @@
+"""Compact rules as tables: Markdown, LaTeX, CSV and data frames, with "otherwise" as the last row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from secateur.export.compact_text import read_decided
+from secateur.export.csv import guard_cell
+from secateur.export.latex import escape_latex
+from secateur.export.markdown import escape_markdown
+from secateur.frames import make_frame
+from secateur.rules.wording import join_conditions, read_count, read_link, read_share
+
+if TYPE_CHECKING:
+    from secateur.rules.compact_rules import CompactRules
+
+__all__ = ["compact_to_csv", "compact_to_frame", "compact_to_latex", "compact_to_markdown"]
+
+OTHERWISE = "otherwise"
+
+
+def _list_columns(rules: CompactRules) -> dict[str, list[Any]]:
+    """List what each rule, and at the end "otherwise", says, by column."""
+    listed = list(rules)
+    return {
+        "conditions": [*(join_conditions(rule.conditions) for rule in listed), OTHERWISE],
+        "prediction": [*(rule.prediction for rule in listed), rules.otherwise],
+        "class_name": [*(rule.class_name for rule in listed), rules.otherwise_name],
+        "decided_support": [*(rule.decided_support for rule in listed), rules.otherwise_support],
+        "decided_reliability": [*(rule.decided_reliability for rule in listed), rules.otherwise_reliability],
+        "support": [*(rule.support for rule in listed), rules.otherwise_support],
+        "reliability": [*(rule.reliability for rule in listed), rules.otherwise_reliability],
+        "n_conditions": [*(len(rule.kept_ids) for rule in listed), 0],
+        "n_leaves": [*(len(rule.leaf_ids) for rule in listed), None],
+        "leaf_id": [*(rule.leaf_id for rule in listed), None],
+    }
+
+
+def compact_to_frame(rules: CompactRules, library: str | None = None) -> Any:
+    """Make a row for each rule, and one for "otherwise"."""
+    columns = _list_columns(rules)
+    listed = [*(list(rule.leaf_ids) for rule in rules), []]
+    return make_frame({"rule": columns.pop("conditions"), **columns, "leaf_ids": listed}, library)
+
+
+def compact_to_csv(rules: CompactRules) -> str:
+    """Write a line for each rule, and one for "otherwise"; what is not known is empty."""
+    columns = _list_columns(rules)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(["rule", *columns])
+    for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
+        writer.writerow([number, *(guard_cell(cell) for cell in cells)])
+    return file.getvalue()
+
+
+def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
+    """Write a table of rules; with reasons, say below it why each condition was deleted or kept."""
+    lines = [escape_markdown(rules.guarantee), "", "| # | If | Then | Training rows decided | Stands for |"]
+    lines.append("|--:|---|---|---|---|")
+    for rule in rules:
+        n_leaves = len(rule.leaf_ids)
+        cells = join_conditions(rule.conditions), rule.class_name, read_decided(rules, rule.index)
+        stands = f"{n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
+        lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {stands} |")
+    rest = escape_markdown(rules.otherwise_name), read_decided(rules, len(rules))
+    lines.append(f"| {len(rules) + 1} | {OTHERWISE} | {' | '.join(rest)} | |")
+    if rules.remarks:
+        lines += ["", *(f"- Note: {escape_markdown(remark)}" for remark in rules.remarks)]
+    if not reasons:
+        return "\n".join(lines)
+    read = cache(partial(read_link, rules.tree, rules.rules.paths))
+    for rule in rules:
+        lines += ["", f"Rule {rule.index + 1}, {escape_markdown(rule.text)}", ""]
+        for link, reason in rule.reasons.items():
+            sign = "deleted" if reason.deleted else "kept"
+            lines.append(f"- {sign}: {escape_markdown(read(link))} ({escape_markdown(reason.text)})")
+    return "\n".join(lines)
+
+
+def compact_to_latex(rules: CompactRules) -> str:
+    """Write the rules as a ``longtable``, with "otherwise" at the end."""
+    head = [
+        r"% Needs \usepackage{booktabs,longtable} in the preamble.",
+        r"\begin{longtable}{rp{0.55\linewidth}lrr}",
+        r"\toprule",
+        r"\# & If & Then & Rows & Share \\",
+        *(r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
+    ]
+    columns = _list_columns(rules)
+    names = ("conditions", "class_name", "decided_support", "decided_reliability")
+    rows = []
+    for number, (asked, name, support, share) in enumerate(zip(*(columns[n] for n in names), strict=True), start=1):
+        cells = asked, name, "unknown" if support is None else read_count(support), read_share(share)
+        rows.append(f"{number} & {' & '.join(map(escape_latex, cells))} \\\\")
+    return "\n".join([*head, *rows, r"\end{longtable}"])
