@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRule
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["FORMAT", "compact_from_json", "compact_to_json"]
+__all__ = ["FORMAT", "compact_from_json", "compact_to_json", "compact_to_record"]
 
 FORMAT = "secateur-compact"
 VERSION = 1
@@ -84,6 +84,30 @@ def _write_rule(rule: CompactRule, decided: NDArray[np.float64]) -> dict[str, An
             for reason in rule.reasons.values()
         ],
     }
+
+
+def compact_to_record(rules: CompactRules) -> dict[str, Any]:
+    """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
+    stored, deletions = rules.stored, rules.rules.deletions
+    kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
+    return {
+        "chosen": rules.chosen,
+        "otherwise": rules.otherwise_id,
+        "budget": rules.budget,
+        "tolerance": rules.tolerance,
+        "deleted": deletions.deleted,
+        "kinds": kinds[deletions.why],
+        "class_counts": rules.rules.class_counts[rules.chosen],
+        "decided_counts": rules.decided_counts,
+        "order": rules.decision_order,
+        "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
+        "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
+    }
+
+
+def _words_hold(rules: CompactRules, stored: StoredContent) -> bool:
+    """Whether a file's sentences are those that its tree and numbers give; another version may word them otherwise."""
+    return stored.version != __version__ or stored.content_digest == _digest(_write(rules, stored.version))
 
 
 def _list(counts: NDArray[np.float64]) -> list[float] | None:

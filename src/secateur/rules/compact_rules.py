@@ -12,6 +12,8 @@ import numpy as np
 from secateur.counting.coverage import cover_rows, find_winners
 from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
+from secateur.rows.opening import check_pair
+from secateur.rows.row_source import GivenRows
 from secateur.rules.deciding import Deciding, Decisions, without_facts
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.rules.wording import Condition
     from secateur.tree.tree import Label, Tree
+    from secateur.verify import Verification
 
 __all__ = ["CompactRule", "CompactRules"]
 
@@ -437,6 +440,30 @@ class CompactRules(Sequence[CompactRule]):
         return self._on_rows(
             "covers", X, lambda rows: cover_rows(self.tree, rules.paths, rules.deleted, rows, self.chosen)
         )
+
+    def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
+        """Prove the guarantee again, with code that shares nothing with the code that chose and deleted.
+
+        Parameters
+        ----------
+        X, y : array-like, or a table and the column of its labels, default=None
+            The training rows; by default those passed to :func:`compact`, unless these rules were read from a file.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+        """
+        from secateur.export.compact_json import compact_to_record
+        from secateur.export.json import rules_to_record
+        from secateur.rules.rule_set import as_matrix
+        from secateur.verify import verify_compact
+
+        check_pair(X, y, sample_weight)
+        given = self.rules.training if X is None else GivenRows(X, y, sample_weight)
+
+        def read_rows() -> Iterator[Any]:
+            with self.rules._open(*given) as rows:  # type: ignore[misc]
+                yield from rows.map(self.tree, as_matrix)
+
+        source, record = rules_to_record(self.source), compact_to_record(self)
+        return verify_compact(self.tree, source, record, None if given is None else read_rows)
 
     def _write(self, format: str, **options: Any) -> Any:
         from secateur.export.formats import write_rules

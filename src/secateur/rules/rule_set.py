@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
 
-__all__ = ["RuleSet", "StoredContent"]
+__all__ = ["RuleSet", "StoredContent", "as_matrix"]
 
 
 @dataclass(frozen=True)
@@ -359,11 +359,11 @@ class RuleSet(Sequence[Rule]):
             with self._open(listed.X, listed.y) as rows:
                 terms = ModelTerms.of(self.tree)
                 cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
-            domain = _as_matrix(cases.read_labelled(self.tree))[:2]
+            domain = as_matrix(cases.read_labelled(self.tree))[:2]
         if counted is None:
             return verify_rules(self.tree, record, domain=domain)
         with self._open(*counted) as rows:
-            return verify_rules(self.tree, record, domain=domain, chunks=rows.map(self.tree, _as_matrix))
+            return verify_rules(self.tree, record, domain=domain, chunks=rows.map(self.tree, as_matrix))
 
     def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> AbstractContextManager[RowSource]:
         return open_rows(X, y, sample_weight, find_texts=partial(find_texts, self.tree, y))
@@ -564,6 +564,6 @@ class RuleSet(Sequence[Rule]):
         return rules_to_table(self)
 
 
-def _as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
+def as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
     """Give rows as the independent checker takes them."""
     return listed.rows.matrix, listed.class_ids, listed.weights

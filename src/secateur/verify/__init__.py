@@ -7,5 +7,6 @@ anew, and decides exactness by comparing every rule's box with every leaf's box.
 from __future__ import annotations
 
 from secateur.verify.checker import Verification, verify_rules
+from secateur.verify.compact_checker import verify_compact
 
-__all__ = ["Verification", "verify_rules"]
+__all__ = ["Verification", "verify_compact", "verify_rules"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from secateur.verify.paths import Paths
     from secateur.verify.possible import Possible
 
-__all__ = ["Boxes", "find_foreign_leaves"]
+__all__ = ["Allowed", "Boxes", "cut_cell", "find_foreign_leaves", "meet_domains"]
 
 
 class Boxes:
@@ -116,7 +116,7 @@ def find_foreign_leaves(
     """List leaves, each with the rules of another class whose boxes meet its cell in a possible row."""
     only = _only_class_below(tree)
     start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
-    start = start[_meet_domains(tree, boxes, start, possible)]
+    start = start[meet_domains(tree, boxes, start, possible)]
     todo: list[tuple[int, dict[int, Allowed], NDArray[np.int64]]] = [(0, {}, start)]
     while todo:
         node, cell, places = todo.pop()
@@ -130,7 +130,7 @@ def find_foreign_leaves(
         sides = [(int(tree.children_left[node]), True), (int(tree.children_right[node]), False)]
         # A leaf is done next, so that it does not wait, with its rules, for all that lies below its sibling.
         for child, to_left in sorted(sides, key=lambda side: tree.children_left[side[0]] < 0):
-            part = _cut_cell(tree, paths, node, to_left, whole)
+            part = cut_cell(tree, paths, node, to_left, whole)
             met = places[boxes.meet(feature, places, part, possible) & (classes[places] != only[child])]
             narrowed = {**cell, feature: part}
             met = met[possible.find_states(boxes, met, narrowed, feature)]
@@ -148,7 +148,7 @@ def _only_class_below(tree: Tree) -> NDArray[np.int64]:
     return np.array(only)
 
 
-def _meet_domains(tree: Tree, boxes: Boxes, places: NDArray[np.int64], possible: Possible) -> NDArray[np.bool_]:
+def meet_domains(tree: Tree, boxes: Boxes, places: NDArray[np.int64], possible: Possible) -> NDArray[np.bool_]:
     """Mark the boxes that hold a possible value of every feature; a leaf's cell need not ask all of them."""
     met = possible.find_states(boxes, places, {})
     for feature in boxes.features.tolist():
@@ -156,7 +156,7 @@ def _meet_domains(tree: Tree, boxes: Boxes, places: NDArray[np.int64], possible:
     return met
 
 
-def _cut_cell(tree: Tree, paths: Paths, node: int, to_left: bool, whole: Allowed) -> Allowed:
+def cut_cell(tree: Tree, paths: Paths, node: int, to_left: bool, whole: Allowed) -> Allowed:
     """Cut what a cell allows the feature of a split down to one side of the split."""
     missing = whole.missing and bool(tree.missing_left[node]) == to_left
     if whole.codes is not None:
