@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from secateur.methods import METHODS
     from secateur.report import Report
     from secateur.rules.audit import Audit
+    from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRule, CompactRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
+    from secateur.rules.per_rule import RuleAudit, RuleAudits
     from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "CompactAudit",
     "CompactRule",
     "CompactRules",
     "Condition",
@@ -66,6 +69,8 @@ __all__ = [
     "Reason",
     "Report",
     "Rule",
+    "RuleAudit",
+    "RuleAudits",
     "RuleClassifier",
     "RuleSet",
     "SecateurError",
@@ -92,6 +97,7 @@ _HOME = {
     "METHODS": "methods",
     "Audit": "rules.audit",
     "Condition": "rules.wording",
+    "CompactAudit": "rules.compact_audit",
     "CompactRule": "rules.compact_rules",
     "CompactRules": "rules.compact_rules",
     "Diagnosis": "diagnosis",
@@ -111,6 +117,8 @@ _HOME = {
     "Reason": "rules.reasons",
     "Report": "report",
     "Rule": "rules.rule",
+    "RuleAudit": "rules.per_rule",
+    "RuleAudits": "rules.per_rule",
     "RuleClassifier": "estimator",
     "RuleSet": "rules.rule_set",
     "SecateurError": "errors",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rows.rows import Rows
+    from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.rules.wording import Condition
@@ -440,6 +441,26 @@ class CompactRules(Sequence[CompactRule]):
         return self._on_rows(
             "covers", X, lambda rows: cover_rows(self.tree, rules.paths, rules.deleted, rows, self.chosen)
         )
+
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> CompactAudit:
+        """Measure what is left and what it changed, against the source tree on these rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            Rows to audit on, ideally not those the tree was fitted on.
+        y : array-like of shape (n_rows,), or str
+            Their labels; for a table, the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+
+        Returns
+        -------
+        CompactAudit
+        """
+        from secateur.rules.compact_audit import audit_compact
+
+        with self.rules._open(X, y, sample_weight) as rows:
+            return audit_compact(self, rows)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
         """Prove the guarantee again, with code that shares nothing with the code that chose and deleted.

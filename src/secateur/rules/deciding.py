@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from secateur.errors import ParameterError, did_you_mean
 from secateur.tree.facts import NO_FACTS
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["Deciding", "Decisions", "without_facts"]
+__all__ = ["Deciding", "Decisions", "check_of", "without_facts"]
 
 
 class Decisions(NamedTuple):
@@ -46,3 +47,12 @@ class Deciding:
 def without_facts(tree: Tree) -> Tree:
     """Drop a tree's facts, so that rows that contradict them are still decided."""
     return replace(tree, facts=NO_FACTS) if tree.facts else tree
+
+
+def check_of(of: Any) -> None:
+    """Refuse what probabilities are not known of."""
+    if of not in ("rule", "leaf"):
+        raise ParameterError(
+            f"Expected of as 'rule' (the rules' probabilities) or 'leaf' (the tree's own), found {of!r}."
+            f"{did_you_mean(of, ('rule', 'leaf'))}"
+        )

@@ -1,0 +1,177 @@
+"""Measure compact rules against their source tree, on given rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.counting.cell_counts import CellCounts
+from secateur.errors import InputError
+from secateur.rows.checking import NO_WEIGHT
+from secateur.rules.audit import compare_classes
+from secateur.rules.deciding import without_facts
+from secateur.rules.fidelity import score_shares, sum_distances
+from secateur.rules.intervals import count_effective, find_interval
+from secateur.tree.shares import divide_or_nan
+
+if TYPE_CHECKING:
+    from secateur.rows.row_source import RowSource
+    from secateur.rows.rows import LabelledRows
+    from secateur.rules.compact_rules import CompactRules
+
+__all__ = ["CompactAudit", "audit_compact"]
+
+
+@dataclass(frozen=True)
+class CompactAudit:
+    """The metrics of compact rules against their source tree; shares in percent, changes in percentage points.
+
+    Attributes
+    ----------
+    n_rules, n_conditions, source_n_rules, source_n_conditions, n_rows : int
+        Size of the rules without "otherwise", of the tree's own, and of the rows.
+    conditions_left, rules_left : float
+        Percentage of the tree's conditions and rules that are left.
+    disagreement : float
+        Percentage of rows decided otherwise than by the tree.
+    disagreement_interval : tuple of float
+        Its limits, at 95 % (Clopper–Pearson).
+    accuracy, tree_accuracy, delta_accuracy : float
+        Accuracy of the rules and of the tree, and the difference.
+    abs_delta_precision, abs_delta_recall : tuple of float
+        Absolute change of precision and recall, class by class.
+    macro_dev : float
+        Their mean.
+    left_to_otherwise : float
+        Percentage of rows that no rule covers.
+    max_fall : float
+        How far the training reliability of a rule lies below its leaf's, at most, from 0 to 1; NaN without rows.
+    brier, tree_brier, log_loss, tree_log_loss, auc, tree_auc, mean_abs_delta_p : float
+        As in :class:`Audit`.
+    """
+
+    n_rules: int
+    n_conditions: int
+    source_n_rules: int
+    source_n_conditions: int
+    n_rows: int
+    conditions_left: float
+    rules_left: float
+    disagreement: float
+    disagreement_interval: tuple[float, float]
+    accuracy: float
+    tree_accuracy: float
+    delta_accuracy: float
+    abs_delta_precision: tuple[float, ...]
+    abs_delta_recall: tuple[float, ...]
+    macro_dev: float
+    left_to_otherwise: float
+    max_fall: float
+    brier: float
+    tree_brier: float
+    log_loss: float
+    tree_log_loss: float
+    auc: float
+    tree_auc: float
+    mean_abs_delta_p: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """List the numbers by name, ready for JSON: None for those that are not defined."""
+        return {name: None if value != value else value for name, value in vars(self).items()}
+
+    def __str__(self) -> str:
+        low, high = self.disagreement_interval
+        area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
+        return "\n".join(
+            [
+                f"{self.n_conditions} of {self.source_n_conditions} conditions left ({self.conditions_left:.1f} %), "
+                f"in {self.n_rules} of {self.source_n_rules} rules",
+                f"decided otherwise than by the tree: {self.disagreement:.2f} % of {self.n_rows} rows "
+                f"({low:.2f} to {high:.2f})",
+                f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
+                f"{self.delta_accuracy:+.2f} points)",
+                f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
+                f"probabilities: {area}Brier score {self.brier:.3f} (tree {self.tree_brier:.3f}), log loss "
+                f"{self.log_loss:.3f} (tree {self.tree_log_loss:.3f})",
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class _Counts:
+    n_rows: int
+    decided: CellCounts  # rows by leaf, by what decides them, and by class
+    squares: float
+
+
+@dataclass(frozen=True)
+class CompactCounter:
+    """Count rows for the audit of compact rules."""
+
+    rules: CompactRules
+    features = None  # those that the tree tests
+
+    def count(self, listed: LabelledRows) -> _Counts:
+        """Count some rows."""
+        rules, (rows, truth, weights) = self.rules, listed
+        share = np.ones(rows.n_rows) if weights is None else weights
+        decider = rules.find_deciding(rows) % (len(rules) + 1)  # "otherwise" comes last
+        pairs = rules.rules._find_leaves(rows) * (len(rules) + 1) + decider
+        cells = CellCounts.of(pairs * rules.tree.n_classes + truth, share)
+        return _Counts(rows.n_rows, cells, float(share @ share))
+
+    def add(self, total: _Counts, part: _Counts) -> _Counts:
+        """Add the counts of a further piece."""
+        return _Counts(total.n_rows + part.n_rows, total.decided + part.decided, total.squares + part.squares)
+
+
+def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
+    """Audit compact rules on labelled rows in memory or in batches."""
+    counts: _Counts = rows.fold(without_facts(rules.tree), CompactCounter(rules))
+    n_classes, weights = rules.tree.n_classes, counts.decided.counts
+    total = float(weights.sum())
+    if not total:
+        raise InputError(NO_WEIGHT)
+    pairs, truth = np.divmod(counts.decided.cells, n_classes)
+    leaf, decider = np.divmod(pairs, len(rules) + 1)
+    by_tree = rules.rules.paths.leaf_class[leaf]
+    by_rules = np.append(rules.class_ids, rules.otherwise_id)[decider]
+    d_precision, d_recall = compare_classes(truth, by_tree, by_rules, weights, n_classes)
+    marks = by_rules == truth, by_tree == truth, by_rules != by_tree, decider == len(rules)
+    accuracy, tree_accuracy, differ, left = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
+    limits = find_interval(differ / 100.0, count_effective(total, counts.squares))
+    shares, tree_shares = rules.shares, rules.rules._find_shares("leaf")
+    table = np.bincount(decider * n_classes + truth, weights, shares.size).reshape(shares.shape)
+    tree_table = np.bincount(leaf * n_classes + truth, weights, tree_shares.size).reshape(tree_shares.shape)
+    scores, tree_scores = score_shares(shares, table), score_shares(tree_shares, tree_table)
+    fall = (rules.rules.source_reliability - rules.rules.reliability)[rules.chosen]
+    fall = fall[~np.isnan(fall)]
+    return CompactAudit(
+        n_rules=len(rules),
+        n_conditions=rules.n_conditions,
+        source_n_rules=rules.source_n_rules,
+        source_n_conditions=rules.source_n_conditions,
+        n_rows=counts.n_rows,
+        conditions_left=float(np.nan_to_num(divide_or_nan(100.0 * rules.n_conditions, rules.source_n_conditions))),
+        rules_left=100.0 * len(rules) / rules.source_n_rules,
+        disagreement=differ,
+        disagreement_interval=(100.0 * float(limits[0]), 100.0 * float(limits[1])),
+        accuracy=accuracy,
+        tree_accuracy=tree_accuracy,
+        delta_accuracy=accuracy - tree_accuracy,
+        abs_delta_precision=tuple(d_precision.tolist()),
+        abs_delta_recall=tuple(d_recall.tolist()),
+        macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),
+        left_to_otherwise=left,
+        max_fall=float(fall.max(initial=0.0)) if rules.rules.is_ranked else math.nan,
+        brier=scores.brier,
+        tree_brier=tree_scores.brier,
+        log_loss=scores.log_loss,
+        tree_log_loss=tree_scores.log_loss,
+        auc=scores.auc,
+        tree_auc=tree_scores.auc,
+        mean_abs_delta_p=sum_distances(shares[decider], tree_shares[leaf], weights) / total,
+    )
