@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("DEFAULT_TOLERANCE", "Audit", "AuditCounter", "AuditCounts"),
-    *("audit_rows", "compare_classes", "find_cells", "finish_audit"),
+    *("audit_rows", "compare_classes", "cross", "find_cells", "finish_audit"),
 ]
 
 # Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; and of
@@ -308,8 +308,8 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     marks = by_rules == truth, by_tree == truth, by_rules == by_tree
     accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
-    scores = score_shares(shares, _cross(decider, truth, weights, shares.shape))
-    tree_scores = score_shares(tree_shares, _cross(leaf, truth, weights, shares.shape))
+    scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
+    tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, shares.shape))
     moved = np.abs(rules.reliability - rules.source_reliability)
     moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
     tolerance = rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
@@ -361,12 +361,12 @@ def compare_classes(
     n_classes: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find how far precision and recall of each class differ between tree and rules, in percentage points."""
-    old_precision, old_recall = _precision_recall(_cross(truth, by_tree, weights, (n_classes, n_classes)))
-    new_precision, new_recall = _precision_recall(_cross(truth, by_rules, weights, (n_classes, n_classes)))
+    old_precision, old_recall = _precision_recall(cross(truth, by_tree, weights, (n_classes, n_classes)))
+    new_precision, new_recall = _precision_recall(cross(truth, by_rules, weights, (n_classes, n_classes)))
     return np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
 
 
-def _cross(
+def cross(
     one: NDArray[np.int64], other: NDArray[np.int64], weights: NDArray[np.float64], shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
     """Add up weights by two numbers."""

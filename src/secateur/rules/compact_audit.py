@@ -11,11 +11,10 @@ import numpy as np
 from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
-from secateur.rules.audit import compare_classes
+from secateur.rules.audit import compare_classes, cross
 from secateur.rules.deciding import without_facts
 from secateur.rules.fidelity import score_shares, sum_distances
 from secateur.rules.intervals import count_effective, find_interval
-from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
     from secateur.rows.row_source import RowSource
@@ -144,9 +143,8 @@ def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
     accuracy, tree_accuracy, differ, left = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     limits = find_interval(differ / 100.0, count_effective(total, counts.squares))
     shares, tree_shares = rules.shares, rules.rules._find_shares("leaf")
-    table = np.bincount(decider * n_classes + truth, weights, shares.size).reshape(shares.shape)
-    tree_table = np.bincount(leaf * n_classes + truth, weights, tree_shares.size).reshape(tree_shares.shape)
-    scores, tree_scores = score_shares(shares, table), score_shares(tree_shares, tree_table)
+    scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
+    tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
     fall = (rules.rules.source_reliability - rules.rules.reliability)[rules.chosen]
     fall = fall[~np.isnan(fall)]
     return CompactAudit(
@@ -155,7 +153,7 @@ def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
         source_n_rules=rules.source_n_rules,
         source_n_conditions=rules.source_n_conditions,
         n_rows=counts.n_rows,
-        conditions_left=float(np.nan_to_num(divide_or_nan(100.0 * rules.n_conditions, rules.source_n_conditions))),
+        conditions_left=100.0 * rules.n_conditions / max(rules.source_n_conditions, 1),
         rules_left=100.0 * len(rules) / rules.source_n_rules,
         disagreement=differ,
         disagreement_interval=(100.0 * float(limits[0]), 100.0 * float(limits[1])),
