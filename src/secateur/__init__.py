@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from secateur.report import Report
     from secateur.rules.audit import Audit
     from secateur.rules.compact_audit import CompactAudit
+    from secateur.rules.compact_explanation import CompactExplanation
     from secateur.rules.compact_rules import CompactRule, CompactRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "CompactAudit",
+    "CompactExplanation",
     "CompactRule",
     "CompactRules",
     "Condition",
@@ -98,6 +100,7 @@ _HOME = {
     "Audit": "rules.audit",
     "Condition": "rules.wording",
     "CompactAudit": "rules.compact_audit",
+    "CompactExplanation": "rules.compact_explanation",
     "CompactRule": "rules.compact_rules",
     "CompactRules": "rules.compact_rules",
     "Diagnosis": "diagnosis",

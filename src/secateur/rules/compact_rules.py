@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
+    from secateur.rules.compact_explanation import CompactExplanation
     from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.rules.wording import Condition
@@ -441,6 +442,17 @@ class CompactRules(Sequence[CompactRule]):
         return self._on_rows(
             "covers", X, lambda rows: cover_rows(self.tree, rules.paths, rules.deleted, rows, self.chosen)
         )
+
+    def explain(self, row: Any) -> CompactExplanation:
+        """Explain which rule decides a row, or why none does.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
+        """
+        from secateur.rules.compact_explanation import explain_compact
+
+        return explain_compact(self, row)
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> CompactAudit:
         """Measure what is left and what it changed, against the source tree on these rows.

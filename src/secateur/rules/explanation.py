@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
 
-__all__ = ["Explanation", "explain_row"]
+__all__ = ["Explanation", "as_value", "explain_row", "find_covering", "find_held", "read_row"]
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class Explanation:
 def explain_row(rules: RuleSet, row: Any) -> Explanation:
     """Explain the prediction for one row."""
     tree, paths = rules.tree, rules.paths
-    rows = _read_row(rules, row)
+    rows = read_row(rules, row)
     leaf = int(apply_tree(tree, rows)[0])
-    covers = _find_covering(rules, rows.matrix[0])
+    covers = find_covering(rules, rows.matrix[0])
     covering = rules.ranking[covers[rules.ranking]].tolist()
     # The same as `rules.apply`, which is made for many rows.
     winner = covering[0] if rules.is_ranked else int(rules._rule_of_leaf[leaf])
@@ -107,13 +107,13 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
         tree_prediction=tree.classes[own_class].item(),
         rule=rules[winner],
         covering=tuple(ranked),
-        values={tree.feature_name(feature): _as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
+        values={tree.feature_name(feature): as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
         text=_tell(rules, ranked, tree.class_names[own_class], broken),
         broken_facts=tuple(broken),
     )
 
 
-def _read_row(rules: RuleSet, row: Any) -> Rows:
+def read_row(rules: RuleSet, row: Any) -> Rows:
     """Read one row in the tree's own terms, however it was passed."""
     if hasattr(row, "keys") and frame_columns(row) is None:  # a mapping, or a pandas Series
         return check_rows(rules.tree, _as_table(rules, row), name="row")
@@ -130,8 +130,16 @@ def _check_one(table: Any) -> None:
         raise InputError(f"Expected one row to explain, found {len(table)}. Pass them one at a time.")
 
 
-def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
-    """Find the rules that cover one row: test all splits at once, and then all conditions."""
+def find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
+    """Find the rules that cover one row."""
+    paths = rules.paths
+    covers = np.ones(paths.n_rules, dtype=bool)
+    covers[paths.rule[~find_held(rules, row)[paths.links] & ~rules.deleted]] = False
+    return covers
+
+
+def find_held(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark the links whose conditions one row satisfies, by testing all splits at once."""
     tree, paths = rules.tree, rules.paths
     values = row[tree.feature]  # at leaves, which test nothing, any value
     left = values <= tree.upper
@@ -140,13 +148,11 @@ def _find_covering(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
     sets = (start >= 0) & ~missing
     left[sets] = table[start[sets] + values[sets].astype(np.int64)]
     left[missing] = tree.missing_left[missing]
-    holds = left[paths.parent] == paths.is_left
-    covers = np.ones(paths.n_rules, dtype=bool)
-    covers[paths.rule[~holds[paths.links] & ~rules.deleted]] = False
-    return covers
+    held: NDArray[np.bool_] = left[paths.parent] == paths.is_left
+    return held
 
 
-def _as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
+def as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
     """Turn a stored value back into what the user passed."""
     if np.isnan(value):
         return None
