@@ -301,8 +301,13 @@ class Diagnosis(Sequence[DiagnosisRow]):
         """
         return make_frame(self._make_columns(np.arange(len(self))), library)
 
-    def to_csv(self) -> str:
+    def to_csv(self, leaf_ids: Collection[int] | None = None) -> str:
         """Write the diagnosis as CSV, one line per condition.
+
+        Parameters
+        ----------
+        leaf_ids : collection of int, default=None
+            The leaves whose rules are wanted; by default all.
 
         Returns
         -------
@@ -310,7 +315,7 @@ class Diagnosis(Sequence[DiagnosisRow]):
         """
         from secateur.export.diagnosis import diagnosis_to_csv
 
-        return diagnosis_to_csv(self)
+        return diagnosis_to_csv(self, leaf_ids)
 
     def to_dict(self, leaf_ids: Collection[int] | None = None, *, pairs: bool = False) -> dict[str, Any]:
         """Give the diagnosis as plain values, ready for JSON: the rules, and below each its conditions.

@@ -45,6 +45,7 @@ COMMANDS = {
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
     "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
     "report": "Write a page about rules, one HTML file.",
+    "diagnose": "Say what each condition of each rule does, in three layers.",
     "compare": "Use every method on one tree, side by side.",
     "diff": "Say what changed between the rules of two trainings.",
     "methods": "List the methods, from the strictest guarantee to none.",

@@ -149,7 +149,7 @@ class ViolationCounts:
             cell = start[rule] + 1 + size[rule] + two * (two - 1) // 2 + one
         else:
             cell = start[rule] + ((np.int64(1) << one) | (np.int64(1) << two))
-        return self.cells[cell].astype(np.float64)  # type: ignore[no-any-return]
+        return self.cells[cell].astype(np.float64)
 
     @cached_property
     def _open_entries(self) -> NDArray[np.int64]:
