@@ -136,8 +136,21 @@ class _Story:
         """Tell the same to machines."""
         told = {"name": self.name, "notes": list(self.notes), **self.diagnosis.to_dict(leaves, pairs=pairs)}
         if self.overlaps is not None:
-            told["overlaps"] = {"method": self.method, "pairs": self.overlaps.to_dicts()}
+            told["overlaps"] = {"method": self.method, "pairs": self._list_overlaps(self.overlaps)}
         return told
+
+    @staticmethod
+    def _list_overlaps(overlaps: Overlaps) -> list[dict[str, Any]]:
+        """List the pairs with the numbers that rules have on the command line, from 1."""
+        return [
+            {
+                "rules": [one.first + 1, one.second + 1],
+                "predictions": [one.first_prediction, one.second_prediction],
+                "rows": one.rows,
+                "share": one.share,
+            }
+            for one in overlaps
+        ]
 
     def to_text(self, leaves: list[int] | None, *, pairs: bool) -> str:
         """Tell it to people, without the notes."""
@@ -182,7 +195,8 @@ def _from_model(model: Any, name: str, tolerance: float) -> _Story:
     from secateur.diagnosis import diagnose
 
     found = diagnose(read_one_tree(model), tolerance=tolerance)
-    return _Story(name, f"The model in {name}, without rows: the effect of a deletion is not known", found)
+    note = "Without rows, what happens to a rule's reliability is not known: name a table with its --target."
+    return _Story(name, f"The model in {name}", found, notes=(note,))
 
 
 def _from_data(
@@ -240,12 +254,14 @@ def _find_settings(method: str | None, tolerance: float) -> dict[str, Any]:
 def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
     """Print the whole story."""
     from secateur.export.diagnosis import explain_words
+    from secateur.rules.wording import count_of
 
     diagnosis = story.diagnosis
     for note in story.notes:
         tell(note)
     n_rules, n_conditions = len(diagnosis.leaf_ids), len(diagnosis)
-    print_text(f"{story.opening} gives {n_rules:,} rules with {n_conditions:,} conditions.\n")
+    opening = f"{story.opening} gives {count_of(n_rules, 'rule')} with {count_of(n_conditions, 'condition')}."
+    print_text(f"{opening}\n\n")
     listed = list(diagnosis.leaf_ids) if leaves is None else leaves
     print_text(diagnosis.to_text(listed[:SHOWN_RULES], pairs=pairs))
     if len(listed) > SHOWN_RULES:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from secateur.diagnosis import Diagnosis, DiagnosisRow
-    from secateur.rules.deletion_effects import PairEffect
+    from secateur.rules.deletion_effects import PairEffect, PairEffects
     from secateur.tree.tree import Tree
 
 __all__ = [
@@ -49,11 +49,16 @@ def explain_words(diagnosis: Diagnosis) -> str:
     signs = ""
     if tree.n_classes == 2:
         signs = f"C1, C0: the share of {tree.class_names[1]} rises (C1) or falls (C0) where the condition is met. "
-    return (
+    words = (
         f"{signs}Matched: there the share of the rule's own class rises; mismatched: it falls. H: the largest part of "
-        "the tree around the leaf in which all leaves predict its class. IRC: irrelevant condition. D: by how much the "
-        "rule's reliability changes when the condition alone goes, on the rows that were counted."
+        "the tree around the leaf in which all leaves predict its class. IRC: irrelevant condition."
     )
+    if not diagnosis.has_rows:
+        return words
+    effect = (
+        "D: by how much the rule's reliability changes when the condition alone goes, on the rows that were counted."
+    )
+    return f"{words} {effect}"
 
 
 def diagnosis_to_text(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = None, *, pairs: bool = False) -> str:
@@ -63,6 +68,7 @@ def diagnosis_to_text(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = N
 
 def _write_lines(diagnosis: Diagnosis, leaf_ids: Collection[int] | None, *, pairs: bool) -> Iterator[str]:
     wanted = diagnosis.leaf_ids if leaf_ids is None else leaf_ids
+    found = _find_pairs(diagnosis, wanted) if pairs else None
     for place, leaf_id in enumerate(wanted):
         rows = diagnosis.of_leaf(leaf_id)
         if place:
@@ -74,8 +80,13 @@ def _write_lines(diagnosis: Diagnosis, leaf_ids: Collection[int] | None, *, pair
                 yield f"    {layer:<11}  {words}"
         if not rows:
             yield "  The tree is one leaf: its rule has no condition."
-        if pairs and len(rows) > 1:
-            yield from _read_pairs(diagnosis, leaf_id)
+        if found is not None and len(rows) > 1:
+            yield from _read_pairs(diagnosis, found.of_leaf(leaf_id))
+
+
+def _find_pairs(diagnosis: Diagnosis, leaf_ids: Collection[int]) -> PairEffects:
+    """Find the pairs of one rule, or of all in one look at the rows."""
+    return diagnosis.pairs(next(iter(leaf_ids)) if len(leaf_ids) == 1 else None)
 
 
 def _read_rule(diagnosis: Diagnosis, leaf_id: int, rows: Sequence[DiagnosisRow]) -> str:
@@ -144,8 +155,7 @@ def _read_status(row: DiagnosisRow, name: str) -> str:
     return f"mismatched, outside H: it points away from {name}; {row.presumption}, a candidate for deletion"
 
 
-def _read_pairs(diagnosis: Diagnosis, leaf_id: int) -> Iterator[str]:
-    found = diagnosis.pairs(leaf_id)
+def _read_pairs(diagnosis: Diagnosis, found: PairEffects) -> Iterator[str]:
     listed = found.strongest()
     if not listed:
         yield "  pairs: no two conditions interact: D of both together is the sum of D of each alone"
@@ -215,7 +225,9 @@ def diagnosis_to_dict(
 ) -> dict[str, Any]:
     """Give the rules with their conditions as plain values."""
     rules = []
-    for leaf_id in diagnosis.leaf_ids if leaf_ids is None else leaf_ids:
+    wanted = diagnosis.leaf_ids if leaf_ids is None else leaf_ids
+    found = _find_pairs(diagnosis, wanted) if pairs else None
+    for leaf_id in wanted:
         rows = diagnosis.of_leaf(leaf_id)
         rule = diagnosis.leaf_ids.index(leaf_id)
         asked = read_conditions(diagnosis.tree, diagnosis._paths, [row.link_id for row in rows])
@@ -229,8 +241,8 @@ def diagnosis_to_dict(
             "reliability": share,
             "conditions": [asdict(row) for row in rows],
         }
-        if pairs:
-            record["pairs"] = [asdict(pair) for pair in diagnosis.pairs(leaf_id)]
+        if found is not None:
+            record["pairs"] = [asdict(pair) for pair in found.of_leaf(leaf_id)]
         rules.append(record)
     return {"tolerance": diagnosis.tolerance, "is_weighted": diagnosis.is_weighted, "rules": rules}
 

@@ -162,6 +162,7 @@ class PairEffects(Sequence[PairEffect]):
         tolerance: float,
     ) -> None:
         self._tree, self._paths, self._tolerance = tree, paths, tolerance
+        self._first, self._second, self._each = first, second, alone
         self._alone = np.stack([alone[first], alone[second]], axis=1)
         self.leaf_ids: NDArray[np.int64] = paths.leaf_ids[paths.rule[first]]
         self.link_ids: NDArray[np.int64] = np.stack([paths.links[first], paths.links[second]], axis=1).astype(np.int64)
@@ -191,6 +192,21 @@ class PairEffects(Sequence[PairEffect]):
             effect=None if size is None else name_set_effect(size, self._tolerance),
             interaction=none_if_nan(self.interaction[index]),
         )
+
+    def of_leaf(self, leaf_id: int) -> PairEffects:
+        """Take the pairs of one leaf's rule.
+
+        Parameters
+        ----------
+        leaf_id : int
+
+        Returns
+        -------
+        PairEffects
+        """
+        own = self.leaf_ids == leaf_id
+        pairs = self._first[own], self._second[own]
+        return PairEffects(self._tree, self._paths, *pairs, self._each, self.effect_size[own], self._tolerance)
 
     def strongest(self, n_pairs: int = SHOWN_PAIRS) -> list[PairEffect]:
         """List the pairs that interact most, strongest first; those that do not interact are left out.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, overload
@@ -125,15 +125,6 @@ class Overlaps(Sequence[Overlap]):
         }
         return make_frame(columns, library)
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Give the pairs as plain values, ready for JSON.
-
-        Returns
-        -------
-        list of dict
-        """
-        return [asdict(one) for one in self]
-
     def to_text(self, n_pairs: int = SHOWN_PAIRS) -> str:
         """Write the pairs that share most rows, in words; rules are numbered from 1, as in ``rules.to_text()``.
 
@@ -147,7 +138,7 @@ class Overlaps(Sequence[Overlap]):
         """
         if not len(self):
             return "No two rules of different classes share a row."
-        lines = [f"{count_of(len(self), 'pair')} of rules of different classes share rows:"]
+        lines = [f"{count_of(len(self), 'pair')} of rules of different classes with rows in common:"]
         for one in self[:n_pairs]:
             names = (self._rules[place].class_name for place in (one.first, one.second))
             told = (f"rule {place + 1} ({name})" for place, name in zip((one.first, one.second), names, strict=True))
@@ -161,7 +152,7 @@ class Overlaps(Sequence[Overlap]):
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"<Overlaps: {count_of(len(self), 'pair')} of rules of different classes share rows>"
+        return f"<Overlaps: {count_of(len(self), 'pair')} of rules of different classes with rows in common>"
 
 
 def find_overlaps(rules: RuleSet, source: RowSource) -> Overlaps:
