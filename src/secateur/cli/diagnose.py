@@ -237,8 +237,10 @@ def _from_data(
         rows: Any = rules.training
         found = diagnose(rules.tree, rows.X, rows.y, tolerance=tolerance)
         overlaps = None if method is None else rules.overlaps(rows.X)
-    what = "A decision tree fitted" if model is None else "The model"
-    opening = f"{what} for {fitted.target!r} on {len(fitted.train.y):,} rows of {fitted.name}"
+    rows_of = f"{len(fitted.train.y):,} rows of {fitted.name}"
+    opening = f"A decision tree for {fitted.target!r}, fitted to {rows_of},"
+    if model is not None:
+        opening = f"The model for {fitted.target!r} on {rows_of}"
     return _Story(fitted.name, opening, found, overlaps, method, fitted.notes)
 
 
