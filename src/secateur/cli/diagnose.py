@@ -255,6 +255,9 @@ def _find_settings(method: str | None, tolerance: float) -> dict[str, Any]:
 
 def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
     """Print the whole story."""
+    from rich.text import Text
+
+    from secateur.cli.console import out
     from secateur.export.diagnosis import explain_words
     from secateur.rules.wording import count_of
 
@@ -271,4 +274,4 @@ def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
         print_text(f"\n… and {rest:,} more rules: name some with --rule, or write them all with --output.")
     if story.overlaps is not None:
         print_text(f"\nAfter {story.method}: {story.overlaps.to_text()}")
-    print_text(f"\n{explain_words(diagnosis)}")
+    out.print(Text(f"\n{explain_words(diagnosis)}", style="dim"))

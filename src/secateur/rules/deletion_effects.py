@@ -85,8 +85,8 @@ class SetEffect:
     leaf_id: int
     link_ids: tuple[int, ...]
     support: float
-    reliability: float | None
     support_without: float
+    reliability: float | None
     reliability_without: float | None
     effect_size: float | None
     effect: str | None
