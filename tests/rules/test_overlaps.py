@@ -35,16 +35,20 @@ def slow_overlaps(rules: secateur.RuleSet, X: Any, w: Any) -> dict[tuple[int, in
     return {key: weight for key, weight in shared.items() if weight}
 
 
+@pytest.mark.parametrize("cost", [0, 256, 1 << 40])
 @pytest.mark.parametrize("most_pairs", [3, 1 << 22])
 @given(tree=strategies.trees(max_leaves=10), data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_pairs_that_share_rows_are_those_of_one_row_at_a_time(most_pairs: int, tree: Tree, data: st.DataObject) -> None:
+@settings(max_examples=40, deadline=None)
+def test_pairs_that_share_rows_are_those_of_one_row_at_a_time(
+    most_pairs: int, cost: int, tree: Tree, data: st.DataObject
+) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans()), max_rows=150))
     method = data.draw(st.sampled_from(["quinlan", "layered", "exact"]))
     settings = {"tolerance": 0.4} if method == "layered" else {}
     rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **settings)
-    # Blocks of 64 rows, and pairs in pieces.
-    with mock.patch.object(overlap_pairs, "MOST_PAIRS", most_pairs), mock.patch.object(coverage, "MASK_BYTES", 1):
+    # Blocks of 64 rows, and pairs in pieces, listed or multiplied.
+    sizes = {"MOST_PAIRS": most_pairs, "MOST_MARKS": 10 * most_pairs, "LISTED_COST": cost}
+    with mock.patch.multiple(overlap_pairs, **sizes), mock.patch.object(coverage, "MASK_BYTES", 1):
         found = rules.overlaps(X, sample_weight=w)
     assert {(one.first, one.second): one.rows for one in found} == slow_overlaps(rules, X, w)
     total = len(X) if w is None else sum(w)

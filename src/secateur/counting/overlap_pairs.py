@@ -1,7 +1,8 @@
 """Count the rows that pairs of rules of different classes share.
 
-Only rows in conflict matter, and most of them are covered by the same few sets of rules. So the rows of a block are
-grouped by the set of rules that covers them, and a group of any size costs what one row does.
+Only rows in conflict matter, and many of them are covered by the same rules. So the rows of a block are grouped by the
+set of rules that covers them, and a group of any size costs what one row does. Pairs are then listed where few rules
+cover a row, and come from products of matrices where many do.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from secateur.counting.bit_masks import unpack_bits
 from secateur.counting.coverage import mask_blocks, rows_of_rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from secateur.counting.bit_masks import Masks
@@ -24,8 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PairCounts", "count_overlaps"]
 
-# Pairs that are listed before they are added up, so that a row covered by thousands of rules takes no more memory.
+# Pairs that are listed before equal ones are added up, so that rows covered by many rules take no more memory.
 MOST_PAIRS = 1 << 22
+# Rows in conflict times rules that are looked at together.
+MOST_MARKS = 1 << 25
+# Listing a pair and sorting it takes as long as so many products of a matrix.
+LISTED_COST = 256
 
 
 @dataclass(frozen=True)
@@ -48,29 +55,31 @@ class PairCounts:
     rows: NDArray[np.float64]
 
     def __add__(self, other: PairCounts) -> PairCounts:
-        first, second = np.concatenate([self.first, other.first]), np.concatenate([self.second, other.second])
-        return _add_up(self.total + other.total, first, second, np.concatenate([self.rows, other.rows]))
+        return _merge(self.total + other.total, [self, other])
 
 
 def count_overlaps(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows, weights: NDArray[np.float64] | None
 ) -> PairCounts:
     """Count the rows that each pair of rules of different classes shares; pairs that share none are left out."""
-    widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
     total = float(rows.n_rows if weights is None else weights.sum())
-    counts = _count_nothing(total)
-    if not widened.any():  # leaves share no row
-        return counts
+    if not deleted.any():  # leaves share no row
+        return _count_nothing(total)
+    merged, waiting, n_waiting = _count_nothing(total), [], 0
     for span, masks in mask_blocks(tree, rows):
         weight = np.ones(span.stop - span.start) if weights is None else weights[span]
-        for group, size in _group_rows(paths, deleted, masks, weight):
-            counts += _pair_rules(paths, group, size)
-    return counts
+        for sets, size in _group_rows(paths, deleted, masks, weight):
+            for part in _pair_rules(paths, sets, size):
+                waiting.append(part)
+                n_waiting += len(part.rows)
+                if n_waiting > MOST_PAIRS + len(merged.rows):
+                    merged, waiting, n_waiting = _merge(total, [merged, *waiting]), [], 0
+    return _merge(total, [merged, *waiting])
 
 
 def _group_rows(
     paths: Paths, deleted: NDArray[np.bool_], masks: Masks, weight: NDArray[np.float64]
-) -> list[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
     """Find the sets of rules that cover rows in conflict, (n_sets, n_rules), and the weight of the rows of each."""
     covered = np.stack([rows_of_rule(paths, deleted, rule, masks) for rule in range(paths.n_rules)])
     once, twice = np.zeros_like(masks[0]), np.zeros_like(masks[0])
@@ -79,40 +88,65 @@ def _group_rows(
         twice |= once & own
         once |= own
     in_conflict = np.flatnonzero(unpack_bits(twice, len(weight)))
-    parts = []
-    step = max(1, MOST_PAIRS // paths.n_rules)
+    marks = covered.view(np.uint8)
+    step = max(1, MOST_MARKS // paths.n_rules)
     for start in range(0, len(in_conflict), step):
         chosen = in_conflict[start : start + step]
-        words, bit = chosen // 64, (chosen % 64).astype(np.uint64)
-        sets = ((covered[:, words] >> bit) & np.uint64(1)).astype(bool).T
+        sets = ((marks[:, chosen // 8] >> (chosen % 8).astype(np.uint8)) & 1).astype(bool).T
         packed = np.packbits(sets, axis=1)
         _, place, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        sums = np.bincount(group.ravel(), weights=weight[chosen]).astype(np.float64)
-        parts.append((sets[place], sums))
-    return parts
+        yield sets[place], np.bincount(group.ravel(), weights=weight[chosen]).astype(np.float64)
 
 
-def _pair_rules(paths: Paths, sets: NDArray[np.bool_], weight: NDArray[np.float64]) -> PairCounts:
-    """List the pairs of rules of different classes in each set, and add up the weights of equal pairs."""
+def _pair_rules(paths: Paths, sets: NDArray[np.bool_], weight: NDArray[np.float64]) -> Iterator[PairCounts]:
+    """Count the pairs of rules of different classes in sets: one by one if they are few, else by products."""
+    used = np.flatnonzero(sets.any(axis=0))
+    sizes = sets.sum(axis=1)
+    n_pairs = int((sizes * (sizes - 1) // 2).sum())
+    if LISTED_COST * n_pairs > len(sets) * len(used) ** 2:
+        return _multiply(paths, sets[:, used], weight, used)
+    return _list_pairs(paths, sets, weight)
+
+
+def _list_pairs(paths: Paths, sets: NDArray[np.bool_], weight: NDArray[np.float64]) -> Iterator[PairCounts]:
+    """List the pairs of each set, some sets at a time, and add up the weights of equal pairs."""
     owner, rule = np.nonzero(sets)
     n_rules = np.bincount(owner, minlength=len(sets))
     n_later = np.repeat(np.cumsum(n_rules), n_rules) - 1 - np.arange(len(owner))
-    counts = _count_nothing(0.0)
     ends = np.cumsum(n_later)
-    bounds = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, MOST_PAIRS)).tolist()
+    bounds = np.searchsorted(ends, np.arange(0, ends[-1], MOST_PAIRS)).tolist()
     for start, stop in zip(bounds, [*bounds[1:], len(owner)], strict=True):
         part = n_later[start:stop]
         one = np.repeat(np.arange(start, stop), part)
         two = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(part) - part, part)
         first, second = rule[one], rule[two]
         differ = paths.leaf_class[first] != paths.leaf_class[second]
-        counts += _add_up(0.0, first[differ], second[differ], weight[owner[one]][differ])
-    return counts
+        yield _add_up(0.0, first[differ], second[differ], weight[owner[one]][differ])
+
+
+def _multiply(
+    paths: Paths, sets: NDArray[np.bool_], weight: NDArray[np.float64], used: NDArray[np.int64]
+) -> Iterator[PairCounts]:
+    """Multiply the marks of some rules with those of all later ones: the products sum up the shared weight."""
+    marks = sets.astype(np.float64)
+    step = max(1, MOST_PAIRS // len(used))
+    for start in range(0, len(used), step):
+        stop = min(start + step, len(used))
+        shared = (marks[:, start:stop] * weight[:, None]).T @ marks[:, start:]
+        differ = paths.leaf_class[used[start:stop], None] != paths.leaf_class[None, used[start:]]
+        later = np.arange(stop - start)[:, None] < np.arange(len(used) - start)
+        one, two = np.nonzero((shared > 0) & differ & later)
+        yield PairCounts(0.0, used[start + one], used[start + two], shared[one, two])
 
 
 def _count_nothing(total: float) -> PairCounts:
     nobody = np.zeros(0, dtype=np.int64)
     return PairCounts(total, nobody, nobody, np.zeros(0))
+
+
+def _merge(total: float, parts: Sequence[PairCounts]) -> PairCounts:
+    numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "rows"))
+    return _add_up(total, *numbers)
 
 
 def _add_up(total: float, first: NDArray[np.int64], second: NDArray[np.int64], rows: NDArray[np.float64]) -> PairCounts:
