@@ -119,6 +119,16 @@ def test_a_monotone_tree_shows_its_certificate() -> None:
         assert (own[covered[:, rule.index]] == rule.prediction).all()
 
 
+@given(tree=strategies.trees(min_leaves=2, max_leaves=5, with_counts=False))
+@settings(max_examples=10, deadline=None)
+def test_a_tree_without_counts_claims_nothing_about_shares(tree: Tree) -> None:
+    found = secateur.diagnose(tree)
+    text = found.to_text()
+    assert text.count("unknown: the tree carries no class counts") == 2 * len(found)
+    assert "points" not in text
+    assert {row.presumption for row in found} == {None}
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_it_becomes_a_frame(library: str) -> None:
     pytest.importorskip(library)

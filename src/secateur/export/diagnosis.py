@@ -36,6 +36,7 @@ SHOWN_IN_NOTEBOOK = 200
 WIDEST_CONDITION = 48
 HEAD = ("leaf", "predicts", "condition", "status", "presumed", "D alone", "effect")
 
+NO_COUNTS = "unknown: the tree carries no class counts"
 EFFECTS = {
     "positive-relevance": "positive relevance: the rule needs it",
     "negative-relevance": "negative relevance: it sets apart rows of lower reliability",
@@ -108,7 +109,7 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
     tree = diagnosis.tree
     name = _class_name(tree, row)
     yield "orientation", _read_orientation(diagnosis, row, name)
-    yield "status", _read_status(row, name)
+    yield "status", NO_COUNTS if diagnosis._paths.share is None else _read_status(row, name)
     if row.effect_size is not None and row.effect is not None:
         bound = f"±{100 * diagnosis.tolerance:g} points"
         side = "within" if row.effect == "probabilistic-irc" else "beyond"
@@ -130,7 +131,7 @@ def _class_name(tree: Tree, row: DiagnosisRow) -> str:
 def _read_orientation(diagnosis: Diagnosis, row: DiagnosisRow, name: str) -> str:
     paths, share = diagnosis._paths, diagnosis._paths.share
     if share is None:
-        return "unknown: the tree carries no class counts"
+        return NO_COUNTS
     own = diagnosis.tree.leaf_class[row.leaf_id]
     before, after = (none_if_nan(share[node, own]) for node in (paths.parent[row.link_id], row.link_id))
     if before is None or after is None:

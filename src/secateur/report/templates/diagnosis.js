@@ -61,7 +61,8 @@ function orientationWords(rule, link) {
 function statusWords(rule, layers) {
   const name = shorten(className(rule), 80);
   if (layers.status === "matched") return `matched: it points to ${name}`;
-  if (layers.status !== "mismatched") return `${layers.status || "unknown"}: it points neither way`;
+  if (!layers.status) return "unknown: the tree carries no counts";
+  if (layers.status === "neutral") return "neutral: it points neither way";
   return layers.inside
     ? `mismatched, inside H (all leaves around predict ${name}): it may set apart a part where ${name} is less certain`
     : `mismatched, outside H: it points away from ${name}`;
