@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import fields, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters import from_model
-from secateur.adapters.forests import is_forest, read_forest
+from secateur.adapters.forests import is_forest
 from secateur.errors import InputError, ParameterError
-from secateur.facts.checking import check_facts
-from secateur.facts.stating import state_facts
 from secateur.methods import METHODS, Deletions, find_method
-from secateur.problem import Knowledge, ModelReader, find_terms, open_rows_of
-from secateur.rows.checking import check_labels, check_rows, check_weights
-from secateur.rows.memory_rows import MemoryRows
+from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.rule_set import RuleSet
@@ -215,25 +209,12 @@ def _simplify_forest(
     model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None
 ) -> ForestRules:
     """Simplify every tree of a forest by all training rows, checked and converted once."""
-    held = None if rows is None else rows.hold(partial(find_terms, model), "A forest is simplified from its rows")
-    X = None if held is None else held.X
-    forest = read_forest(model, X, known.accepts_missing)
-    first = forest.trees[0] if held is None else held.fit(forest.trees[0])
-    names = first.feature_names if known.feature_names is None else known.feature_names
-    named = from_model(forest.trees[0], feature_names=names, class_names=known.class_names)
-    named = state_facts(named, X, **known.stated)
-    shared = {name: getattr(named, name) for name in ("feature_names", "class_names", "facts")}
-    listed = None
-    if held is not None:
-        shown = check_rows(named, held.X).convert()
-        check_facts(named, shown)
-        labels = named.classes[check_labels(named, held.y, shown.n_rows)]
-        listed = MemoryRows(shown, labels, check_weights(held.sample_weight, shown.n_rows))
-    own = method.read_once(named)
+    forest = open_forest(model, rows, known, "A forest is simplified from its rows")
+    own = method.read_once(forest.named)
     untold = Knowledge(domain_knowledge=known.domain_knowledge)
 
     def make(tree: Tree) -> RuleSet:
-        return _slim(_simplify(replace(tree, **shared), listed, untold, own, None))
+        return _slim(_simplify(tree, forest.rows, untold, own, None))
 
     return ForestRules(run_each(make, forest.trees, progress), forest.leaf_shares)
 
