@@ -66,8 +66,8 @@ class DiagnosisRow:
     finite_domain : bool or None
         Whether every passed row that satisfies the rule without it has the rule's class. None without rows.
     monotone : bool or None
-        Whether the tree's monotonicity certifies it. None when the tree was fitted without signs. Whether the tree keeps
-        to its signs is decided first; if it does not, they certify nothing and this is False throughout.
+        Whether the tree's monotonicity certifies it. None when the tree was fitted without signs. Whether the tree
+        keeps to its signs is decided first; if it does not, they certify nothing and this is False throughout.
     """
 
     leaf_id: int

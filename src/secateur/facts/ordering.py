@@ -112,11 +112,12 @@ def _compare_states(tree: Tree, signs: Sequence[int], bundle: Bundle) -> NDArray
 def _compare(ranks: NDArray[np.float64], values: NDArray[Any], sign: int) -> NDArray[np.bool_]:
     """Whether the value of each column is equal to that of each row, or ranks above it; NaN equals NaN."""
     missing = np.isnan(values)
-    same = (values[:, None] == values) | (missing[:, None] & missing)
+    same: NDArray[np.bool_] = (values[:, None] == values) | (missing[:, None] & missing)
     if sign == 0:
         return same
     low, high = (ranks[:, None], ranks) if sign > 0 else (ranks, ranks[:, None])
-    return same | (low <= high)  # a comparison with NaN is false
+    same |= low <= high  # a comparison with NaN is false
+    return same
 
 
 def _number_values(tree: Tree, feature: int, values: list[Any]) -> NDArray[np.float64]:
