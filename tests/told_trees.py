@@ -47,10 +47,12 @@ def claims(draw: st.DrawFn, tree: Tree, groups: tuple[Group, ...], *, for_all: b
 
 
 @st.composite
-def told_trees(draw: st.DrawFn, *, n_features: int | None = None, n_classes: int | None = None) -> Tree:
+def told_trees(
+    draw: st.DrawFn, *, n_features: int | None = None, n_classes: int | None = None, min_leaves: int = 2
+) -> Tree:
     """Trees with facts about their columns."""
     n_features = draw(st.integers(2, 4)) if n_features is None else n_features
-    tree = draw(strategies.trees(n_features=n_features, max_leaves=9, min_leaves=2, n_classes=n_classes))
+    tree = draw(strategies.trees(n_features=n_features, max_leaves=9, min_leaves=min_leaves, n_classes=n_classes))
     numeric = [feature for feature in range(tree.n_features) if tree.categories[feature] is None]
     chosen = draw(st.permutations(numeric))
     size = draw(st.sampled_from([0, 0, *range(2, len(numeric) + 1)]))
