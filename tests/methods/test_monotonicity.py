@@ -134,6 +134,9 @@ def test_true_signs_certify_what_is_true_and_others_are_refused_with_two_rows(
         rules = certified(tree, signs)
         event(f"deletes: {rules.deleted.any()}, by facts: {'keep to the facts' in rules.guarantee}")
         assert is_true(rules, possible)
+        if not tree.facts:
+            deleted = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
+            assert deleted == oracles.delete_mismatch_monotone(tree, signs)
         found = rules.verify()
         assert found.ok, str(found)
         assert RuleSet.from_json(rules.to_json()).verify().ok

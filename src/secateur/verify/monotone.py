@@ -300,7 +300,7 @@ class _Tie:
     def is_below(self, lower: int, upper: int) -> bool:
         """Whether some state of one leaf lies at or below some state of another."""
         if lower not in self._raised:
-            self._raised[lower] = self.above[self._within(self.owner.hold_leaf(lower))].any(axis=0)
+            self._raised[lower] = np.asarray(self.above[self._within(self.owner.hold_leaf(lower))].any(axis=0))
         return bool((self._raised[lower] & self._within(self.owner.hold_leaf(upper))).any())
 
     def can_move(self, kept: Mapping[int, Held], whole: Mapping[int, Held], class_id: int) -> bool:
