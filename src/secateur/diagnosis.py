@@ -234,8 +234,8 @@ def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     found = decide_monotonicity(problem, signs.tolist())
     if not found.holds:
         return np.zeros(len(problem.paths.links), dtype=bool)
-    entries = zip(problem.paths.rule.tolist(), problem.paths.links.tolist(), strict=True)
-    refuting = [found.find_refuting_link(rule, [link]) for rule, link in entries]
+    entries = enumerate(problem.paths.rule.tolist())
+    refuting = [found.find_refuting_link(rule, np.array([entry])) for entry, rule in entries]
     return np.array(refuting, dtype=np.int64) < 0
 
 

@@ -77,7 +77,7 @@ def _certify_by_direction(paths: Paths, monotonicity: Monotonicity, result: Dele
     for rule in np.unique(paths.rule[paths.mismatched]).tolist():
         span = paths.entries(rule)
         tried = np.flatnonzero(paths.mismatched[span]) + span.start
-        refuting = monotonicity.find_refuting_link(rule, paths.links[tried].tolist())
+        refuting = monotonicity.find_refuting_link(rule, tried)
         if refuting >= 0:
             result.keep(tried, Why.DIRECTION_REFUTES)
             result.node[tried] = refuting

@@ -10,7 +10,6 @@ out; the promise is then about the rows that keep to the facts.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,10 +21,12 @@ from secateur.facts.ordering import find_ordering
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_above
 from secateur.tree.facts import NO_FACTS, Facts
-from secateur.tree.regions import Region, domain_of, pick_value, region_of_link, regions_of_links
+from secateur.tree.regions import Region, domain_of, pick_value, regions_of_links
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from secateur.facts.ordering import Ordering
     from secateur.methods.contract import Problem
@@ -124,35 +125,46 @@ class Monotonicity:
                         point[self.tree.feature_name(column)] = state[column]
         return Violation(*self._leaves, *points)
 
-    def find_refuting_link(self, rule: int, chosen: Sequence[int]) -> int:
-        """Find a link in the chosen set that the signs do not cover; -1 when they cover the whole set.
+    def find_refuting_link(self, rule: int, chosen: NDArray[np.int64]) -> int:
+        """Find a link of the chosen entries of a rule that the signs do not cover; -1 when they cover all of them.
 
         They do if every possible row that satisfies the rest of the rule can be moved into the whole rule, to the side
         that favours its class less.
         """
         tree, paths = self.ordering.feasible.tree, self.paths
-        links = paths.links[paths.entries(rule)].tolist()
+        against = chosen[self._cuts_wrongly[chosen]]
+        if len(against):
+            return int(paths.links[against[0]])
+        lost: list[int] = paths.links[chosen].tolist()
+        links: list[int] = paths.links[paths.entries(rule)].tolist()
         whole = regions_of_links(tree, paths, links)
         if any(region.is_empty for region in whole.values()):
-            return int(chosen[0])  # no row reaches this leaf, so there is no row to move to
-        kept = regions_of_links(tree, paths, [link for link in links if link not in chosen])
-        for feature, region in regions_of_links(tree, paths, chosen).items():
-            domain = domain_of(tree, feature)
-            if region.codes is not None:
-                if not self._can_move(feature, kept.get(feature, domain), whole[feature], int(paths.leaf_class[rule])):
-                    return next(link for link in chosen if tree.feature[paths.parent[link]] == feature)
+            return lost[0]  # no row reaches this leaf, so there is no row to move to
+        kept: dict[int, Region] | None = None
+        for link, feature in zip(lost, tree.feature[paths.parent[lost]].tolist(), strict=True):
+            if whole[feature].codes is None:
+                if not whole[feature].has_listed_value:
+                    return link  # only NaN reaches this leaf, and NaN is not ordered
                 continue
-            if not whole[feature].has_listed_value:
-                return int(chosen[0])  # only NaN reaches this leaf, and NaN is not ordered
-            favour = int(self.ordering.signs[feature]) * (1 if paths.leaf_class[rule] == 1 else -1)
-            if not _restricts_against(region, favour, domain):
-                return next(
-                    link
-                    for link in chosen
-                    if tree.feature[paths.parent[link]] == feature
-                    and not _restricts_against(region_of_link(tree, paths, link), favour, domain)
-                )
+            if kept is None:
+                kept = regions_of_links(tree, paths, [other for other in links if other not in lost])
+            rest = kept.get(feature, domain_of(tree, feature))
+            if not self._can_move(feature, rest, whole[feature], int(paths.leaf_class[rule])):
+                return link
         return -1
+
+    @cached_property
+    def _cuts_wrongly(self) -> NDArray[np.bool_]:
+        """Whether each entry asks a number and cuts off values that do not favour its rule's class, or NaN."""
+        tree, paths = self.ordering.feasible.tree, self.paths
+        nodes, to_left = paths.parent[paths.links], paths.is_left[paths.links]
+        feature, limit = tree.feature[nodes], tree.upper[nodes]
+        cuts = np.where(to_left, limit < np.inf, limit > -np.inf)
+        favour = self.ordering.signs[feature] * np.where(paths.leaf_class[paths.rule] == 1, 1, -1)
+        cuts_favoured = (favour != 0) & (to_left == (favour > 0))
+        cuts_missing = tree.accepts_missing[feature] & (tree.missing_left[nodes] != to_left)
+        is_number: NDArray[np.bool_] = ~np.isnan(tree.threshold[nodes])
+        return is_number & (cuts_missing | (cuts & ~cuts_favoured))
 
     def _can_move(self, feature: int, kept: Region, whole: Region, class_id: int) -> bool:
         """Whether every code that the rest of a rule allows lies on the favourable side of one that the rule allows."""
@@ -212,11 +224,3 @@ def decide_monotonicity(problem: Problem, signs: Sequence[int]) -> Monotonicity:
 def _decide(problem: Problem, tree: Tree, signs: Sequence[int], *, rests_on_facts: bool) -> Monotonicity:
     ordering = find_ordering(tree, signs, find_feasible(tree))
     return Monotonicity(problem.tree, problem.paths, ordering, rests_on_facts)
-
-
-def _restricts_against(region: Region, favour: int, domain: Region) -> bool:
-    """Whether the region only cuts off values that favour the class."""
-    if domain.missing and not region.missing:
-        return False
-    cuts_low, cuts_high = region.low > -math.inf, region.high < math.inf
-    return not (cuts_low and favour >= 0) and not (cuts_high and favour <= 0)
