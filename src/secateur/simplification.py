@@ -193,6 +193,7 @@ def _shorten(
         is_weighted=is_weighted or not np.array_equal(source_counts, np.rint(source_counts), equal_nan=True),
         training=training,
         domain=ready.listed_cases,
+        notes=ready.remark(problem),
     )
 
 

@@ -24,8 +24,11 @@ from told_trees import Row, all_rows, is_possible, ordered_trees, told_trees
 
 import secateur
 from secateur import ParameterError, RuleSet, Tree, TreeBuilder
+from secateur.counting.row_evidence import RowEvidence
 from secateur.methods import Problem, Why
+from secateur.methods.contradictions import find_contradiction
 from secateur.methods.monotonicity import Monotonicity, decide_monotonicity
+from secateur.rows.rows import Rows
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS, Facts
 from secateur.tree.paths import trace_paths
@@ -310,6 +313,38 @@ def test_facts_can_make_signs_true_and_are_then_named() -> None:
     assert rules.verify().ok
     with pytest.raises(ParameterError, match="not monotone"):
         certified(tree, {"age": 1}, groups={"city": ["paris", "rome"]}, domain_knowledge=False)
+
+
+@given(strategies.trees(n_classes=2, n_features=2), st.data())
+@settings(max_examples=200, deadline=None)
+def test_rows_that_contradict_signs_are_those_of_comparing_every_two(tree: Tree, data: st.DataObject) -> None:
+    tree = data.draw(ordered_trees(st.just(tree)))
+    signs = data.draw(strategies.lists_of(st.sampled_from([1, -1, 0]), 2))
+    X = data.draw(strategies.rows(tree, max_rows=12)).astype(tree.dtype).astype(np.float64)
+    y = np.array(data.draw(strategies.lists_of(st.integers(0, 1), len(X))), dtype=np.int64)
+    found = find_contradiction(tree, signs, RowEvidence(tree, Rows.of(X), y, None))
+    sizes = [math.inf if levels is None else len(levels) for levels in tree.categories]
+    equal = compare(tree, [0, 0], NO_FACTS, X)
+    wrong = compare(tree, signs, tree.facts, X) & ~equal & (y[:, None] == 1) & (y == 0)
+    unlisted = (sizes <= X).any(axis=1)
+    wrong[unlisted], wrong[:, unlisted] = False, False
+    assert found == min(map(tuple, np.argwhere(wrong).tolist()), default=None)
+
+
+def test_rows_that_contradict_the_signs_are_named() -> None:
+    X = np.array([[1.0], [2.0], [3.0], [4.0], [4.5], [5.0], [6.0]])
+    y = np.array(["no", "no", "yes", "no", "yes", "yes", "yes"])
+    model = DecisionTreeClassifier(max_depth=1, monotonic_cst=[1]).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="mismatch-certified")
+    said = (
+        "Rows 2 and 3 contradict the signs: by them row 3 favours 'yes' no less, but it is labelled 'no' and row 2 "
+        "'yes'. What is certified is what the tree predicts, not the labels."
+    )
+    assert rules.remarks == (said,)
+    assert str(rules).endswith(f"Note: {said}")
+    listed = secateur.simplify(model, method="mismatch-certified", domain=(X, y))
+    assert listed.remarks == (said.replace("Rows 2", "Listed rows 2"),)
+    assert secateur.simplify(model, X[:3], y[:3], method="mismatch-certified").remarks == ()
 
 
 def test_the_diagnosis_certifies_nothing_by_signs_that_are_not_true() -> None:

@@ -28,6 +28,7 @@ from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
+from secateur.methods.contradictions import describe_contradiction, find_contradiction
 from secateur.methods.monotonicity import decide_monotonicity
 from secateur.methods.settings import amount
 from secateur.rows.checking import check_labels, check_rows
@@ -232,6 +233,11 @@ class MismatchCertified(Method):
         raise RuntimeError("mismatch-certified was not prepared")
 
 
+def _name_contradiction(problem: Problem, signs: list[int], rows: RowEvidence, words: str) -> tuple[str, ...]:
+    found = find_contradiction(problem.tree, signs, rows)
+    return () if found is None else (describe_contradiction(problem.tree, found, words, rows.n_rows),)
+
+
 @dataclass(frozen=True)
 class _BySigns(MismatchCertified):
     """Certified by monotone signs, one for each column."""
@@ -242,6 +248,11 @@ class _BySigns(MismatchCertified):
         rows = self.monotonicity.describe_rows()
         certificate = f"{rows}, for which the tree was proved to be monotone in the stated signs"
         return {"rf_tol": self.rf_tol, "monotone": self.monotone, "certificate": certificate}
+
+    def remark(self, problem: Problem) -> tuple[str, ...]:
+        """Name training rows in memory that contradict the signs; counts hold no rows to compare."""
+        rows = problem.evidence
+        return _name_contradiction(problem, self.monotone, rows, "Rows") if isinstance(rows, RowEvidence) else ()
 
     def _certify(self, problem: Problem, result: Deletions) -> None:
         _certify_by_direction(problem.paths, self.monotonicity, result)
@@ -256,6 +267,13 @@ class _ByCases(MismatchCertified):
     def describe(self) -> dict[str, Any]:
         domain = "training rows" if self.domain is None else "listed cases"
         return {"rf_tol": self.rf_tol, "domain": domain, "certificate": f"the {self.listed.n_rows} listed rows"}
+
+    def remark(self, problem: Problem) -> tuple[str, ...]:
+        """Name listed cases that contradict the signs that the tree was fitted with."""
+        signs = problem.tree.monotone
+        if signs is None or problem.tree.n_classes != 2:
+            return ()
+        return _name_contradiction(problem, signs.tolist(), self.listed, "Listed rows")
 
     def _certify(self, problem: Problem, result: Deletions) -> None:
         _certify_by_domain(problem.paths, self.listed, result)

@@ -163,8 +163,9 @@ class Monotonicity:
         favour = self.ordering.signs[feature] * np.where(paths.leaf_class[paths.rule] == 1, 1, -1)
         cuts_favoured = (favour != 0) & (to_left == (favour > 0))
         cuts_missing = tree.accepts_missing[feature] & (tree.missing_left[nodes] != to_left)
-        is_number: NDArray[np.bool_] = ~np.isnan(tree.threshold[nodes])
-        return is_number & (cuts_missing | (cuts & ~cuts_favoured))
+        is_number = ~np.isnan(tree.threshold[nodes])
+        wrongly: NDArray[np.bool_] = is_number & (cuts_missing | (cuts & ~cuts_favoured))
+        return wrongly
 
     def _can_move(self, feature: int, kept: Region, whole: Region, class_id: int) -> bool:
         """Whether every code that the rest of a rule allows lies on the favourable side of one that the rule allows."""
