@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.tree.facts import NO_FACTS, Facts
 from secateur.verify.boxes import Boxes, find_foreign_leaves
 from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.paths import walk_paths
@@ -142,7 +141,7 @@ class _Checker:
         self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
         self.deleted: NDArray[np.bool_] = record["deleted"]
         self.method: str = record["method"]
-        self.facts = tree.facts if record["parameters"].get("domain_knowledge", True) else NO_FACTS
+        self.facts = tree.facts if record["parameters"].get("domain_knowledge", True) else type(tree.facts)()
         self.possible = Possible(tree, self.facts)
         self.failures: list[str] = []
         self.checks: list[str] = []
@@ -344,7 +343,7 @@ class _Checker:
             self.failures.append(useless)
             return
         # An order of categories rules out no row: it is part of what the signs say.
-        known, among = Possible(self.tree, Facts(orders=self.facts.orders)), ""
+        known, among = Possible(self.tree, replace(type(self.facts)(), orders=self.facts.orders)), ""
         monotone = Monotone(self.tree, self.paths, signs, known, self._boxes)
         wrong = monotone.find_wrong_order()
         if wrong is not None and self.possible.words:
