@@ -13,12 +13,16 @@ from typing import Any
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 import strategies
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from told_trees import Row, all_rows, is_possible, ordered_trees, told_trees
 
@@ -32,6 +36,7 @@ from secateur.rows.rows import Rows
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS, Facts
 from secateur.tree.paths import trace_paths
+from secateur.tree.pipeline_columns import find_cuts
 
 # A grid of this many rows has a few hundred thousand pairs.
 MOST_ROWS = 700
@@ -345,6 +350,29 @@ def test_rows_that_contradict_the_signs_are_named() -> None:
     listed = secateur.simplify(model, method="mismatch-certified", domain=(X, y))
     assert listed.remarks == (said.replace("Rows 2", "Listed rows 2"),)
     assert secateur.simplify(model, X[:3], y[:3], method="mismatch-certified").remarks == ()
+
+
+def test_a_number_that_a_pipeline_asks_by_cell_is_ordered() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 90, 400).astype(float), "bmi": rng.normal(25, 4, 400)})
+    y = (X["age"] / 20 + X["bmi"] / 10 + rng.normal(size=400) > 5.5).astype(int)
+    bins = KBinsDiscretizer(5, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
+    steps = make_column_transformer((bins, ["age"]), (StandardScaler(), ["bmi"]))
+    model = make_pipeline(steps, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(X, y)
+    tree = secateur.from_model(model, X)
+    assert find_cuts(tree, 0) is not None
+    ages = np.linspace(15, 95, 300)
+    lines = np.array([model.predict(pd.DataFrame({"age": ages, "bmi": bmi})) for bmi in np.linspace(10, 40, 300)])
+    for sign in (1, -1):
+        if (sign * np.diff(lines, axis=1) >= 0).all():
+            rules = secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign})
+            assert rules.verify().ok
+            answers, covered = model.predict(X), rules.covers(X)
+            assert all((answers[covered[:, rule.index]] == rule.prediction).all() for rule in rules)
+        else:
+            with pytest.raises(ParameterError, match=r"not monotone in the stated signs: leaf .* with age [=>] "):
+                secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign})
+    assert not (np.diff(lines, axis=1) <= 0).all()  # so one of the two is refused
 
 
 def test_the_diagnosis_certifies_nothing_by_signs_that_are_not_true() -> None:

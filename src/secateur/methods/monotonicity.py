@@ -21,6 +21,7 @@ from secateur.facts.ordering import find_ordering
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_above
 from secateur.tree.facts import NO_FACTS, Facts
+from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.regions import Region, domain_of, pick_value, regions_of_links
 
 if TYPE_CHECKING:
@@ -208,6 +209,10 @@ class Monotonicity:
             return f"{name} missing"
         if isinstance(value, float):  # with the few digits that the tree's dtype needs
             return f"{name} = {np.format_float_positional(np.dtype(self.tree.dtype).type(value), trim='-')}"
+        feature = next(f for f in range(self.tree.n_features) if self.tree.feature_name(f) == name)
+        cuts, levels = find_cuts(self.tree, feature), self.tree.categories[feature]
+        if cuts is not None and levels is not None and value not in levels:
+            return f"{name} > {cuts[-1]:g}"  # the highest cell of a number that a pipeline asks by cell
         return f"{name} = {value}"
 
 
