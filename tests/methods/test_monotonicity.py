@@ -32,6 +32,7 @@ from secateur.counting.row_evidence import RowEvidence
 from secateur.methods import Problem, Why
 from secateur.methods.contradictions import find_contradiction
 from secateur.methods.monotonicity import Monotonicity, decide_monotonicity
+from secateur.rows.checking import check_rows
 from secateur.rows.rows import Rows
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS, Facts
@@ -325,7 +326,7 @@ def test_facts_can_make_signs_true_and_are_then_named() -> None:
 def test_rows_that_contradict_signs_are_those_of_comparing_every_two(tree: Tree, data: st.DataObject) -> None:
     tree = data.draw(ordered_trees(st.just(tree)))
     signs = data.draw(strategies.lists_of(st.sampled_from([1, -1, 0]), 2))
-    X = data.draw(strategies.rows(tree, max_rows=12)).astype(tree.dtype).astype(np.float64)
+    X = check_rows(tree, data.draw(strategies.rows(tree, max_rows=12))).matrix.astype(np.float64)
     y = np.array(data.draw(strategies.lists_of(st.integers(0, 1), len(X))), dtype=np.int64)
     found = find_contradiction(tree, signs, RowEvidence(tree, Rows.of(X), y, None))
     sizes = [math.inf if levels is None else len(levels) for levels in tree.categories]
