@@ -89,8 +89,8 @@ def simplify(
     integers : list of columns, default=None
         Columns that hold whole numbers, beside those that have such a type in a data frame.
     facts : list of str, default=None
-        What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"`` or
-        ``"pregnant = yes => sex = female"``.
+        What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"``,
+        ``"pregnant = yes => sex = female"`` or ``"size is ordered: S < M < L"``.
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
         them, and every certificate names those it rests on. False uses them for reading only.

@@ -219,21 +219,57 @@ def test_a_forged_certificate_fails(drawn: tuple[Tree, list[int], list[Row]], da
     assert "is said to rest on monotonicity, but no signs are stated." in str(unsigned.verify())
 
 
-def test_signs_that_an_ordinary_tree_does_not_keep_to_are_refused() -> None:
+REFUSAL = (
+    "The tree is not monotone in the stated signs: leaf 8 predicts 'malignant' for a row with compactness error = 0, but "
+    "leaf 9 predicts 'benign' for one with compactness error = 1, which by the signs favours 'malignant' no less (both "
+    "with worst radius = 0, worst concave points = 0, radius error = 0, area error = 60). Correct the signs, or pass a "
+    "domain instead."
+)
+
+
+def tumours() -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+    """An ordinary tree, and its rows; the second class is malignant."""
     data = load_breast_cancer()
-    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(data.data, data.target)
-    with pytest.raises(
-        ParameterError, match="not monotone in the stated signs: leaf 5 predicts 'benign' for a row with"
-    ):
-        secateur.simplify(
-            model,
-            data.data,
-            data.target,
-            method="mismatch-certified",
-            monotone=[1] * 30,
-            feature_names=data.feature_names,
-            class_names=data.target_names,
-        )
+    y = 1 - data.target
+    return DecisionTreeClassifier(max_depth=5, random_state=0).fit(data.data, y), data.data, y
+
+
+def test_signs_that_an_ordinary_tree_does_not_keep_to_are_refused() -> None:
+    model, X, y = tumours()
+    names = {"feature_names": load_breast_cancer().feature_names, "class_names": ["benign", "malignant"]}
+    with pytest.raises(ParameterError) as refusal:
+        secateur.simplify(model, X, y, method="mismatch-certified", monotone=[1] * 30, **names)
+    assert str(refusal.value) == REFUSAL
+
+
+def test_a_certificate_by_signs_that_are_not_true_fails() -> None:
+    # What was certified when signs were believed: rules that contradict the tree on rows it was fitted on.
+    model, X, y = tumours()
+    rules = secateur.simplify(model, X, y, method="none")
+    gone = oracles.delete_mismatch_monotone(rules.tree, [1] * 30)
+    paths = rules.paths
+    leaves = paths.leaf_ids[paths.rule].tolist()
+    deleted = np.array([link in gone[leaf] for leaf, link in zip(leaves, paths.links.tolist(), strict=True)])
+    assert (deleted.sum(), len(deleted)) == (27, 80)
+    believed = replace(
+        rules,
+        method="mismatch-certified",
+        parameters={"rf_tol": 1e-12, "monotone": [1] * 30, "certificate": "all rows"},
+        deletions=replace(rules.deletions, deleted=deleted, why=np.where(deleted, Why.MONOTONE, Why.UNTOUCHED)),
+        class_counts=np.full_like(rules.class_counts, np.nan),
+    )
+    answers, covered = model.predict(X), believed.covers(X)
+    wrong = [covered[:, rule.index] & (answers != rule.prediction) for rule in believed]
+    assert np.any(wrong, axis=0).sum() == 5
+    assert "The tree is not monotone in the stated signs: leaf" in str(believed.verify(X, y))
+    for signs, sentence in [
+        ([1] * 29, "not one of -1, 0 and +1 for each of the 30 columns"),
+        ([2] * 30, "not one of -1, 0 and +1 for each of the 30 columns"),
+        ([0] * 30, "lost a condition that the stated directions do not cover"),
+    ]:
+        found = replace(believed, parameters={**believed.parameters, "monotone": signs}).verify()
+        assert not found.ok
+        assert sentence in found.failures[0]
 
 
 @pytest.mark.parametrize("signs", [[1, 0, -1, 1], [1, 1, 1, 1], [0, -1, 0, 0]])

@@ -366,7 +366,7 @@ class _Checker:
                 f"The rule of leaf {self.leaves[rule]} lost a condition that the stated directions do not cover."
             )
         self.report(
-            "every row of a shortened rule can be moved into its leaf, against its class",
+            "for every row of a shortened rule there is one of its leaf that favours its class no more",
             [refuted[rule] for rule in sorted(refuted)],
         )
 
