@@ -220,9 +220,9 @@ def test_a_forged_certificate_fails(drawn: tuple[Tree, list[int], list[Row]], da
 
 
 REFUSAL = (
-    "The tree is not monotone in the stated signs: leaf 8 predicts 'malignant' for a row with compactness error = 0, but "
-    "leaf 9 predicts 'benign' for one with compactness error = 1, which by the signs favours 'malignant' no less (both "
-    "with worst radius = 0, worst concave points = 0, radius error = 0, area error = 60). Correct the signs, or pass a "
+    "The tree is not monotone in the stated signs: leaf 8 predicts 'malignant' for a row with compactness error = 0, "
+    "but leaf 9 predicts 'benign' for one with compactness error = 1, which by the signs favours 'malignant' no less "
+    "(both with worst radius = 0, worst concave points = 0, radius error = 0, area error = 60). Correct the signs, or pass a "
     "domain instead."
 )
 
