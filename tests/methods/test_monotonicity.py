@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import oracles
@@ -29,6 +30,7 @@ from told_trees import Row, all_rows, is_possible, ordered_trees, told_trees
 import secateur
 from secateur import ParameterError, RuleSet, Tree, TreeBuilder
 from secateur.counting.row_evidence import RowEvidence
+from secateur.kernels import run_walks
 from secateur.methods import Problem, Why
 from secateur.methods.contradictions import find_contradiction
 from secateur.methods.monotonicity import Monotonicity, decide_monotonicity
@@ -134,6 +136,19 @@ def test_the_verdict_is_that_of_comparing_every_two_rows(drawn: tuple[Tree, list
 
 
 @given(signed_trees())
+@settings(max_examples=200, deadline=None)
+def test_the_compiled_walk_finds_what_the_plain_one_does(drawn: tuple[Tree, list[int], list[Row]]) -> None:
+    tree, signs, _ = drawn
+    plain = decide(tree, signs)
+    with mock.patch.object(run_walks, "SMALL_TREE_ENTRIES", -1):
+        compiled = decide(tree, signs)
+        assert compiled.holds == plain.holds
+        assert compiled.rests_on_facts == plain.rests_on_facts
+        if not plain.holds:
+            assert compiled.find_violation() == plain.find_violation()
+
+
+@given(signed_trees())
 @settings(max_examples=1200, deadline=None)
 def test_true_signs_certify_what_is_true_and_others_are_refused_with_two_rows(
     drawn: tuple[Tree, list[int], list[Row]],
@@ -222,8 +237,8 @@ def test_a_forged_certificate_fails(drawn: tuple[Tree, list[int], list[Row]], da
 REFUSAL = (
     "The tree is not monotone in the stated signs: leaf 8 predicts 'malignant' for a row with compactness error = 0, "
     "but leaf 9 predicts 'benign' for one with compactness error = 1, which by the signs favours 'malignant' no less "
-    "(both with worst radius = 0, worst concave points = 0, radius error = 0, area error = 60). Correct the signs, or pass a "
-    "domain instead."
+    "(both with worst radius = 0, worst concave points = 0, radius error = 0, area error = 60). Correct the signs, or "
+    "pass a domain instead."
 )
 
 
