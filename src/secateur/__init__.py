@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
+    from secateur.rules.per_rule import RuleAudit, RuleAudits
     from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
@@ -62,6 +63,8 @@ __all__ = [
     "Reason",
     "Report",
     "Rule",
+    "RuleAudit",
+    "RuleAudits",
     "RuleClassifier",
     "RuleSet",
     "SecateurError",
@@ -104,6 +107,8 @@ _HOME = {
     "Reason": "rules.reasons",
     "Report": "report",
     "Rule": "rules.rule",
+    "RuleAudit": "rules.per_rule",
+    "RuleAudits": "rules.per_rule",
     "RuleClassifier": "estimator",
     "RuleSet": "rules.rule_set",
     "SecateurError": "errors",

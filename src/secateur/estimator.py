@@ -61,7 +61,10 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     method : str, default="layered"
         A name in :data:`METHODS`, or one of the paper's.
     tolerance : float in [0, 1], default=0.05
-        ε of ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's own.
+        ε of ``faithful``, ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's
+        own. The exact deletions of ``layered`` are not held to it.
+    protect : bool, default=True
+        Whether ``faithful`` keeps conditions that point away from the class where all leaves have the class.
     budget : float in [0, 1], default=0.015
         δ of ``budgeted``: the share of rows that rules of different classes may cover.
     smoothing : float, default=1000
@@ -120,6 +123,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         method: str = "layered",
         tolerance: float = 0.05,
         *,
+        protect: bool = True,
         budget: float = 0.015,
         smoothing: float = 1000,
         alpha: float = 0.01,
@@ -137,6 +141,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.estimator = estimator
         self.method = method
         self.tolerance = tolerance
+        self.protect = protect
         self.budget = budget
         self.smoothing = smoothing
         self.alpha = alpha
@@ -204,8 +209,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         is_lazy = not isinstance(labels, np.ndarray)  # on Spark
         return labels if is_lazy else labels.astype(self.classes_.dtype, copy=False)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the class shares of the training rows that the winning rule covers.
+    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
+        """Give the class shares of the training rows that the winning rule covers, or the tree's own.
 
         The largest share is usually that of the class from ``predict``. It is not where a rule was widened until most
         of its rows are of other classes, or where the tree has a ``class_weight``, which the shares leave out.
@@ -213,13 +218,15 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
+        of : {"rule", "leaf"}, default="rule"
+            ``"leaf"`` gives the probabilities that the tree itself predicts.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
         """
         rows = self._check_rows(X)
-        return self.rules_.predict_proba(rows)
+        return self.rules_.predict_proba(rows, of)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Tell which rules cover which rows.

@@ -130,6 +130,17 @@ class Evidence(TrainingEvidence):
         """
         return np.concatenate([self.leaf_counts.ravel(), self.cells.ravel()])
 
+    def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Places of the counts that are not zero in :meth:`to_numbers`, and these counts.
+
+        Returns
+        -------
+        tuple of ndarray of int64 and ndarray of float64
+        """
+        numbers = self.to_numbers()
+        places = np.flatnonzero(numbers)
+        return places, numbers[places]
+
     def to_bytes(self) -> bytes:
         """Write the evidence, as an npz file that :meth:`from_bytes` reads.
 
@@ -216,8 +227,9 @@ class Evidence(TrainingEvidence):
         )
         if unknown.any():
             raise ParameterError(
-                f"The evidence was collected for the method {self.method!r} with its rf_tol then, and cannot answer "
-                "what is asked now. Collect it for this method and rf_tol, or without naming a method."
+                f"The evidence was collected for the method {self.method!r}, with its default settings and its rf_tol "
+                "then, and cannot answer what is asked now. Collect it for this method and rf_tol, or without naming a "
+                "method."
             )
         rules, offsets = list_patterns(paths, conditions)
         cells = self._project(paths, conditions, rules, offsets)

@@ -1,21 +1,21 @@
 """What an audit counts, as one SQL statement of the same pieces as the rules' own.
 
-Rows are grouped by their class, the class of their leaf, the class that the rules predict, and how rules cover them::
+Rows are grouped by their class, the rule of their leaf, the rule that decides them, and how rules cover them::
 
     WITH typed AS (SELECT CAST(...) AS age_number, CAST(...) AS stay_label, source.* FROM "rows" AS source),
     decided AS (SELECT CASE WHEN ... THEN 1 END AS "truth", ... FROM typed)
     SELECT "truth", ..., COUNT(*) AS "n_rows" FROM decided GROUP BY "truth", ...
 
-The result has a few rows for each three classes, however many rows the table has.
+The result has a few rows for each leaf and class, however many rows the table has.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlglot import exp
@@ -38,17 +38,15 @@ from secateur.export.sql_nodes import (
 from secateur.rules.decision_list import Column, list_tests, make_column
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.rules.decision_list import ColumnTest
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
 
-__all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql"]
+__all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql", "coverage_to_sql"]
 
 # The columns of the result that rows are grouped by, and what is counted of each group.
-GROUPED = ("refused", "truth", "by_tree", "by_rules", "conflict", "covered")
-N_ROWS, LABEL, WEIGHT, ODD_WEIGHTS = "n_rows", "label", "weight", "odd_weights"
+GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
+N_ROWS, LABEL, WEIGHT, SQUARES, ODD_WEIGHTS = "n_rows", "label", "weight", "squares", "odd_weights"
 N_CLASSES = "n_classes"
 UNKNOWN = -1
 
@@ -66,9 +64,10 @@ class AuditStatement:
     """A statement that counts rows for an audit.
 
     Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
-    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``by_tree``, ``by_rules``
-    (classes), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with weights
-    ``weight`` (their sum) and ``odd_weights`` (rows whose weight is negative, infinite or missing).
+    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``leaf``, ``rule``
+    (indices of rules), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with
+    weights ``weight`` (their sum), ``squares`` (the sum of their squares) and ``odd_weights`` (rows whose weight is
+    negative, infinite or missing).
     """
 
     text: str
@@ -116,6 +115,134 @@ def audit_to_sql(
     >>> [(refusal.column.name, refusal.what) for refusal in statement.refusals]
     [('rain', 'missing'), ('rain', 'strange')]
     """
+    opened = _open_table(rules, y, dialect, table, sample_weight, labels, by)
+    source, decided, features, columns, known = opened
+    label = len(columns)
+    refused, refusals = _find_refusal(source, columns)
+    leaves = list_tests(rules, np.zeros_like(rules.deleted), features)
+    ranked = list_tests(rules, rules.deleted, features)
+    made = {
+        "refused": refused,
+        "truth": _find_truth(source, label, known),
+        "leaf": _find_rule(source, leaves),
+        # Without a ranking, the rule of its own leaf decides a row.
+        **({"rule": _find_rule(source, ranked)} if rules.is_ranked else {}),
+        N_CLASSES: _count_classes(source, ranked, rules.paths.leaf_class.tolist()),
+        LABEL: source.value(label),
+        **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
+    }
+    step = [*((name, source.own_column(name)) for name in by), *made.items()]
+
+    def own(name: str) -> Node:
+        return column_of(decided, make_name(name))
+
+    keys = [
+        *((name, own(name)) for name in (*by, "refused", "truth", "leaf")),
+        ("rule", own("rule" if rules.is_ranked else "leaf")),
+        ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
+        ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
+    ]
+    # SQL Server and PostgreSQL have no least truth value, and it is not needed: both are known.
+    least = exp.Null() if all(isinstance(one, bool) for one in known) else exp.Min(this=own(LABEL))
+    counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star()), LABEL: least}
+    if sample_weight is not None:
+        odd = exp.or_(is_null(own(WEIGHT)), is_beyond(own(WEIGHT), 0.0, FLOAT64_END), copy=False)
+        counted |= {
+            WEIGHT: exp.Sum(this=own(WEIGHT)),
+            SQUARES: exp.Sum(this=exp.Mul(this=own(WEIGHT), expression=own(WEIGHT))),
+            ODD_WEIGHTS: exp.Sum(this=_flag(odd)),
+        }
+    grouped = {key.sql(): key.copy() for _, key in keys}  # the rule of the leaf may be there twice
+    final = exp.select(*(named(key, name) for name, key in (*keys, *counted.items())), copy=False)
+    final = final.from_(exp.Table(this=own_name(decided)), copy=False).group_by(*grouped.values(), copy=False)
+    final = source.attach(final, decided, [named(node, name) for name, node in step])
+    text = final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
+    return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
+
+
+def coverage_to_sql(
+    rules: RuleSet,
+    asked: Sequence[int],
+    y: str,
+    dialect: str = "duckdb",
+    table: str | Sequence[str] = "rows",
+    *,
+    sample_weight: str | None = None,
+    labels: Sequence[Label] | None = None,
+    by: Sequence[str] = (),
+) -> str:
+    """Write a SELECT that counts the rows of a table by class, for each of some rules those that satisfy it.
+
+    Rows that :func:`audit_to_sql` refuses must not be in the table.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    asked : sequence of int
+        The rules, a few hundred at most: each has a column of its own.
+    y, dialect, table, sample_weight, labels, by : optional
+        As in :func:`audit_to_sql`.
+
+    Returns
+    -------
+    str
+        Its result has the columns of ``by``, then ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its
+        rows, and with weights ``squares_k``, that of their squared weights.
+    """
+    source, decided, features, columns, known = _open_table(rules, y, dialect, table, sample_weight, labels, by)
+    tests = dict(list_tests(rules, rules.deleted, features))  # a rule that no row can pass is not among them
+    label = len(columns)
+    step: list[tuple[str, Node]] = [*((name, source.own_column(name)) for name in by)]
+    step.append(("truth", _find_truth(source, label, known)))
+    if sample_weight is not None:
+        step.append((WEIGHT, source.value(label + 1)))
+    for place, rule in enumerate(asked):
+        case = exp.Case(ifs=[], default=make_number(0))
+        passes = source.find_first([(tests[rule], make_number(1), "")], case) if rule in tests else make_number(0)
+        step.append((f"rule_{place}", passes))
+
+    def own(name: str) -> Node:
+        return column_of(decided, make_name(name))
+
+    def add_up(place: int, make: Callable[[], Node]) -> Node:
+        passes = exp.EQ(this=own(f"rule_{place}"), expression=make_number(1))
+        return exp.Sum(this=exp.Case(ifs=[when(passes, make())], default=make_number(0)))
+
+    keys = [(name, own(name)) for name in (*by, "truth")]
+    counted: list[tuple[str, Node]] = []
+    for place in range(len(asked)):
+        if sample_weight is None:
+            counted.append((f"rows_{place}", add_up(place, lambda: make_number(1))))
+        else:
+            counted.append((f"rows_{place}", add_up(place, lambda: own(WEIGHT))))
+            squared = add_up(place, lambda: exp.Mul(this=own(WEIGHT), expression=own(WEIGHT)))
+            counted.append((f"squares_{place}", squared))
+    final = exp.select(*(named(node, name) for name, node in (*keys, *counted)), copy=False)
+    final = final.from_(exp.Table(this=own_name(decided)), copy=False)
+    final = final.group_by(*(own(name) for name in (*by, "truth")), copy=False)
+    final = source.attach(final, decided, [named(node, name) for name, node in step])
+    return final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
+
+
+class _Opened(NamedTuple):
+    """A table with its labels and weights, the name of the step that decides its rows, and what the rules ask of it."""
+
+    source: TypedTable
+    decided: str
+    features: list[int]
+    columns: list[Column]
+    labels: tuple[Label, ...]
+
+
+def _open_table(
+    rules: RuleSet,
+    y: str,
+    dialect: str,
+    table: str | Sequence[str],
+    sample_weight: str | None,
+    labels: Sequence[Label] | None,
+    by: Sequence[str],
+) -> _Opened:
     tree, chosen = rules.tree, find_dialect(dialect)
     known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
     asked = () if tree.columns is None else tree.columns.asked
@@ -126,44 +253,7 @@ def audit_to_sql(
     check_names(chosen, by)
     taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
     source = TypedTable([*columns, *others], chosen, table, taken)
-    decided = taken.take("decided")
-    label = len(columns)
-    refused, refusals = _find_refusal(source, columns)
-    by_tree = list(_list_classes(rules, np.zeros_like(rules.deleted), features))
-    by_rules = list(_list_classes(rules, rules.deleted, features))
-    made = {
-        "refused": refused,
-        "truth": _find_truth(source, label, known),
-        "by_tree": _find_class(source, by_tree),
-        # Without a ranking, the rule of its own leaf decides a row.
-        **({"by_rules": _find_class(source, by_rules)} if rules.is_ranked else {}),
-        N_CLASSES: _count_classes(source, by_rules),
-        LABEL: source.value(label),
-        **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
-    }
-    step = [*((name, source.own_column(name)) for name in by), *made.items()]
-
-    def own(name: str) -> Node:
-        return column_of(decided, make_name(name))
-
-    keys = [
-        *((name, own(name)) for name in (*by, "refused", "truth", "by_tree")),
-        ("by_rules", own("by_rules" if rules.is_ranked else "by_tree")),
-        ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
-        ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
-    ]
-    # SQL Server and PostgreSQL have no least truth value, and it is not needed: both are known.
-    least = exp.Null() if all(isinstance(one, bool) for one in known) else exp.Min(this=own(LABEL))
-    counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star()), LABEL: least}
-    if sample_weight is not None:
-        odd = exp.or_(is_null(own(WEIGHT)), is_beyond(own(WEIGHT), 0.0, FLOAT64_END), copy=False)
-        counted |= {WEIGHT: exp.Sum(this=own(WEIGHT)), ODD_WEIGHTS: exp.Sum(this=_flag(odd))}
-    grouped = {key.sql(): key.copy() for _, key in keys}  # the class of the leaf may be there twice
-    final = exp.select(*(named(key, name) for name, key in (*keys, *counted.items())), copy=False)
-    final = final.from_(exp.Table(this=own_name(decided)), copy=False).group_by(*grouped.values(), copy=False)
-    final = source.attach(final, decided, [named(node, name) for name, node in step])
-    text = final.sql(dialect=chosen.name, pretty=True, copy=False)
-    return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
+    return _Opened(source, taken.take("decided"), features, columns, known)
 
 
 def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:
@@ -184,24 +274,18 @@ def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node
     return exp.Case(ifs=[*ifs, when(known, make_number(UNKNOWN))])
 
 
-def _list_classes(
-    rules: RuleSet, deleted: NDArray[np.bool_], features: Sequence[int]
-) -> Iterator[tuple[int, tuple[ColumnTest, ...]]]:
-    """List the class of each rule and what it asks, in the order in which rules win."""
-    classes = rules.paths.leaf_class.tolist()
-    return ((classes[index], tests) for index, tests in list_tests(rules, deleted, features))
+def _find_rule(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
+    """Find the first rule that a row satisfies."""
+    return source.find_first(((tests, make_number(index), "") for index, tests in listed), exp.Case(ifs=[]))
 
 
-def _find_class(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
-    """Find the class of the first rule that a row satisfies."""
-    return source.find_first(((tests, make_number(class_id), "") for class_id, tests in listed), exp.Case(ifs=[]))
-
-
-def _count_classes(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
+def _count_classes(
+    source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]], classes: Sequence[int]
+) -> Node:
     """Count the classes that have a rule which a row satisfies."""
     by_class: dict[int, list[tuple[ColumnTest, ...]]] = {}
-    for class_id, tests in listed:
-        by_class.setdefault(class_id, []).append(tests)
+    for index, tests in listed:
+        by_class.setdefault(classes[index], []).append(tests)
     marks = []
     for covering in by_class.values():
         asked = covering if all(covering) else [()]  # a rule that asks nothing is enough

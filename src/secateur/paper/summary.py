@@ -62,12 +62,22 @@ def aggregate(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _describe(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Take the mean and the standard deviation of every metric."""
+    """Take the mean and the standard deviation of every metric, over the rows for which it is defined."""
     described: dict[str, float | None] = {}
     for column in METRICS:
-        values = [row[column] for row in rows]
-        described |= {column: fmean(values), f"{column}_sd": stdev(values) if len(values) > 1 else None}
+        values = [row[column] for row in rows if _is_defined(row, column)]
+        mean = fmean(values) if values else math.nan
+        described |= {column: mean, f"{column}_sd": stdev(values) if len(values) > 1 else None}
     return described
+
+
+def _is_defined(row: Mapping[str, Any], column: str) -> bool:
+    """Whether a metric is defined: what share of a rule is deleted is not where no rule has a deletion.
+
+    Splits that were stored as 0 there count as undefined, too.
+    """
+    value = row[column]
+    return value is not None and value == value and (column != "irc_per_rule_pct" or row["rule_irc_pct"] != 0)
 
 
 def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = CELLS_COUNTED) -> list[Cell]:

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import ParameterError
-from secateur.methods import METHODS, Why
+from secateur.methods import METHODS
 from secateur.methods.settings import check_share
 from secateur.report.ladder import measure, run_again
+from secateur.rules.intervals import compare_nested, find_interval
+from secateur.rules.reasons import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from secateur.methods import Method
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
 
@@ -25,12 +28,6 @@ __all__ = ["Slider", "Texts", "find_slider", "make_rule_sets", "make_step"]
 
 # Up to this many conditions every value of the knob carries its reasons; beyond, only the chosen one does.
 FULLY_TOLD = 6_000
-
-# Reasons whose text names the knob's value.
-NAMING_THE_KNOB = (
-    *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP, Why.RELIABILITY_MOVES),
-    *(Why.WITHIN_BUDGET, Why.OVER_BUDGET, Why.FAR_OVER_BUDGET),
-)
 
 PHRASE_END = re.compile(r"(?<=[;:,]) ")
 
@@ -42,11 +39,17 @@ class Slider:
     parameter: str
     symbol: str
     values: tuple[float, ...]
+    meaning: str
 
     @property
     def record(self) -> dict[str, Any]:
         """The slider as plain values."""
-        return {"parameter": self.parameter, "symbol": self.symbol, "values": list(self.values)}
+        return {
+            "parameter": self.parameter,
+            "symbol": self.symbol,
+            "values": list(self.values),
+            "meaning": self.meaning,
+        }
 
 
 @dataclass
@@ -85,7 +88,7 @@ def find_slider(rules: RuleSet, at_hand: RowsAtHand, tolerances: Any) -> tuple[S
             f"values of {knob.symbol}."
         )
     values = sorted({*grid, float(rules.parameters[knob.setting])})
-    return Slider(knob.setting, knob.symbol, tuple(values)), ""
+    return Slider(knob.setting, knob.symbol, tuple(values), knob.meaning), ""
 
 
 def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, slider: Slider | None) -> tuple[list[RuleSet], int]:
@@ -111,8 +114,28 @@ def make_step(made: RuleSet, rules: RuleSet, at_hand: RowsAtHand, value: float |
         "deleted": list_by_rule(made, np.flatnonzero(made.deleted)),
         "support": known_numbers(made.support),
         "hits": known_numbers(own_class),
+        **_find_limits(made),
         "reasons": {} if made is rules else _changed_reasons(made, rules, texts),
     }
+
+
+def _find_limits(rules: RuleSet) -> dict[str, list[list[float] | None]]:
+    """List the limits, at 95 %, of each rule's reliability and of D, its distance from the leaf's; None if not known.
+
+    Sums of weights do not tell how many rows there are, so rules made with weights have no limits.
+    """
+    if rules.is_weighted or not rules.is_ranked:
+        return {"limits": [None] * len(rules), "d_limits": [None] * len(rules)}
+    places = np.arange(len(rules)), rules.paths.leaf_class
+    leaf = rules.source_class_counts[places], rules.source_support
+    of_d = compare_nested(rules.class_counts[places], rules.support, *leaf)
+    return {"limits": _pair(find_interval(rules.reliability, rules.support)), "d_limits": _pair(of_d)}
+
+
+def _pair(limits: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list[list[float] | None]:
+    """Pair lower and upper limits, to a tenth of a percent as they are shown."""
+    low, high = (np.round(side, 3) + 0.0 for side in limits)
+    return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def list_by_rule(rules: RuleSet, entries: NDArray[np.int64]) -> list[list[int]]:
@@ -136,9 +159,16 @@ def _changed_reasons(made: RuleSet, rules: RuleSet, texts: Texts) -> dict[str, l
     for name in ("before", "after", "number", "node"):
         one, other = getattr(made.deletions, name), getattr(rules.deletions, name)
         differs |= (one != other) & ~(np.isnan(one) & np.isnan(other))
-    differs |= np.isin(made.deletions.why, NAMING_THE_KNOB)
+    differs |= np.isin(made.deletions.why, _find_naming(METHODS[made.method]))
     changed = np.unique(made.paths.rule[differs]).tolist()
     return {str(rule): [texts.place(why.text) for why in made[rule].reasons.values()] for rule in changed}
+
+
+def _find_naming(method: Method) -> list[int]:
+    """List the reasons whose words name the value of the method's knob."""
+    if method.knob is None:
+        return []
+    return [int(why) for why, words in {**WORDS, **method.words}.items() if f"{{{method.knob.setting}" in words]
 
 
 def _check_values(tolerances: Any) -> tuple[float, ...]:

@@ -11,23 +11,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError, shorten
 from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
 from secateur.rows.checking import TOO_MUCH_WEIGHT
-from secateur.rules.audit import AuditCounts
+from secateur.rules.audit import AuditCounts, find_cells
+from secateur.rules.rule_set import RuleSet
 from secateur.tree.tree import Tree
 
-__all__ = ["count_groups"]
+__all__ = ["add_coverage", "count_groups"]
 
 SHOWN_REFUSALS = 3
 
 
 def count_groups(
-    tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
+    rules: RuleSet, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
 ) -> AuditCounts:
-    """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit."""
+    """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit.
+
+    Each rule gets the rows of its own leaf; :func:`add_coverage` counts those of rules that were widened.
+    """
+    tree = rules.tree
     if not groups:
         raise InputError(f"{what} has no rows; at least one is needed.")
     _check_refused(tree, refusals, groups, what)
@@ -35,22 +42,43 @@ def count_groups(
     odd = sum(int(group.get("odd_weights") or 0) for group in groups)
     if odd:
         raise InputError(f"sample_weight must be finite and not negative, but {_rows(odd)} of {what} hold another.")
-    by_tree, by_rules = np.zeros((2, tree.n_classes, tree.n_classes))
-    sums = dict.fromkeys(("total", "tree_hits", "hits", "agreed", "in_conflict", "covered"), 0.0)
     # Sums of fractions depend on the order, and Spark gives groups in any.
-    for group in sorted(
-        groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED)
-    ):
-        truth, own, said = group["truth"], group["by_tree"], group["by_rules"]
-        share = float(group["weight"] if "weight" in group else group["n_rows"])
-        by_tree[truth, own] += share
-        by_rules[truth, said] += share
-        marks = (True, own == truth, said == truth, said == own, group["conflict"] == 1, group["covered"] == 1)
-        for name, mark in zip(sums, marks, strict=True):
-            sums[name] += share if mark else 0.0
-    if not math.isfinite(sums["total"]):
+    listed = sorted(groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED))
+    weights = np.array(
+        [group["weight"] if "weight" in group else group["n_rows"] for group in listed], dtype=np.float64
+    )
+    leaf, decider, truth, conflict, covered = (
+        np.array([group[name] for group in listed], dtype=np.int64)
+        for name in ("leaf", "rule", "truth", "conflict", "covered")
+    )
+    squares = np.array([float(group["squares"] if "squares" in group else group["n_rows"]) for group in listed])
+    if not math.isfinite(weights.sum()) or not math.isfinite(squares.sum()):
         raise InputError(TOO_MUCH_WEIGHT)
-    return AuditCounts(sum(int(group["n_rows"]) for group in groups), by_tree, by_rules, *sums.values())
+    shape = len(rules), tree.n_classes
+    return AuditCounts(
+        sum(int(group["n_rows"]) for group in groups),
+        CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
+        np.array([weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()]),
+        _add_up(leaf * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
+        _add_up(leaf, squares, shape[0]),
+    )
+
+
+def _add_up(places: NDArray[np.int64], numbers: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    return np.bincount(places, weights=numbers, minlength=size).astype(np.float64)
+
+
+def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> None:
+    """Put the rows of some rules, by column of a statement of :func:`coverage_to_sql`, into the counts, in place.
+
+    Sums of fractions depend on the order: the groups come in the order in which they are to be added.
+    """
+    for place, rule in enumerate(asked):
+        counts.by_rule[rule], counts.squares[rule] = 0.0, 0.0
+        for group in groups:
+            n_rows = float(group[f"rows_{place}"])
+            counts.by_rule[rule, group["truth"]] += n_rows
+            counts.squares[rule] += float(group.get(f"squares_{place}", n_rows))
 
 
 def _check_refused(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:
