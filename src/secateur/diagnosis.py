@@ -23,7 +23,7 @@ from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import make_frame
 from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.contract import Problem
-from secateur.methods.mismatch_certified import find_refuting_link
+from secateur.methods.monotonicity import decide_monotonicity
 from secateur.methods.settings import check_amount, check_share
 from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
@@ -78,7 +78,8 @@ class DiagnosisRow:
     finite_domain : bool or None
         Whether every passed row that satisfies the rule without it has the rule's class. None without rows.
     monotone : bool or None
-        Whether the tree's monotonicity certifies it. None when the tree was fitted without.
+        Whether the tree's monotonicity certifies it. None when the tree was fitted without signs. Whether the tree
+        keeps to its signs is decided first; if it does not, they certify nothing and this is False throughout.
     presumption : str or None
         What the status lets ``mismatch`` (M1-P) presume before it looks at rows: ``"IRC-presumed"`` for a mismatched
         link outside H, which it tries to delete, ``"negative-relevance-presumed"`` for one inside H, which it keeps.
@@ -576,8 +577,11 @@ def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     signs = problem.tree.monotone
     if signs is None or problem.tree.n_classes != 2:
         return None
-    entries = zip(problem.paths.rule.tolist(), problem.paths.links.tolist(), strict=True)
-    refuting = [find_refuting_link(problem, signs.tolist(), rule, [link]) for rule, link in entries]
+    found = decide_monotonicity(problem, signs.tolist())
+    if not found.holds:
+        return np.zeros(len(problem.paths.links), dtype=bool)
+    entries = enumerate(problem.paths.rule.tolist())
+    refuting = [found.find_refuting_link(rule, np.array([entry])) for entry, rule in entries]
     return np.array(refuting, dtype=np.int64) < 0
 
 

@@ -83,8 +83,8 @@ def simplify(
     integers : list of columns, default=None
         Columns that hold whole numbers, beside those that have such a type in a data frame.
     facts : list of str, default=None
-        What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"`` or
-        ``"pregnant = yes => sex = female"``.
+        What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"``,
+        ``"pregnant = yes => sex = female"`` or ``"size is ordered: S < M < L"``.
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
         them, and every certificate names those it rests on. False uses them for reading only.
@@ -107,7 +107,7 @@ def simplify(
           the training rows by default.
         - ``monotone`` (``mismatch-certified``): a sign for each column, in order or by name: +1 where larger values
           favour the second class, -1 where they favour the first, 0 where neither is known; by default the signs that
-          the tree was fitted with, if any.
+          the tree was fitted with, if any. A tree that is not monotone in them is refused, with two rows that show it.
         - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``, ``layered``): a class share that changes by
           no more than this along a link counts as unchanged; 1e-12 by default.
 
@@ -189,6 +189,7 @@ def _shorten(
         is_weighted=is_weighted or bool((np.abs(source_counts - np.rint(source_counts)) > 0).any()),
         training=training,
         domain=ready.listed_cases,
+        notes=ready.remark(problem),
     )
 
 

@@ -167,7 +167,7 @@ def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
 def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
     """List what is known about the columns, and whether a deletion rests on it."""
     facts, used = rules.tree.facts, set(rules.facts_used.used)
-    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
+    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
     texts += [facts.describe_decimals(feature, rules.tree.feature_name(feature)) for feature in facts.decimals_of]
     return [{"text": text, "is_used": text in used} for text in texts]
 

@@ -78,6 +78,8 @@ class RuleSet(Sequence[Rule]):
         The listed cases of ``mismatch-certified``, where they are not the training rows.
     stored : StoredContent, default=None
         What the file says of itself, for a rule set that was read from one.
+    notes : tuple of str, default=()
+        What the method remarks on the rows, a sentence each; a file does not keep it.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class RuleSet(Sequence[Rule]):
     training: GivenRows | None = field(default=None, repr=False)
     domain: GivenRows | None = field(default=None, repr=False)
     stored: StoredContent | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (*vars(self.deletions).values(), self.class_counts, self.source_class_counts):
@@ -124,8 +127,8 @@ class RuleSet(Sequence[Rule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the columns before a pipeline, a sentence each."""
-        return () if self.tree.columns is None else self.tree.columns.remarks
+        """Remarks on the rows, and on the columns before a pipeline, a sentence each."""
+        return (*self.notes, *(() if self.tree.columns is None else self.tree.columns.remarks))
 
     @property
     def deleted(self) -> NDArray[np.bool_]:
