@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from secateur.adapters import from_model
     from secateur.compaction import compact
     from secateur.counting.counted_evidence import Evidence
-    from secateur.diagnosis import Diagnosis, DiagnosisRow, diagnose
+    from secateur.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis, diagnose
     from secateur.errors import (
         FormatError,
         InputError,
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
     from secateur.rules.compact_rules import CompactRule, CompactRules
+    from secateur.rules.deletion_effects import PairEffect, PairEffects, SetEffect
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
+    from secateur.rules.overlaps import Overlap, Overlaps
     from secateur.rules.per_rule import RuleAudit, RuleAudits
     from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
@@ -58,6 +60,7 @@ __all__ = [
     "Evidence",
     "Explanation",
     "ForestAudit",
+    "ForestDiagnosis",
     "ForestRules",
     "ForestVerification",
     "FormatError",
@@ -67,6 +70,10 @@ __all__ = [
     "METHODS",
     "MergedRule",
     "MergedRules",
+    "Overlap",
+    "Overlaps",
+    "PairEffect",
+    "PairEffects",
     "ParameterError",
     "Reason",
     "Report",
@@ -78,6 +85,7 @@ __all__ = [
     "SecateurError",
     "Selection",
     "SelectionPoint",
+    "SetEffect",
     "Tree",
     "TreeBuilder",
     "UnsupportedModelError",
@@ -108,6 +116,7 @@ _HOME = {
     "Evidence": "counting.counted_evidence",
     "Explanation": "rules.explanation",
     "ForestAudit": "rules.forest",
+    "ForestDiagnosis": "diagnosis",
     "ForestRules": "rules.forest",
     "ForestVerification": "rules.forest",
     "FormatError": "errors",
@@ -117,6 +126,10 @@ _HOME = {
     "LocalSearchTreeClassifier": "local_search",
     "MergedRule": "rules.merged",
     "MergedRules": "rules.merged",
+    "Overlap": "rules.overlaps",
+    "Overlaps": "rules.overlaps",
+    "PairEffect": "rules.deletion_effects",
+    "PairEffects": "rules.deletion_effects",
     "Reason": "rules.reasons",
     "Report": "report",
     "Rule": "rules.rule",
@@ -127,6 +140,7 @@ _HOME = {
     "SecateurError": "errors",
     "Selection": "tuning",
     "SelectionPoint": "tuning",
+    "SetEffect": "rules.deletion_effects",
     "Tree": "tree.tree",
     "TreeBuilder": "tree.builder",
     "UnsupportedModelError": "errors",

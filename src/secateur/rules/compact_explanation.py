@@ -1,4 +1,4 @@
-"""Explain what compact rules say of one row: the rule that holds, or what each of them asks that the row does not have."""
+"""Explain what compact rules say of one row: the rule that holds, or what each asks that the row does not have."""
 
 from __future__ import annotations
 

@@ -75,7 +75,8 @@ class _CompactChecker:
         self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
         self.chosen: NDArray[np.int64] = record["chosen"]
         self.kept: NDArray[np.bool_] = ~record["deleted"]
-        self.possible = Possible(tree, is_asked=source["parameters"].get("domain_knowledge", True))
+        facts = tree.facts if source["parameters"].get("domain_knowledge", True) else type(tree.facts)()
+        self.possible = Possible(tree, facts)
         self.is_exact = source["method"] in EXACT
         self.failures: list[str] = []
         self.checks: list[str] = []
@@ -169,7 +170,7 @@ class _CompactChecker:
         """Mark the leaves that a possible row reaches."""
         boxes = Boxes(self.tree, self.paths, np.ones(len(self.paths.links), dtype=bool), places)
         own = np.arange(len(places))
-        reached = boxes.is_possible & meet_domains(self.tree, boxes, own, self.possible)
+        reached = boxes.is_possible & meet_domains(boxes, own, self.possible)
         reached[reached] = self.possible.find_rows(boxes, own[reached], {})
         return reached
 
