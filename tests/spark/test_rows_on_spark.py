@@ -145,7 +145,8 @@ def test_only_sums_reach_the_driver_and_a_task_that_fails_once_changes_nothing(
     rules = simplify(model, evidence=found, method="exact")
     assert audit(rules, many, "outcome") == rules.audit(pd.concat([features] * 20), np.tile(frame["outcome"], 20))
     (counted, n_received) = received[1]
-    assert n_received <= 2**3 * 4
+    # Sums, rows by leaf, deciding rule and class, and by rule and class: the number of rows does not matter.
+    assert n_received <= 4 + len(rules) * (2 + 2 * 2) + len(rules)
     plan = counted._jdf.queryExecution().optimizedPlan().toString()
     assert plan.index("Aggregate") < plan.index("MapInArrow")
     assert plan.count("MapInArrow") == 1  # the one above: nothing of ours runs on the workers
