@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-Experiment = StrEnum("Experiment", ["deterministic", "cart", "optimal", "runtime", "exhibits", "beyond", "all"])
+Experiment = StrEnum(
+    "Experiment", ["deterministic", "cart", "optimal", "runtime", "exhibits", "readings", "beyond", "all"]
+)
 ARMS = ("cart", "optimal")
 # The columns of the deterministic tables: the field of a row, its title, and how it is shown.
 COLUMNS = (
@@ -114,12 +116,14 @@ def command(
 ) -> None:
     """Run experiments of the paper again and print their numbers beside ours.
 
-    `all` runs those of the paper; `beyond` measures every method and setting of secateur on its data sets.
+    `all` runs those of the paper. `readings` measures other readings of what the paper leaves open, and `beyond` every
+    method and setting of secateur on its data sets.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory.
     """
     study.choose_datasets()  # find a slip before the work
-    wanted = set(Experiment) - {Experiment.beyond} if experiment is Experiment.all else {experiment}
+    ours = {Experiment.readings, Experiment.beyond}
+    wanted = set(Experiment) - ours if experiment is Experiment.all else {experiment}
     code = 0
     pages: list[Page] = []
     if Experiment.deterministic in wanted:
@@ -130,6 +134,8 @@ def command(
         pages.append(_runtime(study))
     if Experiment.exhibits in wanted:
         pages.append(_exhibits(study))
+    if Experiment.readings in wanted:
+        pages += _readings(study)
     if Experiment.beyond in wanted:
         pages += _beyond(study)
     if pages:
@@ -155,6 +161,19 @@ def _arms(study: Study, names: list[str]) -> list[Page]:
         choices = choose_tolerances(finished)
         study.write_json("tolerances", {choice.dataset: choice.picked for choice in choices})
         pages.append(tolerance_page(choices, " and ".join(names)))
+    return pages
+
+
+def _readings(study: Study) -> list[Page]:
+    from secateur.paper.protocol import TOLERANCES
+    from secateur.paper.readings import READINGS, fit_readings, readings_page
+    from secateur.paper.summary import summarize
+
+    pages = []
+    for name in ARMS:
+        arm, ours = study.run_arm(name, f"{name} arm")
+        _, others = study.run_arm(name, f"readings, {name} arm", study=READINGS)
+        pages.append(readings_page(arm, fit_readings(arm, others, summarize(ours, arm.learner, TOLERANCES))))
     return pages
 
 

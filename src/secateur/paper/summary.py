@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    *("Cell", "aggregate", "compare", "expected_aggregate", "expected_by_dataset", "mean_distance", "summarize"),
-    "to_csv",
+    *("Cell", "aggregate", "compare", "describe_rows", "expected_aggregate", "expected_by_dataset", "mean_distance"),
+    *("summarize", "to_csv"),
 ]
 
 NO_SPREAD = 1e-9  # a standard error that is rounding only
@@ -47,7 +47,7 @@ def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mappin
                 row for split in mine for row in split["rows"] if (row["method"], row["tolerance"]) == (method, wanted)
             ]
             named = {"learner": learner, "dataset": dataset, "method": method, "splits": len(rows)}
-            table.append({**named, **_describe(rows)})
+            table.append({**named, **describe_rows(rows)})
     return table
 
 
@@ -55,18 +55,22 @@ def aggregate(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Make a row for each procedure: mean and standard deviation across the data-set means."""
     by_method = {method: [row for row in table if row["method"] == method] for method in METHODS}
     return [
-        {"learner": mine[0]["learner"], "method": method, **_describe(mine)}
+        {"learner": mine[0]["learner"], "method": method, **describe_rows(mine)}
         for method, mine in by_method.items()
         if mine
     ]
 
 
-def _describe(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Take the mean and the standard deviation of every metric."""
+def describe_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Take the mean and the standard deviation of every metric, over the rows where it is defined.
+
+    IRC/rule is a mean over rules with a deletion; where no rule has one, it is NaN and takes no part.
+    """
     described: dict[str, float | None] = {}
     for column in METRICS:
-        values = [row[column] for row in rows]
-        described |= {column: fmean(values), f"{column}_sd": stdev(values) if len(values) > 1 else None}
+        values = [row[column] for row in rows if not math.isnan(row[column])]
+        described[column] = fmean(values) if values else math.nan
+        described[f"{column}_sd"] = stdev(values) if len(values) > 1 else None
     return described
 
 
