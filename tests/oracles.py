@@ -449,6 +449,45 @@ def delete_layered(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float,
     return result
 
 
+def delete_faithful(
+    tree: Tree,
+    X: Rows,
+    y: Labels,
+    w: Weights,
+    tolerance: float,
+    *,
+    protect: bool = True,
+    rf_tol: float = RF_TOL,
+    implies: Callable[[Tree, Iterable[int], int], bool] | None = None,
+) -> Deletion:
+    """Link by link, root to leaf and over again: delete it if the class is still implied and reliability holds.
+
+    ``implies`` tells whether some links imply a class, by default for all rows that the boxes allow.
+    """
+    tree = fill_counts(tree, X, y, w)
+    implies = implies or implies_class
+    result = {}
+    for leaf in leaves(tree):
+        base = reliability_without(tree, X, y, w, leaf, [])
+        links = path(tree, leaf)
+        protected = [link for link in mismatched_links(tree, leaf, rf_tol) if inside_h(tree, leaf, link)]
+        deleted: list[int] = []
+        is_done = base is None
+        while not is_done:
+            is_done = True
+            for link in links:
+                trial = [*deleted, link]
+                if link in deleted or (protect and link in protected):
+                    continue
+                reliability = reliability_without(tree, X, y, w, leaf, trial)
+                if abs(reliability - base) <= tolerance and implies(
+                    tree, without(links, trial), int(tree.leaf_class[leaf])
+                ):
+                    deleted, is_done = trial, False
+        result[leaf] = [link for link in links if link in deleted]
+    return result
+
+
 def delete_quinlan(tree: Tree, X: Rows, y: Labels, w: Weights, alpha: float = 0.01) -> Deletion:
     """Quinlan 1987: delete the best deletable condition until none is deletable; whole-number weights only."""
     return {leaf: _quinlan_rule(tree, X, y, w, leaf, alpha) for leaf in leaves(tree)}

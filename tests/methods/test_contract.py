@@ -67,6 +67,15 @@ def test_layered_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], to
     assert deletions(rules) == oracles.delete_layered(*problem, tolerance)
 
 
+@given(problem=trees_with_rows(), tolerance=TOLERANCES, protect=st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_faithful_equals_its_slow_version(
+    problem: tuple[Tree, Any, Any, Any], tolerance: float, protect: bool
+) -> None:
+    rules = simplify(problem, "faithful", tolerance=tolerance, protect=protect)
+    assert deletions(rules) == oracles.delete_faithful(*problem, tolerance, protect=protect)
+
+
 @given(problem=trees_with_rows(), alpha=st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0]))
 @settings(max_examples=150, deadline=None)
 def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], alpha: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 
-__all__ = ["amount", "check_amount", "check_share", "is_number", "share"]
+__all__ = ["amount", "check_amount", "check_flag", "check_share", "flag", "is_number", "share"]
 
 
 def is_number(value: Any) -> bool:
@@ -32,6 +32,13 @@ def check_amount(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Check a choice between yes and no."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"Expected {name} as True or False, found {value!r}.")
+    return bool(value)
+
+
 def share(default: float) -> float:
     """Declare a setting between 0 and 1, as a field of a method's dataclass."""
     return field(default=default, metadata={"check": check_share})
@@ -40,3 +47,8 @@ def share(default: float) -> float:
 def amount(default: float) -> float:
     """Declare a setting that is not negative, as a field of a method's dataclass."""
     return field(default=default, metadata={"check": check_amount})
+
+
+def flag(default: bool) -> bool:
+    """Declare a setting that is on or off, as a field of a method's dataclass."""
+    return field(default=default, metadata={"check": check_flag})
