@@ -178,30 +178,32 @@ def _readings(study: Study) -> list[Page]:
 
 
 def _beyond(study: Study) -> list[Page]:
-    from secateur.paper.beyond import BEYOND, beyond_page, draw_fronts, find_fronts, summarize_beyond
+    from secateur.paper import beyond
+    from secateur.paper.by_folds import BY_FOLDS
     from secateur.paper.summary import to_csv
 
     _require_matplotlib("Beyond the paper")
     pages = []
     for name in ARMS:
-        arm, results = study.run_arm(name, f"beyond, {name} arm", study=BEYOND)
-        table = summarize_beyond(results)
-        points = find_fronts(table)
+        _, picked = study.run_arm(name, f"knobs by folds, {name} arm", study=BY_FOLDS)
+        arm, results = study.run_arm(name, f"beyond, {name} arm", study=beyond.make_study(picked))
+        table = beyond.summarize_beyond(results)
+        points = beyond.find_fronts(table)
         write_whole(study.place / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
         study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
-        draw_fronts(arm, points, study.place)
-        pages.append(beyond_page(arm, points))
+        beyond.draw_fronts(arm, points, study.place)
+        pages += [beyond.beyond_page(arm, points), beyond.picks_page(arm, picked)]
     return pages
 
 
 def _runtime(study: Study) -> Page:
     from secateur.paper.report import Page
-    from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, draw_runtime, ratios, run_runtime
+    from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, describe_machine, draw_runtime, ratios, run_runtime
 
     _require_matplotlib("The runtime study")
     with study.show_progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS)) as advance:
         timings = run_runtime(advance)
-    study.write_json("runtime", [vars(timing) for timing in timings])
+    study.write_json("runtime", {"machine": describe_machine(), "timings": [vars(timing) for timing in timings]})
     draw_runtime(timings, study.place)
     rows = tuple((what, f"{ours:.1f} ×", f"{theirs:g} ×") for what, ours, theirs in ratios(timings))
     return Page(

@@ -19,7 +19,7 @@ from secateur.methods.fisher import fisher_greater
 from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
 from secateur.paper.protocol import DATASETS, METRICS, TOLERANCES, Arm, Study, split_rows
 from secateur.paper.report import FAR, Page
-from secateur.paper.summary import compare, describe_rows
+from secateur.paper.summary import HEADLINES, compare, describe_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Fit:
 
 
 def measure_readings(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Fit one tree and measure the other readings on it; M1-P and Quinlan as we read them only for what is undefined."""
+    """Fit one tree and measure the other readings on it; M1-P and Quinlan as we read them for what is undefined."""
     X_train, X_test, y_train, y_test = split_rows(data, split)
     model = arm.fit(data, split, X_train, y_train)
     quinlan = secateur.simplify(model, X_train, y_train, method="quinlan")
@@ -89,7 +89,7 @@ def fit_readings(arm: Arm, splits: Sequence[dict[str, Any]], table: Sequence[dic
 
 
 def _fit(reading: str, table: list[dict[str, Any]], beside: str) -> Fit:
-    distances = [cell.distance for cell in compare(table, beside)]
+    distances = [cell.distance for cell in compare(table, beside, HEADLINES)]
     finite = [distance for distance in distances if math.isfinite(distance)]
     rms = math.sqrt(sum(distance**2 for distance in finite) / len(finite)) if finite else math.nan
     return Fit(reading, len(distances), rms, sum(abs(distance) > FAR for distance in distances))

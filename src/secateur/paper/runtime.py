@@ -6,11 +6,14 @@ are nested, and the smallest keeps every leaf of the source tree.
 
 from __future__ import annotations
 
+import os
+import platform
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sklearn
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PAPER_RATIOS", "Timing", "draw_runtime", "ratios", "run_runtime"]
+__all__ = ["PAPER_RATIOS", "Timing", "describe_machine", "draw_runtime", "ratios", "run_runtime"]
 
 LEAF_TARGETS = (4, 8, 16, 32, 64, 128)
 FIXED_ROWS = 2_048
@@ -44,14 +47,23 @@ PAPER_RATIOS = {
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one procedure at one size: median and quartiles over seeds and repetitions."""
+    """Seconds of one procedure at one size: every call, three repetitions of the first seed first."""
 
     panel: str
     size: int
     method: str
-    median: float
-    lower: float
-    upper: float
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle of all calls."""
+        return float(np.median(self.seconds))
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The lower and the upper quartile of all calls."""
+        lower, upper = np.quantile(self.seconds, (0.25, 0.75))
+        return float(lower), float(upper)
 
 
 def run_runtime(progress: Callable[[str], None], *, row_counts: tuple[int, ...] = ROW_COUNTS) -> list[Timing]:
@@ -87,7 +99,7 @@ def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
             mine = [t for t in timings if (t.panel, t.method) == (panel, method)]
             sizes = [t.size for t in mine]
             axis.plot(sizes, [t.median for t in mine], marker=marker, label=method)
-            axis.fill_between(sizes, [t.lower for t in mine], [t.upper for t in mine], alpha=0.2)
+            axis.fill_between(sizes, *zip(*(t.quartiles for t in mine), strict=True), alpha=0.2)
         axis.set(xscale="log", yscale="log", ylabel="seconds")
     panels[0].set(title=f"{FIXED_ROWS:,} rows", xlabel="leaf rules")
     panels[1].set(title=f"{FIXED_LEAVES} leaves", xlabel="training rows")
@@ -118,7 +130,10 @@ def _measure(panel: str, size: int, problems: list[tuple[Any, Any, Any]]) -> lis
                 secateur.simplify(model, *rows, method=method)
                 if repetition > 0:  # the first is the warm-up
                     seconds[method].append(time.perf_counter() - began)
-    return [
-        Timing(panel, size, method, *(float(q) for q in np.quantile(values, (0.5, 0.25, 0.75))))
-        for method, values in seconds.items()
-    ]
+    return [Timing(panel, size, method, tuple(values)) for method, values in seconds.items()]
+
+
+def describe_machine() -> dict[str, Any]:
+    """Name what the seconds depend on."""
+    versions = {module.__name__: module.__version__ for module in (secateur, sklearn, np)}
+    return {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version(), **versions}

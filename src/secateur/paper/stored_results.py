@@ -27,7 +27,7 @@ __all__ = ["STORED", "load_study", "load_table", "load_timings", "load_versions"
 
 STORED: Traversable = files("secateur.paper") / "stored"
 ARMS = ("cart", "optimal")
-STUDIES = ("splits", "beyond", "readings")
+STUDIES = ("splits", "by_folds", "beyond", "readings")
 DIGITS = 9  # kept of every number
 WORDS = ("learner", "dataset", "method")
 VERSIONS = ("secateur", "scikit-learn")
