@@ -117,9 +117,10 @@ def to_terminal(page: Page) -> Table:
     return table
 
 
-def to_markdown(page: Page) -> str:
-    """Write a page as Markdown; a cell more than three standard errors away is bold."""
-    lines = [f"### {page.title}", "", f"{page.note}.", ""]
+def to_markdown(page: Page, level: int = 3) -> str:
+    """Write a page as Markdown below a heading of that level; a cell more than three standard errors away is bold."""
+    note = page.note[0].upper() + page.note[1:]
+    lines = [f"{'#' * level} {page.title}", "", f"{note}.", ""]
     lines.append(_markdown_row(page.header))
     lines.append("|" + "---|" * len(page.header))
     for row in page.marked_rows:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    *("HEADLINES", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows", "expected_aggregate", "expected_by_dataset", "mean_distance"),
-    *("standard_error", "summarize", "to_csv"),
+    *("HEADLINES", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows"),
+    *("expected_aggregate", "expected_by_dataset", "mean_distance", "standard_error", "summarize", "to_csv"),
 ]
 
 NO_SPREAD = 1e-9  # a standard error that is rounding only
