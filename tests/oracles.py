@@ -785,7 +785,7 @@ def metrics(
     recall = [abs(_recall(by_rules, answers, c) - _recall(by_tree, answers, c)) for c in range(tree.n_classes)]
     return {
         "rule_irc": 100 * len(changed) / len(rules),
-        "irc_per_rule": 100 * sum(shares) / len(shares) if shares else 0.0,
+        "irc_per_rule": 100 * sum(shares) / len(shares) if shares else math.nan,
         "removed": 100 * n_deleted / n_conditions if n_conditions else 0.0,
         "delta_accuracy": 100 * (_share_right(by_rules, answers) - _share_right(by_tree, answers)),
         "conflict": 100 * sum(len(set(classes)) > 1 for classes in covering) / len(covering),

@@ -703,7 +703,8 @@ def test_metrics_of_a_tree_with_one_leaf():
     X = np.array([[0.0], [1.0]])
     found = oracles.metrics(builder.build(), {0: []}, X, [0, 1], None, X, [0, 1])
     assert found["coverage"] == 100.0
-    assert found["removed"] == found["irc_per_rule"] == found["rule_irc"] == found["macro_dev"] == 0.0
+    assert found["removed"] == found["rule_irc"] == found["macro_dev"] == 0.0
+    assert math.isnan(found["irc_per_rule"])  # no rule lost a condition
 
 
 # --- against scikit-learn ---------------------------------------------------------------------------------------------

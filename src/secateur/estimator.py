@@ -203,8 +203,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         is_lazy = not isinstance(labels, np.ndarray)  # on Spark
         return labels if is_lazy else labels.astype(self.classes_.dtype, copy=False)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the class shares of the training rows that the winning rule covers.
+    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
+        """Give the class shares of the training rows that the winning rule covers, or the tree's own.
 
         The largest share is usually that of the class from ``predict``. It is not where a rule was widened until most
         of its rows are of other classes, or where the tree has a ``class_weight``, which the shares leave out.
@@ -212,13 +212,15 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
+        of : {"rule", "leaf"}, default="rule"
+            ``"leaf"`` gives the probabilities that the tree itself predicts.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
         """
         rows = self._check_rows(X)
-        return self.rules_.predict_proba(rows)
+        return self.rules_.predict_proba(rows, of)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Tell which rules cover which rows.

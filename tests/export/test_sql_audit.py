@@ -120,16 +120,15 @@ def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark:
 
 
 def assert_same_counts(case: Case, statement: Any, groups: list[dict[str, Any]]) -> None:
-    tree = case.rules.tree
     assert all((group["refused"] is None) == bool(group["taken"]) for group in groups)
     refused = [group for group in groups if not group["taken"]]
     assert sum(group["n_rows"] for group in refused) == case.taken.count(False)
     if refused:
         with pytest.raises(InputError, match=rf"df has {case.taken.count(False)} rows? that the rules refuse"):
-            count_groups(tree, statement.refusals, groups)
+            count_groups(case.rules, statement.refusals, groups)
     taken = [group for group in groups if group["taken"]]
     if taken:
-        found, expected = count_groups(tree, statement.refusals, taken), case.count_in_memory()
+        found, expected = count_groups(case.rules, statement.refusals, taken), case.count_in_memory()
         assert {
             f.name for f in fields(found) if not np.array_equal(*(getattr(c, f.name) for c in (found, expected)))
         } == set()
@@ -165,7 +164,7 @@ def test_a_pipeline_is_asked_in_its_own_columns() -> None:
         statement, groups = run(database, case, "duckdb", weighted=False)
     assert_same_counts(case, statement, groups)
     with pytest.raises(InputError) as caught:
-        count_groups(rules.tree, statement.refusals, groups)
+        count_groups(rules, statement.refusals, groups)
     assert str(caught.value) == (
         "df has 6 rows that the rules refuse: column 'pay' holds an infinite value, or one that is not between 0 and "
         "inf, in 3 rows, column 'dose' has a missing value, for which the tree was not fitted, in 1 row, column 'ward' "
@@ -177,7 +176,7 @@ def test_a_pipeline_is_asked_in_its_own_columns() -> None:
         statement, groups = run(database, kept, "duckdb", weighted=False)
     audit = rules.audit(frame, y)
     assert audit.conflict > 0
-    assert audit == finish_audit(rules, count_groups(rules.tree, statement.refusals, groups))
+    assert audit == finish_audit(rules, count_groups(rules, statement.refusals, groups))
 
 
 def limit_rules() -> RuleSet:
@@ -214,7 +213,7 @@ def test_rows_that_contradict_a_fact_are_counted_as_in_memory() -> None:
     with duckdb.connect() as database:
         statement, groups = run(database, case, "duckdb")
     assert_same_counts(case, statement, groups)
-    assert count_groups(rules.tree, statement.refusals, groups).in_conflict == 1
+    assert count_groups(rules, statement.refusals, groups).in_conflict == 1
 
 
 @pytest.mark.parametrize("numbers", [True, False])
@@ -236,13 +235,13 @@ def test_names_and_labels_cannot_become_code(numbers: bool) -> None:
 def test_other_dialects_parse_what_is_written(dialect: str) -> None:
     statement = audit_to_sql(limit_rules(), "its label", dialect, sample_weight="its weight", by=["ward"])
     read = sqlglot.parse_one(statement.text, dialect=dialect)
-    named = ["ward", "refused", "truth", "by_tree", "by_rules", "conflict", "covered", "n_rows", "label", "weight"]
+    named = ["ward", "refused", "truth", "leaf", "rule", "conflict", "covered", "n_rows", "label", "weight"]
     assert [column.alias_or_name for column in read.expressions] == [*named, "odd_weights"]
 
 
 def test_what_is_wrong_with_labels_and_weights_is_one_sentence() -> None:
     rules = limit_rules()
-    good = {"refused": None, "truth": 0, "by_tree": 0, "by_rules": 0, "conflict": 0, "covered": 1, "n_rows": 5}
+    good = {"refused": None, "truth": 0, "leaf": 0, "rule": 0, "conflict": 0, "covered": 1, "n_rows": 5}
     cases: list[tuple[list[dict[str, Any]], str]] = [
         ([], "df has no rows; at least one is needed."),
         (
@@ -262,5 +261,5 @@ def test_what_is_wrong_with_labels_and_weights_is_one_sentence() -> None:
     ]
     for groups, sentence in cases:
         with pytest.raises(InputError) as caught:
-            count_groups(rules.tree, (), groups)
+            count_groups(rules, (), groups)
         assert str(caught.value) == sentence

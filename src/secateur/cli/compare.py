@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-NUMBERS = ("left", "deleted", "changed", "conflict", "accuracy", "")
+# The columns and what they mean; a narrow screen goes without some.
+NUMBERS = {
+    "left": "conditions that stay",
+    "deleted": "share of conditions that went",
+    "changed": "rules that lost one",
+    "moved": "the farthest that a rule's reliability on its training rows went from its leaf's, in points",
+    "conflict": "rows that rules of different classes cover",
+    "accuracy": "share of rows they get right, and its change in points against the tree",
+    "": "",
+    "AUC": "how well the rules' probabilities rank rows",
+}
+NARROW, LEFT_OUT = 100, ("left", "changed")
 
 
 @spread
@@ -80,22 +91,33 @@ def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> No
     held_out = fitted.held_out
     measured = "the rows that the rules were made from" if held_out is None else f"{len(held_out.y):,} rows held out"
     out.print(Text(f"One tree for {fitted.target!r} on {len(fitted.train.y):,} rows of {fitted.name}; on {measured}:"))
-    numbers = [Column(name, justify="right", no_wrap=True) for name in NUMBERS]
+    shown = [name for name in NUMBERS if out.width >= NARROW or name not in LEFT_OUT]
+    numbers = [Column(name, justify="right", no_wrap=True) for name in shown]
     columns = [Column("method", style="bold", no_wrap=True), *numbers, Column("preserves")]
     table = Table(*columns, box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for step in ladder:
         method = Text(step["method"])
         if step["problem"] is not None:
-            table.add_row(method, *["–"] * 6, Text(f"not here: {step['problem']}"))
+            table.add_row(method, *["–"] * len(shown), Text(f"not here: {step['problem']}"))
             continue
-        changed = 100.0 * step["rules_changed"] / n_rules
-        shares = [f"{share:.1f} %" for share in (step["removed"], changed, step["conflict"], step["accuracy"])]
+        cells = {
+            "left": f"{step['n_conditions']:,}",
+            "deleted": f"{step['removed']:.1f} %",
+            "changed": f"{100.0 * step['rules_changed'] / n_rules:.1f} %",
+            "moved": "–" if step["max_abs_d"] is None else f"{100.0 * step['max_abs_d']:.1f}",
+            "conflict": f"{step['conflict']:.1f} %",
+            "accuracy": f"{step['accuracy']:.1f} %",
+            "": f"{round(step['delta_accuracy'], 1) + 0.0:+.1f}",
+            "AUC": "–" if step["auc"] is None else f"{step['auc']:.3f}",
+        }
         failed = "" if step["verified"] else " (the check FAILED)"
-        change = f"{round(step['delta_accuracy'], 1) + 0.0:+.1f}"
-        table.add_row(method, f"{step['n_conditions']:,}", *shares, change, Text(f"{step['preserves']}{failed}"))
+        table.add_row(method, *(cells[name] for name in shown), Text(f"{step['preserves']}{failed}"))
     out.print(table)
-    out.print(
-        "left: conditions that stay; deleted: share of conditions that went; changed: rules that lost one; conflict: "
-        "rows on which rules disagree; accuracy, and its change in points against the tree.",
-        style="dim",
-    )
+    words = "; ".join(f"{name}: {NUMBERS[name]}" for name in shown if name)
+    out.print(Text(f"{words}{_tell_tree_area(ladder)}."), style="dim")
+
+
+def _tell_tree_area(ladder: list[dict[str, Any]]) -> str:
+    """Say how well the tree's own probabilities do."""
+    areas = [step["tree_auc"] for step in ladder if step.get("tree_auc") is not None]
+    return f" (the tree's own: {areas[0]:.3f})" if areas else ""

@@ -196,7 +196,7 @@ class _Story:
             "conditions_before": len(rules.deleted),
             "conditions_after": int((~rules.deleted).sum()),
             "audited_on": self.audited,
-            "audit": None if self.audit is None else vars(self.audit),
+            "audit": None if self.audit is None else self.audit.to_dict(),
             "verified": self.proof.ok,
             "verification": vars(self.proof),
             "rules": json.loads(rules.to_json()),

@@ -130,6 +130,17 @@ class Evidence(TrainingEvidence):
         """
         return np.concatenate([self.leaf_counts.ravel(), self.cells.ravel()])
 
+    def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Places of the counts that are not zero in :meth:`to_numbers`, and these counts.
+
+        Returns
+        -------
+        tuple of ndarray of int64 and ndarray of float64
+        """
+        numbers = self.to_numbers()
+        places = np.flatnonzero(numbers)
+        return places, numbers[places]
+
     def to_bytes(self) -> bytes:
         """Write the evidence, as an npz file that :meth:`from_bytes` reads.
 

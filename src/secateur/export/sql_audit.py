@@ -1,18 +1,18 @@
 """What an audit counts, as one SQL statement of the same pieces as the rules' own.
 
-Rows are grouped by their class, the class of their leaf, the class that the rules predict, and how rules cover them::
+Rows are grouped by their class, the rule of their leaf, the rule that decides them, and how rules cover them::
 
     WITH typed AS (SELECT CAST(...) AS age_number, CAST(...) AS stay_label, source.* FROM "rows" AS source),
     decided AS (SELECT CASE WHEN ... THEN 1 END AS "truth", ... FROM typed)
     SELECT "truth", ..., COUNT(*) AS "n_rows" FROM decided GROUP BY "truth", ...
 
-The result has a few rows for each three classes, however many rows the table has.
+The result has a few rows for each leaf and class, however many rows the table has.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -38,8 +38,6 @@ from secateur.export.sql_nodes import (
 from secateur.rules.decision_list import Column, list_tests, make_column
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.rules.decision_list import ColumnTest
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql"]
 
 # The columns of the result that rows are grouped by, and what is counted of each group.
-GROUPED = ("refused", "truth", "by_tree", "by_rules", "conflict", "covered")
+GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
 N_ROWS, LABEL, WEIGHT, ODD_WEIGHTS = "n_rows", "label", "weight", "odd_weights"
 N_CLASSES = "n_classes"
 UNKNOWN = -1
@@ -66,9 +64,9 @@ class AuditStatement:
     """A statement that counts rows for an audit.
 
     Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
-    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``by_tree``, ``by_rules``
-    (classes), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with weights
-    ``weight`` (their sum) and ``odd_weights`` (rows whose weight is negative, infinite or missing).
+    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``leaf``, ``rule``
+    (indices of rules), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with
+    weights ``weight`` (their sum) and ``odd_weights`` (rows whose weight is negative, infinite or missing).
     """
 
     text: str
@@ -129,15 +127,15 @@ def audit_to_sql(
     decided = taken.take("decided")
     label = len(columns)
     refused, refusals = _find_refusal(source, columns)
-    by_tree = list(_list_classes(rules, np.zeros_like(rules.deleted), features))
-    by_rules = list(_list_classes(rules, rules.deleted, features))
+    leaves = list_tests(rules, np.zeros_like(rules.deleted), features)
+    ranked = list_tests(rules, rules.deleted, features)
     made = {
         "refused": refused,
         "truth": _find_truth(source, label, known),
-        "by_tree": _find_class(source, by_tree),
+        "leaf": _find_rule(source, leaves),
         # Without a ranking, the rule of its own leaf decides a row.
-        **({"by_rules": _find_class(source, by_rules)} if rules.is_ranked else {}),
-        N_CLASSES: _count_classes(source, by_rules),
+        **({"rule": _find_rule(source, ranked)} if rules.is_ranked else {}),
+        N_CLASSES: _count_classes(source, ranked, rules.paths.leaf_class.tolist()),
         LABEL: source.value(label),
         **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
     }
@@ -147,8 +145,8 @@ def audit_to_sql(
         return column_of(decided, make_name(name))
 
     keys = [
-        *((name, own(name)) for name in (*by, "refused", "truth", "by_tree")),
-        ("by_rules", own("by_rules" if rules.is_ranked else "by_tree")),
+        *((name, own(name)) for name in (*by, "refused", "truth", "leaf")),
+        ("rule", own("rule" if rules.is_ranked else "leaf")),
         ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
         ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
     ]
@@ -158,7 +156,7 @@ def audit_to_sql(
     if sample_weight is not None:
         odd = exp.or_(is_null(own(WEIGHT)), is_beyond(own(WEIGHT), 0.0, FLOAT64_END), copy=False)
         counted |= {WEIGHT: exp.Sum(this=own(WEIGHT)), ODD_WEIGHTS: exp.Sum(this=_flag(odd))}
-    grouped = {key.sql(): key.copy() for _, key in keys}  # the class of the leaf may be there twice
+    grouped = {key.sql(): key.copy() for _, key in keys}  # the rule of the leaf may be there twice
     final = exp.select(*(named(key, name) for name, key in (*keys, *counted.items())), copy=False)
     final = final.from_(exp.Table(this=own_name(decided)), copy=False).group_by(*grouped.values(), copy=False)
     final = source.attach(final, decided, [named(node, name) for name, node in step])
@@ -184,24 +182,18 @@ def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node
     return exp.Case(ifs=[*ifs, when(known, make_number(UNKNOWN))])
 
 
-def _list_classes(
-    rules: RuleSet, deleted: NDArray[np.bool_], features: Sequence[int]
-) -> Iterator[tuple[int, tuple[ColumnTest, ...]]]:
-    """List the class of each rule and what it asks, in the order in which rules win."""
-    classes = rules.paths.leaf_class.tolist()
-    return ((classes[index], tests) for index, tests in list_tests(rules, deleted, features))
+def _find_rule(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
+    """Find the first rule that a row satisfies."""
+    return source.find_first(((tests, make_number(index), "") for index, tests in listed), exp.Case(ifs=[]))
 
 
-def _find_class(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
-    """Find the class of the first rule that a row satisfies."""
-    return source.find_first(((tests, make_number(class_id), "") for class_id, tests in listed), exp.Case(ifs=[]))
-
-
-def _count_classes(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
+def _count_classes(
+    source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]], classes: Sequence[int]
+) -> Node:
     """Count the classes that have a rule which a row satisfies."""
     by_class: dict[int, list[tuple[ColumnTest, ...]]] = {}
-    for class_id, tests in listed:
-        by_class.setdefault(class_id, []).append(tests)
+    for index, tests in listed:
+        by_class.setdefault(classes[index], []).append(tests)
     marks = []
     for covering in by_class.values():
         asked = covering if all(covering) else [()]  # a rule that asks nothing is enough

@@ -20,6 +20,7 @@ import secateur
 from secateur.adapters.saved import read_tree_file
 from secateur.errors import InputError, SecateurError
 from secateur.local_search import LocalSearchTreeClassifier
+from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -143,7 +144,7 @@ def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
             settings: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
             rules = secateur.simplify(model, X_train, y_train, method=method, **settings)
             audit = rules.audit(X_test, y_test)
-            measured = {column: getattr(audit, metric) for column, metric in METRICS.items()}
+            measured = {column: none_if_nan(getattr(audit, metric)) for column, metric in METRICS.items()}
             rows.append({"method": method, "tolerance": tolerance, **measured})
     return {"n_rules": len(rules), "rows": rows}
 

@@ -20,6 +20,7 @@ from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
 from secateur.paper.protocol import DATASETS, METRICS, TOLERANCES, Arm, Study, split_rows
 from secateur.paper.report import FAR, Page
 from secateur.paper.summary import HEADLINES, compare, describe_rows
+from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ def measure_readings(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     rows = []
     for method, rules in found.items():
         audit = rules.audit(X_test, y_test)
-        measured = {column: getattr(audit, metric) for column, metric in METRICS.items()}
+        measured = {column: none_if_nan(getattr(audit, metric)) for column, metric in METRICS.items()}
         n_given = min(len(set(labels.tolist())) for labels in (by_tree, rules.predict(X_test)))
         rows.append({"method": method, **measured, "undefined": int(n_given < rules.tree.n_classes)})
     return {"n_rules": len(quinlan), "rows": rows}

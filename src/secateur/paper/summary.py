@@ -63,16 +63,22 @@ def aggregate(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def describe_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Take the mean and the standard deviation of every metric, over the rows where it is defined.
-
-    IRC/rule is a mean over rules with a deletion; where no rule has one, it is NaN and takes no part.
-    """
+    """Take the mean and the standard deviation of every metric, over the rows for which it is defined."""
     described: dict[str, float | None] = {}
     for column in METRICS:
-        values = [row[column] for row in rows if not math.isnan(row[column])]
-        described[column] = fmean(values) if values else math.nan
-        described[f"{column}_sd"] = stdev(values) if len(values) > 1 else None
+        values = [row[column] for row in rows if _is_defined(row, column)]
+        mean = fmean(values) if values else math.nan
+        described |= {column: mean, f"{column}_sd": stdev(values) if len(values) > 1 else None}
     return described
+
+
+def _is_defined(row: Mapping[str, Any], column: str) -> bool:
+    """Whether a metric is defined: what share of a rule is deleted is not where no rule has a deletion.
+
+    Splits that were stored as 0 there count as undefined, too.
+    """
+    value = row[column]
+    return value is not None and value == value and (column != "irc_per_rule_pct" or row["rule_irc_pct"] != 0)
 
 
 def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = PAPER_COLUMNS) -> list[Cell]:

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["make_ladder", "measure", "run_again"]
+__all__ = ["MEASURED", "make_ladder", "measure", "run_again"]
+
+# What an audit tells of a method on rows.
+MEASURED = (
+    *("conflict", "accuracy", "delta_accuracy", "agreement", "max_abs_d", "mean_abs_d", "share_beyond_tolerance"),
+    *("tolerance", "brier", "tree_brier", "log_loss", "tree_log_loss", "auc", "tree_auc", "mean_abs_delta_p"),
+)
 
 
 def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **settings: Any) -> list[dict[str, Any]]:
@@ -64,10 +70,10 @@ def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
         "n_conditions": n_all - int(gone.sum()),
         "removed": 100.0 * float(gone.sum()) / n_all if n_all else 0.0,
         "rules_changed": int((gone > 0).sum()),
-        **dict.fromkeys(("conflict", "accuracy", "delta_accuracy", "agreement")),
+        **dict.fromkeys(MEASURED),
     }
     rows = at_hand.measured
     if rows is not None:
-        audit = rules.audit(rows.X, rows.y, sample_weight=rows.sample_weight)
-        found |= {name: getattr(audit, name) for name in ("conflict", "accuracy", "delta_accuracy", "agreement")}
+        audit = rules.audit(rows.X, rows.y, sample_weight=rows.sample_weight).to_dict()
+        found |= {name: audit[name] for name in MEASURED}
     return found

@@ -1,20 +1,23 @@
 """Measure what deletion changed: the paper's metrics of a rule set against its source tree, on given rows.
 
-Shares are in percent and changes in percentage points. A precision or recall that is undefined counts as 0.
+Shares of rows, rules and conditions are in percent and their changes in percentage points. Probabilities, their scores
+and a rule's reliability are numbers from 0 to 1. A precision or recall that is undefined counts as 0.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.counting.cell_counts import CellCounts
 from secateur.counting.coverage import find_overlap
 from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
-from secateur.rows.leaves import apply_tree
 from secateur.rules.deciding import without_facts
+from secateur.rules.fidelity import score_shares, sum_distances
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
@@ -24,10 +27,12 @@ if TYPE_CHECKING:
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "finish_audit"]
+__all__ = ["DEFAULT_TOLERANCE", "Audit", "AuditCounter", "AuditCounts", "audit_rows", "find_cells", "finish_audit"]
+
+DEFAULT_TOLERANCE = 0.05  # how far reliability may move where the method has no tolerance of its own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Audit:
     """The metrics of a rule set against its source tree.
 
@@ -38,7 +43,7 @@ class Audit:
     rule_irc : float
         Percentage of rules from which a condition was deleted.
     irc_per_rule : float
-        Mean percentage of a rule's conditions that were deleted, over the rules with a deletion.
+        Mean percentage of a rule's conditions that were deleted, over the rules with a deletion; NaN if there is none.
     removed : float
         Percentage of all conditions that were deleted.
     accuracy, tree_accuracy, delta_accuracy : float
@@ -56,6 +61,34 @@ class Audit:
     assimilated : float or None
         Percentage of rules whose kept conditions are a proper prefix of their path while their training region grew.
         None when the rule set was made without rows.
+    max_abs_d, mean_abs_d : float
+        D is a rule's training reliability minus that of its leaf, from 0 to 1: what the deletions did to the share of
+        its class. The largest and the mean of its absolute values, over the rules whose D is known; NaN if none is,
+        as in a rule set made without rows.
+    share_beyond_tolerance : float
+        Percentage of these rules whose D is, either way, larger than ``tolerance``; NaN as above.
+    tolerance : float
+        The method's own tolerance, or 0.05 if it has none.
+    has_own_tolerance : bool
+        Whether it is the method's own.
+    brier, tree_brier : float
+        Brier score of the rules' probabilities (:meth:`RuleSet.predict_proba`) and of the tree's own on these rows: the
+        mean squared error of the second class's probability; with more than two classes, summed over all of them.
+    log_loss, tree_log_loss : float
+        Mean of -log of the probability given to a row's own class. Probabilities are clipped to 2.2e-16 from 0 and 1,
+        as :func:`sklearn.metrics.log_loss` does it.
+    auc, tree_auc : float
+        Area under the ROC curve; with more than two classes, the mean of each class against the rest. NaN if these
+        rows have no row of some class.
+    mean_abs_delta_p : float
+        How far the rules' probabilities are from the tree's, on average over the rows: half of what all classes differ
+        by, which with two classes is the difference of either class's probability.
+
+    Notes
+    -----
+    The tree's own probabilities are those that its model predicts: of a tree fitted with class weights, the weighted
+    shares. A rule's are shares of the rows that were passed to :func:`simplify`, and differ from those even if nothing
+    was deleted, unless the same weights were passed as ``sample_weight``.
     """
 
     n_rules: int
@@ -75,6 +108,18 @@ class Audit:
     abs_delta_recall: tuple[float, ...]
     macro_dev: float
     assimilated: float | None
+    max_abs_d: float
+    mean_abs_d: float
+    share_beyond_tolerance: float
+    tolerance: float
+    has_own_tolerance: bool
+    brier: float
+    tree_brier: float
+    log_loss: float
+    tree_log_loss: float
+    auc: float
+    tree_auc: float
+    mean_abs_delta_p: float
 
     @property
     def abs_delta_p0(self) -> float:
@@ -96,16 +141,51 @@ class Audit:
         """Absolute change of the second class's recall; 0 if there is no second class."""
         return self.abs_delta_recall[1] if len(self.abs_delta_recall) > 1 else 0.0
 
+    def to_dict(self) -> dict[str, Any]:
+        """List the numbers by name, ready for JSON: None for those that are not defined."""
+        return {name: None if value != value else value for name, value in vars(self).items()}
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Audit) else NotImplemented  # NaN equals NaN
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.to_dict().values()))
+
     def __str__(self) -> str:
+        return "\n".join([self._tell_size(), *self._tell_rows(), *self._tell_probabilities()])
+
+    def _tell_size(self) -> str:
+        if not self.n_deleted:
+            return f"none of {self.n_conditions} conditions deleted: no rule was shortened"
         return (
             f"{self.n_deleted} of {self.n_conditions} conditions deleted ({self.removed:.2f} %), "
-            f"from {self.rule_irc:.2f} % of {self.n_rules} rules ({self.irc_per_rule:.2f} % of each)\n"
+            f"from {self.rule_irc:.2f} % of {self.n_rules} rules ({self.irc_per_rule:.2f} % of each)"
+        )
+
+    def _tell_rows(self) -> list[str]:
+        return [
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points) "
-            f"on {self.n_rows} rows; same prediction as the tree for {self.agreement:.2f} %\n"
-            f"coverage {self.coverage:.2f} %, conflict {self.conflict:.2f} %, "
-            f"mean class-wise deviation {self.macro_dev:.2f} points"
-        )
+            f"on {self.n_rows} rows; same prediction as the tree for {self.agreement:.2f} %",
+            f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} %",
+            f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
+        ]
+
+    def _tell_probabilities(self) -> list[str]:
+        area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
+        lines = [
+            f"probabilities: {area}Brier score {self.brier:.3f} (tree {self.tree_brier:.3f}), "
+            f"log loss {self.log_loss:.3f} (tree {self.tree_log_loss:.3f}); "
+            f"{self.mean_abs_delta_p:.3f} from the tree's on average"
+        ]
+        if not math.isnan(self.max_abs_d):
+            whose = "the method's own tolerance" if self.has_own_tolerance else "the method has no tolerance of its own"
+            lines.append(
+                f"training reliability of a rule against its leaf's: at most {100 * self.max_abs_d:.1f} points away, "
+                f"{100 * self.mean_abs_d:.1f} on average; {self.share_beyond_tolerance:.2f} % of rules beyond "
+                f"{100 * self.tolerance:g} points ({whose})"
+            )
+        return lines
 
 
 @dataclass(frozen=True)
@@ -113,28 +193,35 @@ class AuditCounts:
     """(Weighted) rows counted for an audit; the counts of parts add up."""
 
     n_rows: int
-    by_tree: NDArray[np.float64]  # rows by class and prediction of the tree, shape (n_classes, n_classes)
-    by_rules: NDArray[np.float64]  # the same for the rules
+    decided: CellCounts  # rows by the rule of their leaf, the rule that decides, and their class; see find_cells
     total: float
-    tree_hits: float  # rows that the tree predicts correctly
-    hits: float  # rows that the rules predict correctly
-    agreed: float  # rows for which both predict the same
     in_conflict: float  # rows that rules of different classes cover
     covered: float  # rows that some rule covers
 
-    def to_numbers(self) -> NDArray[np.float64]:
-        """Flatten the counts into one array."""
-        sums = self.total, self.tree_hits, self.hits, self.agreed, self.in_conflict, self.covered
-        return np.array([self.n_rows, *self.by_tree.ravel(), *self.by_rules.ravel(), *sums], dtype=np.float64)
+    def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """List the counts that are not zero, and their places."""
+        sums = np.array([self.total, self.in_conflict, self.covered])
+        places = np.concatenate([np.flatnonzero(sums), self.decided.cells + len(sums)])
+        return places, np.concatenate([sums[sums != 0], self.decided.counts])
 
     @classmethod
-    def from_numbers(cls, numbers: NDArray[np.float64], n_classes: int) -> AuditCounts:
-        """Read what :meth:`to_numbers` wrote."""
-        tables = numbers[1 : 1 + 2 * n_classes**2].reshape(2, n_classes, n_classes)
-        return cls(int(numbers[0]), *tables, *numbers[1 + 2 * n_classes**2 :].tolist())
+    def from_cells(cls, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]) -> AuditCounts:
+        """Read what :meth:`to_cells` listed, in any order."""
+        sums = np.zeros(3)
+        is_sum = places < len(sums)
+        sums[places[is_sum]] = counts[is_sum]
+        return cls(n_rows, CellCounts.of(places[~is_sum] - len(sums), counts[~is_sum]), *sums.tolist())
 
     def __add__(self, other: AuditCounts) -> AuditCounts:
         return AuditCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+def find_cells(
+    rules: RuleSet, leaf: NDArray[np.int64], decider: NDArray[np.int64], truth: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Number the cells of rows by the rule of their leaf, the rule that decides them, and their class."""
+    cells: NDArray[np.int64] = (leaf * len(rules) + decider) * rules.tree.n_classes + truth
+    return cells
 
 
 @dataclass(frozen=True)
@@ -147,18 +234,14 @@ class AuditCounter:
     def count(self, listed: LabelledRows) -> AuditCounts:
         """Count some rows."""
         rules, (rows, truth, weights) = self.rules, listed
-        tree = rules.tree
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
-        by_tree = tree.leaf_class[apply_tree(tree, rows)]
-        by_rules = rules.paths.leaf_class[rules.apply(rows)]
-        conflict, covered = find_overlap(tree, rules.paths, rules.deleted, rows)
-        marks = by_tree == truth, by_rules == truth, by_rules == by_tree, conflict, covered
+        conflict, covered = find_overlap(rules.tree, rules.paths, rules.deleted, rows)
         return AuditCounts(
             rows.n_rows,
-            _cross(truth, by_tree, share, tree.n_classes),
-            _cross(truth, by_rules, share, tree.n_classes),
+            CellCounts.of(find_cells(rules, rules._find_leaves(rows), rules.apply(rows), truth), share),
             float(share.sum()),
-            *(float(share[mark].sum()) for mark in marks),
+            float(share[conflict].sum()),
+            float(share[covered].sum()),
         )
 
     def add(self, total: AuditCounts, part: AuditCounts) -> AuditCounts:
@@ -173,12 +256,24 @@ def audit_rows(rules: RuleSet, rows: RowSource) -> Audit:
 
 def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
     """Compute the metrics of a rule set from the counts of all rows."""
-    if not counts.total:
+    paths, n_classes, weights = rules.paths, rules.tree.n_classes, counts.decided.counts
+    pairs, truth = np.divmod(counts.decided.cells, n_classes)
+    leaf, decider = np.divmod(pairs, len(rules))
+    total = float(weights.sum())  # in the order of these sums, so that all of the rows are exactly 100 %
+    if not total:
         raise InputError(NO_WEIGHT)
-    old_precision, old_recall = _precision_recall(counts.by_tree)
-    new_precision, new_recall = _precision_recall(counts.by_rules)
+    by_tree, by_rules = paths.leaf_class[leaf], paths.leaf_class[decider]
+    old_precision, old_recall = _precision_recall(_cross(truth, by_tree, weights, (n_classes, n_classes)))
+    new_precision, new_recall = _precision_recall(_cross(truth, by_rules, weights, (n_classes, n_classes)))
     d_precision, d_recall = np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
-    accuracy, tree_accuracy = 100.0 * (counts.hits / counts.total), 100.0 * (counts.tree_hits / counts.total)
+    marks = by_rules == truth, by_tree == truth, by_rules == by_tree
+    accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
+    shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
+    scores = score_shares(shares, _cross(decider, truth, weights, shares.shape))
+    tree_scores = score_shares(tree_shares, _cross(leaf, truth, weights, shares.shape))
+    moved = np.abs(rules.reliability - rules.source_reliability)
+    moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
+    tolerance = rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
     lengths = np.diff(rules.paths.offsets)
     gone = lengths - rules.n_conditions
     touched = gone > 0
@@ -188,26 +283,39 @@ def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
         n_deleted=int(gone.sum()),
         n_rows=counts.n_rows,
         rule_irc=100.0 * float(touched.mean()),
-        irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else 0.0,
+        irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else math.nan,
         removed=100.0 * float(gone.sum() / lengths.sum()) if lengths.sum() else 0.0,
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
         conflict=100.0 * (counts.in_conflict / counts.total),
         coverage=100.0 * (counts.covered / counts.total),
-        agreement=100.0 * (counts.agreed / counts.total),
+        agreement=agreement,
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
         macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),
         assimilated=_assimilated(rules) if rules.is_ranked else None,
+        max_abs_d=float(moved.max()) if len(moved) else math.nan,
+        mean_abs_d=float(moved.mean()) if len(moved) else math.nan,
+        share_beyond_tolerance=100.0 * float((moved > tolerance).mean()) if len(moved) else math.nan,
+        tolerance=float(tolerance),
+        has_own_tolerance="tolerance" in rules.parameters,
+        brier=scores.brier,
+        tree_brier=tree_scores.brier,
+        log_loss=scores.log_loss,
+        tree_log_loss=tree_scores.log_loss,
+        auc=scores.auc,
+        tree_auc=tree_scores.auc,
+        mean_abs_delta_p=sum_distances(shares[decider], tree_shares[leaf], weights) / total,
     )
 
 
 def _cross(
-    truth: NDArray[np.int64], predicted: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
+    one: NDArray[np.int64], other: NDArray[np.int64], weights: NDArray[np.float64], shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    table = np.bincount(truth * n_classes + predicted, weights=weights, minlength=n_classes**2)
-    return table.astype(np.float64).reshape(n_classes, n_classes)
+    """Add up weights by two numbers."""
+    table = np.bincount(one * shape[1] + other, weights=weights, minlength=shape[0] * shape[1])
+    return table.astype(np.float64).reshape(shape)
 
 
 def _precision_recall(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from secateur.errors import ParameterError, did_you_mean
 from secateur.tree.facts import NO_FACTS
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.tree.tree import Tree
 
-__all__ = ["Deciding", "without_facts"]
+__all__ = ["Deciding", "check_of", "without_facts"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +35,12 @@ class Deciding:
 def without_facts(tree: Tree) -> Tree:
     """Drop a tree's facts, so that rows that contradict them are still decided."""
     return replace(tree, facts=NO_FACTS) if tree.facts else tree
+
+
+def check_of(of: Any) -> None:
+    """Refuse what probabilities are not known of."""
+    if of not in ("rule", "leaf"):
+        raise ParameterError(
+            f"Expected of as 'rule' (the rules' probabilities) or 'leaf' (the tree's own), found {of!r}."
+            f"{did_you_mean(of, ('rule', 'leaf'))}"
+        )

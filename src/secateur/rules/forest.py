@@ -16,7 +16,7 @@ from secateur.rows.checking import NO_WEIGHT, check_rows
 from secateur.rows.leaves import apply_tree
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import asked_features
-from secateur.rules.deciding import Deciding, without_facts
+from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import count_of
@@ -211,7 +211,7 @@ class ForestRules(Sequence[RuleSet]):
         """
         return self.classes[self.predict_proba(X).argmax(axis=1)]  # type: ignore[no-any-return]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
         """Predict the class shares of each row, averaged over the trees.
 
         After an exact method, a tree votes with the shares of the row's own leaf, as in the forest; after others, with
@@ -220,12 +220,15 @@ class ForestRules(Sequence[RuleSet]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
+        of : {"rule", "leaf"}, default="rule"
+            ``"leaf"`` gives the forest's own probabilities, whatever the method.
 
         Returns
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
-        return self._decide("predict_proba", X, self._find_shares)
+        check_of(of)
+        return self._decide("predict_proba", X, self._find_shares if of == "rule" else self._vote)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the index of the winning rule of each row in each tree.

@@ -15,7 +15,7 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
-from secateur.rules.deciding import Deciding, without_facts
+from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
@@ -215,25 +215,25 @@ class RuleSet(Sequence[Rule]):
             return self.tree.leaf_class[apply_tree(self.tree, rows)]
         return self.paths.leaf_class[self._winners(rows)]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict class shares: those of the training rows of each row's winning rule.
-
-        A rule set made without rows predicts the shares of the row's own leaf, as the tree does.
+    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
+        """Predict class shares: those of the training rows of each row's winning rule, or the tree's own.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
             A table as in :func:`simplify` is read a batch at a time.
+        of : {"rule", "leaf"}, default="rule"
+            ``"rule"`` gives the shares of the winning rule; a rule set made without rows gives those of the row's own
+            leaf. ``"leaf"`` gives the tree's own probabilities, as its model predicts them.
 
         Returns
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
-        counts = self.class_counts if self.is_ranked else self.source_class_counts
-        shares = np.eye(self.tree.n_classes)[self.paths.leaf_class]  # where no row was counted, only the class is known
-        total = counts.sum(axis=1, keepdims=True)
-        np.divide(counts, total, out=shares, where=total > 0)
-        return self._on_rows("predict_proba", X, lambda rows: shares[self._winners(rows)])
+        check_of(of)
+        shares = self._find_shares(of)
+        find = self._winners if of == "rule" else self._find_leaves
+        return self._on_rows("predict_proba", X, lambda rows: shares[find(rows)])
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the index of the winning rule of each row.
@@ -502,9 +502,24 @@ class RuleSet(Sequence[Rule]):
         known = self.tree if self.parameters.get("domain_knowledge", True) else without_facts(self.tree)
         return Witnesses(known, self.paths, self.deletions, METHODS[self.method].witness)
 
+    def _find_shares(self, of: str) -> NDArray[np.float64]:
+        """Find the class shares that each rule, or the leaf of each rule, predicts, shape (n_rules, n_classes)."""
+        if of == "leaf" and self.tree.counts is not None:
+            counts = self.tree.counts[self.paths.leaf_ids]
+        else:
+            counts = self.class_counts if self.is_ranked and of == "rule" else self.source_class_counts
+        shares = np.eye(self.tree.n_classes)[self.paths.leaf_class]  # where no row was counted, only the class is known
+        total = counts.sum(axis=1, keepdims=True)
+        np.divide(counts, total, out=shares, where=total > 0)
+        return shares
+
+    def _find_leaves(self, rows: Rows) -> NDArray[np.int64]:
+        """Find the rule of each row's own leaf."""
+        return self._rule_of_leaf[apply_tree(self.tree, rows)]
+
     def _winners(self, rows: Rows) -> NDArray[np.int64]:
         if not self.is_ranked:
-            return self._rule_of_leaf[apply_tree(self.tree, rows)]
+            return self._find_leaves(rows)
         return find_winners(self.tree, self.paths, self.deleted, self.ranking, rows)
 
     def __eq__(self, other: object) -> bool:

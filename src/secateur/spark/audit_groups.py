@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError, shorten
 from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
 from secateur.rows.checking import TOO_MUCH_WEIGHT
-from secateur.rules.audit import AuditCounts
+from secateur.rules.audit import AuditCounts, find_cells
+from secateur.rules.rule_set import RuleSet
 from secateur.tree.tree import Tree
 
 __all__ = ["count_groups"]
@@ -25,9 +27,10 @@ SHOWN_REFUSALS = 3
 
 
 def count_groups(
-    tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
+    rules: RuleSet, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
 ) -> AuditCounts:
     """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit."""
+    tree = rules.tree
     if not groups:
         raise InputError(f"{what} has no rows; at least one is needed.")
     _check_refused(tree, refusals, groups, what)
@@ -35,22 +38,24 @@ def count_groups(
     odd = sum(int(group.get("odd_weights") or 0) for group in groups)
     if odd:
         raise InputError(f"sample_weight must be finite and not negative, but {_rows(odd)} of {what} hold another.")
-    by_tree, by_rules = np.zeros((2, tree.n_classes, tree.n_classes))
-    sums = dict.fromkeys(("total", "tree_hits", "hits", "agreed", "in_conflict", "covered"), 0.0)
     # Sums of fractions depend on the order, and Spark gives groups in any.
-    for group in sorted(
-        groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED)
-    ):
-        truth, own, said = group["truth"], group["by_tree"], group["by_rules"]
-        share = float(group["weight"] if "weight" in group else group["n_rows"])
-        by_tree[truth, own] += share
-        by_rules[truth, said] += share
-        marks = (True, own == truth, said == truth, said == own, group["conflict"] == 1, group["covered"] == 1)
-        for name, mark in zip(sums, marks, strict=True):
-            sums[name] += share if mark else 0.0
-    if not math.isfinite(sums["total"]):
+    listed = sorted(groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED))
+    weights = np.array(
+        [group["weight"] if "weight" in group else group["n_rows"] for group in listed], dtype=np.float64
+    )
+    leaf, decider, truth, conflict, covered = (
+        np.array([group[name] for group in listed], dtype=np.int64)
+        for name in ("leaf", "rule", "truth", "conflict", "covered")
+    )
+    if not math.isfinite(weights.sum()):
         raise InputError(TOO_MUCH_WEIGHT)
-    return AuditCounts(sum(int(group["n_rows"]) for group in groups), by_tree, by_rules, *sums.values())
+    return AuditCounts(
+        sum(int(group["n_rows"]) for group in groups),
+        CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
+        float(weights.sum()),
+        float(weights[conflict == 1].sum()),
+        float(weights[covered == 1].sum()),
+    )
 
 
 def _check_refused(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:

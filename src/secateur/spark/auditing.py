@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
 from secateur.rows.table_columns import derives, own_features
@@ -60,10 +58,7 @@ def count_audit(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> A
         placement = place_columns(df, tree, own_features(tree), taken=taken)
     reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
     task = CountingTask(reader, AuditCounter(replace(rules, training=None, domain=None)))
-    _, places, sums = sum_counts(df, placement, y, sample_weight, task)
-    numbers = np.zeros(7 + 2 * tree.n_classes**2)
-    numbers[places] = sums
-    return AuditCounts.from_numbers(numbers, tree.n_classes)
+    return AuditCounts.from_cells(*sum_counts(df, placement, y, sample_weight, task))
 
 
 def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None, beside: Sequence[str]) -> AuditCounts:
@@ -108,7 +103,7 @@ def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None, be
             f"Column {placement.vector!r} of df holds no vector of {tree.n_features} numbers, on which the tree was "
             f"fitted, in {unfit} of its rows."
         )
-    return count_groups(tree, statement.refusals, groups)
+    return count_groups(rules, statement.refusals, groups)
 
 
 def _read_labels(df: Any, y: str) -> Any:

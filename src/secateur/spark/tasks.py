@@ -94,7 +94,7 @@ class RowReader:
 
 @dataclass(frozen=True)
 class CountingTask:
-    """Counts the rows of one partition; ``to_numbers`` of the counts lists numbers that add up."""
+    """Counts the rows of one partition; ``to_cells`` of the counts lists places and numbers there that add up."""
 
     reader: RowReader
     counter: Counter[Any]
@@ -116,9 +116,8 @@ class CountingTask:
         except InputError as error:
             yield _make_batch([PROBLEM], part, [0.0], [str(error)])
             return
-        numbers = np.zeros(0) if total is None else total.to_numbers()
-        places = np.flatnonzero(numbers)
-        cells, values = [N_ROWS, *places.tolist()], [float(n_rows), *numbers[places].tolist()]
+        places, numbers = ([], []) if total is None else (found.tolist() for found in total.to_cells())
+        cells, values = [N_ROWS, *places], [float(n_rows), *numbers]
         for first in range(0, len(cells), EMITTED_ROWS):
             yield _make_batch(cells[first : first + EMITTED_ROWS], part, values[first : first + EMITTED_ROWS], None)
 

@@ -1,0 +1,52 @@
+"""Counts of the few cells of a huge table that any row falls into; the counts of parts add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CellCounts"]
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """(Weighted) rows of the cells that are not empty.
+
+    Attributes
+    ----------
+    cells : ndarray of int64, shape (n_cells,)
+        In increasing order, so that sums over them do not depend on the order of rows.
+    counts : ndarray of float64, shape (n_cells,)
+
+    Examples
+    --------
+    >>> one = CellCounts.of(np.array([7, 2, 7]), np.ones(3))
+    >>> (one + one).counts.tolist()
+    [2.0, 4.0]
+    """
+
+    cells: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, cells: NDArray[np.int64], weights: NDArray[np.float64]) -> CellCounts:
+        """Count rows, or add up counts, by their cell."""
+        found, place = np.unique(cells, return_inverse=True)
+        counts = np.bincount(place, weights=weights, minlength=len(found)).astype(np.float64)
+        kept = counts > 0
+        return cls(found[kept], counts[kept])
+
+    def __add__(self, other: CellCounts) -> CellCounts:
+        return CellCounts.of(np.concatenate([self.cells, other.cells]), np.concatenate([self.counts, other.counts]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CellCounts):
+            return NotImplemented
+        return np.array_equal(self.cells, other.cells) and np.array_equal(self.counts, other.counts)
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays

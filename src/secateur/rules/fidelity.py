@@ -1,0 +1,79 @@
+"""How good the probabilities of rules and of their tree are, from counts alone.
+
+All rows that one rule decides get the same probabilities, so how many rows of each class it decides is all there is to
+know: the scores are those of ``sklearn.metrics`` on single rows, for tables of any size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Scores", "score_shares", "sum_distances"]
+
+CLIP = float(np.finfo(np.float64).eps)  # as sklearn.metrics.log_loss clips
+
+
+class Scores(NamedTuple):
+    """How good probabilities are."""
+
+    brier: float  # mean squared error of the second class's probability; with more classes summed over all of them
+    log_loss: float  # mean -log of the probability of a row's class, clipped at 2.2e-16
+    auc: float  # area under the ROC curve; with more than two classes the mean of each against the rest
+
+
+def score_shares(shares: NDArray[np.float64], counts: NDArray[np.float64]) -> Scores:
+    """Score probabilities that groups of rows share.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (n_groups, n_classes)
+        What is predicted for all rows of a group.
+    counts : ndarray of float64, shape (n_groups, n_classes)
+        (Weighted) rows of a group by their class.
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> score_shares(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[3.0, 1.0], [0.0, 2.0]])).auc
+    0.8333333333333334
+    """
+    n_classes, total = shares.shape[1], float(counts.sum())
+    errors = [(counts[:, c] * ((shares - np.eye(n_classes)[c]) ** 2).sum(axis=1)).sum() for c in range(n_classes)]
+    brier = float(sum(errors)) / total / (2 if n_classes <= 2 else 1)
+    loss = -float((counts * np.log(np.clip(shares, CLIP, 1 - CLIP))).sum()) / total
+    sides = range(1, 2) if n_classes == 2 else range(n_classes)
+    areas = [_find_area(shares[:, c], counts[:, c], counts.sum(axis=1) - counts[:, c]) for c in sides]
+    return Scores(brier, loss, float(np.mean(areas)))
+
+
+def sum_distances(one: NDArray[np.float64], other: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Sum the weighted distances of pairs of probabilities: half of what their classes differ by in all.
+
+    With two classes that is the difference of either class's probability.
+
+    Parameters
+    ----------
+    one, other : ndarray of float64, shape (n_pairs, n_classes)
+    weights : ndarray of float64, shape (n_pairs,)
+    """
+    return float((weights * np.abs(one - other).sum(axis=1)).sum()) / 2
+
+
+def _find_area(score: NDArray[np.float64], inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
+    """Find the share of pairs, one row of each side, that the score puts in order; half of a tie; NaN without pairs."""
+    pairs = float(inside.sum()) * float(outside.sum())
+    if not pairs:
+        return math.nan
+    _, place = np.unique(score, return_inverse=True)
+    won, lost = (np.bincount(place, weights=rows) for rows in (inside, outside))
+    below = np.cumsum(lost) - lost
+    return float((won * (below + lost / 2)).sum()) / pairs
