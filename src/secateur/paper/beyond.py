@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from secateur.datasets import Dataset
 
 __all__ = [
-    *("FrontPoint", "beyond_page", "draw_fronts", "find_fronts", "fronts_page", "make_study", "measure_split"),
+    *("FrontPoint", "beyond_page", "draw_fronts", "find_fronts", "make_study", "measure_split"),
     *("picks_page", "summarize_beyond"),
 ]
 
@@ -34,9 +34,18 @@ BY_FOLDS = "by folds"
 PAPER_TOLERANCES = "the paper's ε"
 METRICS = (
     *("removed", "rule_irc", "conflict", "macro_dev", "delta_accuracy"),
-    *("max_abs_d", "beyond_tolerance", "delta_brier", "delta_auc"),
+    *("max_abs_d", "mean_abs_d", "share_beyond_tolerance"),
+    *("delta_brier", "delta_log_loss", "delta_auc", "mean_abs_delta_p"),
 )
-FRONTS = {"conflict": "conflict", "macro_dev": "MacroDev", "delta_brier": "Brier", "delta_accuracy": "ΔAccuracy"}
+FRONTS = {
+    "conflict": "conflict",
+    "macro_dev": "MacroDev",
+    "delta_brier": "Brier",
+    "mean_abs_delta_p": "Δp",
+    "delta_accuracy": "ΔAccuracy",
+}
+JOINTLY = "jointly"  # the front of conflict, MacroDev and Brier score at once
+JOINT_PRICES = ("conflict", "macro_dev", "delta_brier")
 PAPER_METHODS = ("sibling", "redundancy", "mismatch", "quinlan")
 
 # Method -> the argument that is its knob, and the values to try.
@@ -62,10 +71,13 @@ class FrontPoint:
     macro_dev: float
     delta_accuracy: float
     max_abs_d: float  # the largest of all rules
-    beyond_tolerance: float  # percentage of rules whose reliability moved by more than ε; 0.05 where there is no ε
+    mean_abs_d: float
+    share_beyond_tolerance: float  # percentage of rules beyond ε of their leaf; 0.05 where there is no ε
     delta_brier: float  # the rules' minus the tree's
+    delta_log_loss: float
     delta_auc: float
-    fronts: tuple[str, ...] = ()  # of FRONTS
+    mean_abs_delta_p: float
+    fronts: tuple[str, ...] = ()  # of FRONTS, and JOINTLY
 
 
 def measure_split(
@@ -87,10 +99,10 @@ def measure_split(
 
 def _measure(rules: secateur.RuleSet, X: Any, y: Any, knob: str) -> dict[str, Any]:
     audit = rules.audit(X, y)
-    paper = {metric: getattr(audit, metric) for metric in METRICS[:5]}
-    moved = {"max_abs_d": audit.max_abs_d, "beyond_tolerance": audit.share_beyond_tolerance}
-    scores = {"delta_brier": audit.brier - audit.tree_brier, "delta_auc": audit.auc - audit.tree_auc}
-    return {"method": rules.method, "knob": knob, **paper, **moved, **scores}
+    measured = {metric: getattr(audit, metric) for metric in METRICS if hasattr(audit, metric)}
+    for score in ("brier", "log_loss", "auc"):
+        measured[f"delta_{score}"] = getattr(audit, score) - getattr(audit, f"tree_{score}")
+    return {"method": rules.method, "knob": knob, **{metric: measured[metric] for metric in METRICS}}
 
 
 def make_study(picked: Sequence[dict[str, Any]]) -> Study:
@@ -129,9 +141,13 @@ def find_fronts(table: Sequence[dict[str, Any]]) -> list[FrontPoint]:
     ):
         rows = [row for row in table if (row["method"], row["knob"]) == (method, knob)]
         points.append(FrontPoint(method, knob, **_average(rows)))
-    on_front = {name: _find_front([(point.removed, _price(point, name)) for point in points]) for name in FRONTS}
+    prices = {**{name: (name,) for name in FRONTS}, JOINTLY: JOINT_PRICES}
+    on_front = {
+        front: _find_front([(-point.removed, *(_price(point, name) for name in names)) for point in points])
+        for front, names in prices.items()
+    }
     return [
-        replace(point, fronts=tuple(name for name in FRONTS if on_front[name][place]))
+        replace(point, fronts=tuple(name for name in prices if on_front[name][place]))
         for place, point in enumerate(points)
     ]
 
@@ -148,11 +164,11 @@ def _price(point: FrontPoint, name: str) -> float:
     return -point.delta_accuracy if name == "delta_accuracy" else float(getattr(point, name))
 
 
-def _find_front(points: list[tuple[float, float]]) -> list[bool]:
-    """Mark the (removed, price) that no other removes as much as for as little."""
+def _find_front(points: list[tuple[float, ...]]) -> list[bool]:
+    """Mark the points (less is better in every part) that no other one equals or beats in all parts."""
     return [
-        not any(more >= removed and less <= price and (more, less) != (removed, price) for more, less in points)
-        for removed, price in points
+        not any(other != point and all(o <= p for o, p in zip(other, point, strict=True)) for other in points)
+        for point in points
     ]
 
 
@@ -164,37 +180,22 @@ def beyond_page(arm: Arm, points: Sequence[FrontPoint]) -> Page:
             *(f"{value:.2f}" for value in (point.removed, point.rule_irc, point.conflict, point.macro_dev)),
             f"{point.delta_accuracy:+.2f}",
             f"{point.max_abs_d:.2f}",
-            f"{point.beyond_tolerance:.1f}",
+            f"{point.share_beyond_tolerance:.1f}",
             f"{_no_minus_zero(point.delta_brier, 4):+.4f}",
             f"{_no_minus_zero(point.delta_auc, 3):+.3f}",
-            ", ".join(FRONTS[front] for front in point.fronts),
+            f"{point.mean_abs_delta_p:.3f}",
+            ", ".join(FRONTS.get(front, front) for front in point.fronts),
         )
         for point in points
     )
     header = ("method", "knob", "removed %", "rules shortened %", "conflict %", "MacroDev", "ΔAccuracy")
-    header += ("largest move of reliability", "rules beyond ε %", "ΔBrier", "ΔAUC", "on the front of")
+    header += ("largest |D|", "rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of")
     return Page(
         f"Every method and knob: means over the data sets, {arm.learner}",
-        f"{arm.title}; the last column names what the method cannot be beaten on at its deletion",
+        f"{arm.title}; the last column names the prices at which nothing removes as much for less",
         header,
         rows,
         tuple((("green" if point.fronts else None),) * len(header) for point in points),
-    )
-
-
-def fronts_page(arm: Arm, points: Sequence[FrontPoint], methods: Sequence[str]) -> Page:
-    """Show for each price what the methods named remove on its front, dearest last."""
-    rows = []
-    for front, title in FRONTS.items():
-        on_front = sorted((point for point in points if front in point.fronts), key=lambda point: point.removed)
-        for point in on_front:
-            if point.method in methods:
-                rows.append((title, *_name(point), f"{point.removed:.2f}", f"{_price(point, front):.4f}"))
-    return Page(
-        f"Where {', '.join(methods)} are on a front, {arm.learner}",
-        f"{arm.title}; the price of accuracy is what is lost",
-        ("price", "method", "knob", "removed %", "price paid"),
-        tuple(rows),
     )
 
 
