@@ -221,11 +221,12 @@ def _require_matplotlib(what: str) -> None:
 
 
 def _exhibits(study: Study) -> Page:
-    from secateur.paper.exhibits import assimilated_rule, assimilation_tree, draw_tree, entropy_rows, orientation_tree
+    from secateur.paper.documents import FIGURES
+    from secateur.paper.exhibits import entropy_rows
     from secateur.paper.report import Page
 
-    write_whole(study.place / "c1c0.svg", draw_tree(orientation_tree()))
-    write_whole(study.place / "assimilation.svg", draw_tree(assimilation_tree(), assimilated_rule()))
+    for name, draw in FIGURES.items():
+        write_whole(study.place / name, draw())
     rows = tuple(entropy_rows())
     return Page(
         "Entropy asymmetry for parent counts (70, 30)",

@@ -39,6 +39,40 @@ COLUMN_NAMES = {
     **{f"abs_delta_{name}_pp": f"|Δ{name.upper()}|" for name in ("p0", "r0", "p1", "r1")},
 }
 
+READINGS_HEAD = """# Readings and claims
+
+{written}
+How we read the paper where it leaves a choice, and what our results say to each of its sentences. The paper is
+*Relevance-Aware Rule: Structural Deletion of Irrelevant Conditions in Decision Trees* by Hong, Lee, Sim and Hwang.
+[Its experiments, run again](reproduction.md), has the protocol and the tables.
+
+## Readings
+
+Where two readings were possible, we took the one whose numbers match the paper's tables; where both do, the plainer
+one. The paper's splits are not published, so a number can only match within its standard error (SE).
+
+| what the paper leaves open | our reading | why |
+|---|---|---|"""
+CLAIMS_HEAD = """
+## Claims
+
+Every claim of the paper's results (section 5), its discussion, conclusion and appendix B, and what section 4.4 says of
+cost, close to its words. Pairs of numbers are IAI / CART. The paper's IAI trees are not public; where it speaks of
+them, our number is that of [the stand-in](optimal-trees.md). A number *holds* if ours is within three standard errors
+of it (those of differences and ratios as if both sides were independent), a bound or an order if ours keeps it. A
+speed-up holds if ours is at least half of it.
+
+Of {number} claims, {counted}.
+
+| where | the paper | ours | verdict |
+|---|---|---|---|"""
+BY_DATA_SET_HEAD = """# The paper's tables by data set
+
+{written}
+Each cell is ours | the paper's | their difference in standard errors. A cell more than three of them away is bold.
+[The paper's experiments, run again](reproduction.md), has the protocol.
+"""
+
 
 def readings_and_claims(evidence: Evidence) -> str:
     """Write the page "Readings and claims"."""
@@ -54,37 +88,11 @@ def readings_and_claims(evidence: Evidence) -> str:
         kind: sum(v == start if kind == "hold" else v.startswith(start) for v in verdicts)
         for kind, start in kinds.items()
     }
+    counted = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
     lines = [
-        "# Readings and claims",
-        "",
-        WRITTEN,
-        "How we read the paper where it leaves a choice, and what our results say to each sentence of its own. The paper is",
-        "*Relevance-Aware Rule: Structural Deletion of Irrelevant Conditions in Decision Trees* by Hong, Lee, Sim and Hwang;",
-        "[its experiments, run again](reproduction.md), has the protocol and the tables.",
-        "",
-        "## Readings",
-        "",
-        "Where two readings were possible, we took the one whose numbers match the paper's tables; where both do, the plainer",
-        "one. The paper's splits are not published, so a number can only match within its standard error (SE).",
-        "",
-        "| what the paper leaves open | our reading | why |",
-        "|---|---|---|",
+        READINGS_HEAD.format(written=WRITTEN),
         *(f"| {_cell(point.question)} | {_cell(point.ours)} | {_cell(point.why(evidence))} |" for point in OPEN_POINTS),
-        "",
-        "## Claims",
-        "",
-        "Every claim of the paper's results (section 5), its discussion, conclusion and appendix B, and what section 4.4 says of",
-        "cost, close to its words. Pairs of numbers are IAI / CART. The paper's IAI trees are not public; where it speaks of them,",
-        "our number is that of [the stand-in](optimal-trees.md). A number *holds* if ours is within three standard errors of it",
-        "(those of differences and ratios as if both sides were independent), a bound or an order if ours keeps it. A speed-up",
-        "holds if ours is at least half of it.",
-        "",
-        f"Of {len(verdicts)} claims, "
-        + ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
-        + ".",
-        "",
-        "| where | the paper | ours | verdict |",
-        "|---|---|---|---|",
+        CLAIMS_HEAD.format(number=len(verdicts), counted=counted),
     ]
     for (claim, found), verdict in zip(findings, verdicts, strict=True):
         ours = "; ".join(f"{one.part} {one.ours}".strip() for one in found)
@@ -95,14 +103,7 @@ def readings_and_claims(evidence: Evidence) -> str:
 
 def by_data_set(evidence: Evidence) -> str:
     """Write the page with the paper's six tables by data set, both arms."""
-    lines = [
-        "# The paper's tables by data set",
-        "",
-        WRITTEN,
-        "Each cell is ours | the paper's | their difference in standard errors. A cell more than three of them away is bold.",
-        "[The paper's experiments, run again](reproduction.md), has the protocol.",
-        "",
-    ]
+    lines = [BY_DATA_SET_HEAD.format(written=WRITTEN)]
     for arm, name in reversed(ARM_NAMES.items()):
         beside = f"{name} beside the paper's {ARMS[arm].beside}" if arm == "optimal" else name
         lines += [f"## {beside[0].upper()}{beside[1:]}", ""]
@@ -150,8 +151,10 @@ def _agreement(evidence: Evidence, arm: str) -> str:
     )
     return (
         f"The paper's {ARMS[arm].beside} tables have {len(cells)} numbers ({len(DATASETS)} data sets × {len(METHODS)} "
-        f"procedures × {len(cells) // len(DATASETS) // len(METHODS)} columns). **{len(cells) - len(far)} of ours are within "
-        f"three standard errors**; {n_varying} of them vary over splits, and of these {n_varying - len(far)} are. The others "
+        f"procedures × {len(cells) // len(DATASETS) // len(METHODS)} columns). **{len(cells) - len(far)} of ours "
+        "are within "
+        f"three standard errors**; {n_varying} of them vary over splits, and of these {n_varying - len(far)} are. "
+        "The others "
         f"are equal on every split, most of them 0. The {len(far)} exceptions, which we cannot explain: {misses}.\n\n"
         f"Conditions removed: {removed}.\n"
     )
@@ -179,7 +182,8 @@ def _budget_conflict() -> str:
     listed = ", ".join(f"{dataset} {value:.2f}" for dataset, value in found.items())
     above = sum(value > 1.5 for value in found.values())
     return (
-        f"On unseen rows, the conflict of `budgeted` at δ = 1.5 % is, in percent: {listed}. It is above δ on {above} of "
+        f"On unseen rows, the conflict of `budgeted` at δ = 1.5 % is, in percent: {listed}. It is above δ on "
+        f"{above} of "
         f"{len(found)}: δ is a budget on training rows, not a bound on others.\n"
     )
 
@@ -209,7 +213,8 @@ def _assimilation(evidence: Evidence) -> str:
         cart, other = (evidence.mean(arm, method, "assimilated_pct").value for arm in ("cart", "optimal"))
         parts.append(f"{method} {cart:.2f} and {other:.2f}")
     return (
-        "The paper describes the strict-prefix (assimilation) diagnostic but prints no rates. Ours, in percent of the rules of "
+        "The paper describes the strict-prefix (assimilation) diagnostic but prints no rates. Ours, in percent of "
+        "the rules of "
         f"CART and of the stand-in: {', '.join(parts)}.\n"
     )
 

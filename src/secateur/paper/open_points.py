@@ -42,8 +42,10 @@ def _izza(evidence: Evidence) -> str:
     izza, sibling = paper["IAI", "backache", "Izza"], paper["IAI", "backache", "M2-P"]
     n_numbers = evidence.fits["cart"]["Izza"].n_numbers
     return (
-        f"With single conditions, Izza could never shorten fewer rules than M2-P, and the paper's table shows that it does (IAI, "
-        f"backache: {izza:.2f} % against {sibling:.2f} %). Root mean square distance from the paper's {n_numbers} numbers in SE, "
+        "With single conditions, Izza could never shorten fewer rules than M2-P, and the paper's table shows that "
+        "it does (IAI, "
+        f"backache: {izza:.2f} % against {sibling:.2f} %). Root mean square distance from the paper's {n_numbers} "
+        "numbers in SE, "
         f"whole features against single conditions: {_compare_fits(evidence, 'Izza', SINGLE_CONDITIONS)}."
     )
 
@@ -52,9 +54,12 @@ def _ties(evidence: Evidence) -> str:
     n_numbers = evidence.fits["cart"]["Quinlan"].n_numbers
     better = all(evidence.fits[arm][LEAF_TIES].rms < evidence.fits[arm]["Quinlan"].rms for arm in ARM_NAMES)
     return (
-        f"Root mean square distance from the paper's {n_numbers} numbers in SE, ties to the root against ties to the leaf: "
-        f"{_compare_fits(evidence, 'Quinlan', LEAF_TIES)}. Ties to the leaf fit {'slightly better' if better else 'no better'}; we "
-        "keep the root, so that equal conditions go in one order, root to leaf, in all our methods but the paper's M1-P."
+        f"Root mean square distance from the paper's {n_numbers} numbers in SE, ties to the root against ties to "
+        "the leaf: "
+        f"{_compare_fits(evidence, 'Quinlan', LEAF_TIES)}. Ties to the leaf fit "
+        f"{'slightly better' if better else 'no better'}; we "
+        "keep the root, so that equal conditions go in one order, root to leaf, in all our methods but the paper's "
+        "M1-P."
     )
 
 
@@ -65,8 +70,10 @@ def _quinlan_rates(evidence: Evidence) -> str:
         if (c.method, c.column) == ("Quinlan", "irc_per_rule_pct")
     ]
     return (
-        "Quinlan (1987) tests whether a condition's class and the condition are related; the rows that come in are those that it "
-        f"decides about. On CART trees IRC/rule is then within {max(gaps):.1f} points of the paper's on all {len(gaps)} data sets."
+        "Quinlan (1987) tests whether a condition's class and the condition are related; the rows that come in are "
+        "those that it "
+        f"decides about. On CART trees IRC/rule is then within {max(gaps):.1f} points of the paper's on all "
+        f"{len(gaps)} data sets."
     )
 
 
@@ -74,7 +81,8 @@ def _undefined(evidence: Evidence) -> str:
     total = len(ARM_NAMES) * len(DATASETS) * N_SPLITS
     found = ", ".join(f"{method} {evidence.count_undefined(method)}" for method in ("M1-P", "Quinlan"))
     return (
-        "The paper does not say. It matters where the tree or the rules predict one class only for all test rows of a split; of "
+        "The paper does not say. It matters where the tree or the rules predict one class only for all test rows "
+        "of a split; of "
         f"{total} splits: {found}."
     )
 
@@ -83,7 +91,8 @@ def _tolerances(evidence: Evidence) -> str:
     differing = [choice for choice in evidence.choices if choice.picked != choice.assumed]
     listed = " and ".join(f"{c.picked:g} for {c.dataset}" for c in differing if c.picked is not None)
     return (
-        "These give the paper's M1-P numbers. Its rule (most deletion, accuracy not falling, conflict at most 5 %, both learners) "
+        "These give the paper's M1-P numbers. Its rule (most deletion, accuracy not falling, conflict at most 5 %, "
+        "both learners) "
         f"picks the same on our results for {len(evidence.choices) - len(differing)} data sets, and {listed}."
     )
 
@@ -101,12 +110,14 @@ OPEN_POINTS = (
     ),
     OpenPoint(
         "Quinlan: which table Fisher's test sees",
-        "[[k, n − k], [k′, n′ − k′]]: k of n rows are right with the condition, k′ of the n′ rows that come in without it. One-sided: the rule with the condition is better.",
+        "[[k, n − k], [k′, n′ − k′]]: k of n rows are right with the condition, k′ of the n′ rows that come in "
+        "without it. One-sided: the rule with the condition is better.",
         _quinlan_rates,
     ),
     OpenPoint(
         'Quinlan: "certainty factor or Fisher acceptance"',
-        "A condition may go if the certainty factor does not fall (tolerance 1e-12) *or* p > α = 0.01; of those the one goes that leaves the highest certainty factor; then again.",
+        "A condition may go if the certainty factor does not fall (tolerance 1e-12) *or* p > α = 0.01; of those "
+        "the one goes that leaves the highest certainty factor; then again.",
         _always('The settings are the paper\'s (appendix A); that either suffices is our reading of "or".'),
     ),
     OpenPoint("Precision of a class that is never predicted", "0, for the tree and for the rules.", _undefined),
@@ -114,14 +125,16 @@ OPEN_POINTS = (
         "M1-D: a leaf that no listed case reaches",
         "It keeps every condition.",
         _always(
-            '"Every listed case that satisfies the rule has its class" is true of no case at all. A certificate without a case would certify anything.'
+            '"Every listed case that satisfies the rule has its class" is true of no case at all. A certificate '
+            "without a case would certify anything."
         ),
     ),
     OpenPoint(
         "M1-D by monotonicity: who says that the response is monotone",
         "You state a sign per feature; conditions on one feature are intersected first.",
         _always(
-            "The theorem asks for a monotone response and a feasible witness; [what exactly is guaranteed](guarantees.md) says what is decided about the tree."
+            "The theorem asks for a monotone response and a feasible witness; [what exactly is "
+            "guaranteed](guarantees.md) says what is decided about the tree."
         ),
     ),
     OpenPoint("The ε of the tables", ", ".join(f"{d} {value:g}" for d, value in TOLERANCES.items()) + ".", _tolerances),
@@ -133,7 +146,8 @@ OPEN_POINTS = (
     ),
     OpenPoint(
         "Orientation with more than two classes",
-        "Matched if the share of the leaf's own class rises by more than rf_tol = 1e-12, mismatched if it falls by more, else neutral.",
+        "Matched if the share of the leaf's own class rises by more than rf_tol = 1e-12, mismatched if it falls by "
+        "more, else neutral.",
         _always("With two classes this is the paper's C1/C0; nothing else has to change."),
     ),
     OpenPoint(
@@ -145,7 +159,8 @@ OPEN_POINTS = (
         "A sibling certificate when the child on the path is a leaf",
         "None: the child must be internal, the other one a leaf of the same class.",
         _always(
-            "As in the paper. Trees that predict the same on both sides of a split have such pairs; `subtree` and `exact` delete there."
+            "As in the paper. Trees that predict the same on both sides of a split have such pairs; `subtree` and "
+            "`exact` delete there."
         ),
     ),
     OpenPoint(
@@ -167,7 +182,8 @@ OPEN_POINTS = (
     ),
     OpenPoint(
         "Order of means",
-        "Metrics per split (absolute changes before averaging), then over splits, then equally over data sets; ± is the standard deviation over data-set means.",
+        "Metrics per split (absolute changes before averaging), then over splits, then equally over data sets; ± "
+        "is the standard deviation over data-set means.",
         _always("As in the captions."),
     ),
     OpenPoint(
@@ -182,7 +198,8 @@ OPEN_POINTS = (
     ),
     OpenPoint(
         "Assimilation",
-        "The kept conditions are the path to a proper ancestor (the root, too) and the rule covers strictly more training rows.",
+        "The kept conditions are the path to a proper ancestor (the root, too) and the rule covers strictly more "
+        "training rows.",
         _always("As in the paper, which prints no rates."),
     ),
     OpenPoint(
@@ -194,12 +211,14 @@ OPEN_POINTS = (
         "Splits and trees",
         f"Splits 0 to {N_SPLITS - 1} and trees with the split's number as random_state.",
         _always(
-            "The paper's are not published, so agreement is statistical. SE: our standard deviation over n splits · √(1/n + 1/30), for both sides vary."
+            "The paper's are not published, so agreement is statistical. SE: our standard deviation over n splits "
+            "· √(1/n + 1/30), for both sides vary."
         ),
     ),
     OpenPoint(
         "Encoding, and which class is class 1",
-        "One-hot columns for every level, numbers as they are; classes as listed in [the protocol](reproduction.md#protocol).",
+        "One-hot columns for every level, numbers as they are; classes as listed in [the "
+        "protocol](reproduction.md#protocol).",
         _always("The numbers of rows and columns are then the paper's."),
     ),
     OpenPoint(
@@ -211,7 +230,8 @@ OPEN_POINTS = (
         "IAI trees",
         "Our own local search stands in for them.",
         _always(
-            "The software is commercial and the saved trees are not public; [optimal trees](optimal-trees.md) says how near it comes."
+            "The software is commercial and the saved trees are not public; [optimal trees](optimal-trees.md) says "
+            "how near it comes."
         ),
     ),
 )
