@@ -98,15 +98,16 @@ class Evidence:
     @cached_property
     def deterministic(self) -> dict[tuple[str, str], DeterministicRow]:
         """Our rows of the deterministic table."""
-        return {(row.dataset, row.method): row for row, _ in self._reproduced}
+        return {(row.dataset, row.method): row for row, _ in self.reproduced}
 
     @cached_property
-    def _reproduced(self) -> list[tuple[DeterministicRow, int]]:
+    def reproduced(self) -> list[tuple[DeterministicRow, int]]:
+        """Our rows of the deterministic table, each with the random_state of its tree."""
         return reproduce_deterministic()
 
     def deleted(self, title: str, method: str) -> set[tuple[int, int]]:
         """The (leaf, link) that a procedure deletes on a deterministic table."""
-        state = next(state for row, state in self._reproduced if row.dataset == title)
+        state = next(state for row, state in self.reproduced if row.dataset == title)
         data = load(TABLES[title])
         model = DecisionTreeClassifier(random_state=state).fit(data.X, data.y)
         rules = simplify(model, data.X, data.y, method=method)

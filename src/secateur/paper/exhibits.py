@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
 __all__ = [
-    *("assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "orientation_tree"),
-    *("sibling_rises", "sibling_rule", "sibling_tree"),
+    *("assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "find_entropy"),
+    *("orientation_tree", "sibling_rises", "sibling_rule", "sibling_tree"),
 ]
 
 # The paper's table: parent (70, 30), C1 child with class-1 share 0.90. Counts are (class 1, class 0).
@@ -32,13 +32,14 @@ def entropy_rows() -> list[tuple[str, str, str, str]]:
     rows = []
     for ones, zeros in ENTROPY_CHILDREN:
         other = (ENTROPY_PARENT[0] - ones, ENTROPY_PARENT[1] - zeros)
-        higher = _entropy(*other) > _entropy(*ENTROPY_PARENT)
+        higher = find_entropy(*other) > find_entropy(*ENTROPY_PARENT)
         share = other[1] / sum(other)
         rows.append((f"({ones},{zeros})", f"({other[0]},{other[1]})", f"{share:.3f}", "higher" if higher else "lower"))
     return rows
 
 
-def _entropy(*counts: int) -> float:
+def find_entropy(*counts: int) -> float:
+    """Find the entropy of class counts, in nats."""
     total = sum(counts)
     return -sum(n / total * math.log(n / total) for n in counts if n)
 
