@@ -127,7 +127,7 @@ def summarize_beyond(splits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return table
 
 
-def _average(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _average(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         metric: (max if metric == "max_abs_d" else fmean)([float(row[metric]) for row in rows]) for metric in METRICS
     }
@@ -188,7 +188,15 @@ def beyond_page(arm: Arm, points: Sequence[FrontPoint]) -> Page:
         )
         for point in points
     )
-    header = ("method", "knob", "removed %", "rules shortened %", "conflict %", "MacroDev", "ΔAccuracy")
+    header: tuple[str, ...] = (
+        "method",
+        "knob",
+        "removed %",
+        "rules shortened %",
+        "conflict %",
+        "MacroDev",
+        "ΔAccuracy",
+    )
     header += ("largest |D|", "rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of")
     return Page(
         f"Every method and knob: means over the data sets, {arm.learner}",

@@ -38,7 +38,7 @@ class RememberedTree(LocalSearchTreeClassifier):
         if key not in _fitted:
             super().fit(X, y, sample_weight)
             _fitted[key] = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        vars(self).update(_fitted[key])
+        self.__dict__.update(_fitted[key])
         return self
 
 

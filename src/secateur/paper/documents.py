@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from secateur.paper import beyond, exhibits
 from secateur.paper.claims import CLAIMS, read_verdict
@@ -23,6 +23,9 @@ from secateur.paper.report import FAR, Page, make_pages, to_markdown, tolerance_
 from secateur.paper.runtime import PAPER_RATIOS, PAPER_SECONDS
 from secateur.paper.stored_results import load_study, load_timings
 from secateur.rows.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["FIGURES", "PAGES", "fill_page", "make_blocks", "write_documents"]
 
@@ -259,7 +262,7 @@ def fill_page(text: str, blocks: dict[str, str]) -> str:
 
 
 # The figures that are drawn without matplotlib.
-FIGURES = {
+FIGURES: dict[str, Callable[[], str]] = {
     "c1c0.svg": lambda: exhibits.draw_tree(exhibits.orientation_tree()),
     "assimilation.svg": lambda: exhibits.draw_tree(exhibits.assimilation_tree(), exhibits.assimilated_rule()),
     "sibling.svg": lambda: exhibits.draw_tree(exhibits.sibling_tree(), exhibits.sibling_rule()),

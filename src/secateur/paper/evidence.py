@@ -42,7 +42,7 @@ class Measured:
 
     def is_near(self, theirs: float, digits: int = 2) -> bool:
         """Whether the paper's number is within three standard errors, or equal to its last digit."""
-        return abs(self.value - theirs) <= max(3 * self.error, 0.5 * 10**-digits + 1e-9)
+        return bool(abs(self.value - theirs) <= max(3 * self.error, 0.5 * 10**-digits + 1e-9))
 
 
 class Evidence:

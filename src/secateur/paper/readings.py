@@ -142,14 +142,14 @@ def _delete_one_by_one(masks: dict[int, NDArray[np.bool_]], own: NDArray[np.bool
     while True:
         kept = [entry for entry in masks if entry not in gone]
         inside = _all([masks[entry] for entry in kept], len(own))
-        right, total = np.sum(inside & own), np.sum(inside)
+        right, total = np.count_nonzero(inside & own), np.count_nonzero(inside)
         deletable: list[tuple[float, float, int]] = []  # certainty left, p, condition
         for entry in reversed(kept) if backwards else kept:
             wide = _all([masks[other] for other in kept if other != entry], len(own))
-            wide_right, wide_total = np.sum(wide & own), np.sum(wide)
+            wide_right, wide_total = np.count_nonzero(wide & own), np.count_nonzero(wide)
             table = (right, total, wide_right - right, wide_total - total)
             p = float(fisher_greater(*(np.array([float(number)]) for number in table))[0])
-            certainty = float(wide_right / wide_total)
+            certainty = wide_right / wide_total
             if certainty >= right / total - CERTAINTY_TOLERANCE or p > ALPHA:
                 deletable.append((certainty, p, entry))
         if not deletable:
