@@ -163,6 +163,7 @@ def test_every_argument_of_simplify_reaches_it() -> None:
     assert blind.rules_ == secateur.simplify(model.estimator_, X, y, **given_options, domain_knowledge=False)
     for method, options in [
         ("layered", {"tolerance": 0.3, "rf_tol": 1e-9}),
+        ("faithful", {"tolerance": 0.3, "protect": False, "rf_tol": 1e-9}),
         ("budgeted", {"budget": 0.2, "smoothing": 10}),
         ("quinlan", {"alpha": 0.4}),
         ("mismatch-certified", {"monotone": {"age": 1, "income": 1}, "rf_tol": 1e-9}),

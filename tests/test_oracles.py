@@ -408,6 +408,13 @@ def test_layered_compares_the_final_rule_with_the_leaf():
     assert oracles.delete_layered(layered_tree(), X, y, None, 0.0)[5] == [2, 4]
 
 
+@pytest.mark.parametrize(("tolerance", "gone"), [(0.04, []), (0.05, [2]), (1.0, [2])])
+def test_faithful_takes_an_exact_link_only_within_the_tolerance(tolerance: float, gone: list[int]):
+    # Without link 2 leaf 5 goes from 4/6 to 5/7, 0.048 away. Link 4 keeps leaf 3 out, and link 5 leaf 6: both stay.
+    X, y = layered_rows((4, 1))
+    assert oracles.delete_faithful(layered_tree(), X, y, None, tolerance)[5] == gone
+
+
 def test_candidates_are_tried_leaf_to_root():
     # Leaf 3 brings one row of class 1. Without link 2, 5/7; without link 4, 5/7; either is 0.048 away from 4/6. Without
     # both 7/9, 0.11 away. So mismatch takes link 4, the one nearer the leaf; layered has taken link 2 as exact.

@@ -59,7 +59,7 @@ def test_the_curve_of_a_budget_is_the_mean_over_folds_of_audits_on_rows_left_out
         assert point.conflict_sd == pytest.approx(np.std([audit.conflict for audit in audits]))
 
 
-@pytest.mark.parametrize("method", ["layered", "mismatch"])
+@pytest.mark.parametrize("method", ["faithful", "layered", "mismatch"])
 def test_the_curve_of_a_tolerance_is_that_of_the_method(problem: tuple[Any, Any, Any], method: str) -> None:
     folds = list(KFold(3).split(problem[1]))
     selection = secateur.select_tolerance(*problem, method=method, grid=GRID, cv=KFold(3), progress=False)
@@ -146,7 +146,7 @@ def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -
     tree = secateur.from_model(clone(model).fit(X, y))
     with pytest.raises(InputError, match="fits the model anew in every fold, which a Tree cannot"):
         secateur.select_budget(tree, X, y)
-    with pytest.raises(ParameterError, match="can be selected for 'mismatch' and 'layered', found 'exact'"):
+    with pytest.raises(ParameterError, match="can be selected for 'faithful', 'mismatch' and 'layered', found 'exact'"):
         secateur.select_tolerance(model, X, y, method="exact")
     with pytest.raises(InputError, match="one label for each of the 569 rows"):
         secateur.select_budget(model, X, y[:-1])

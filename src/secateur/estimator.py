@@ -61,7 +61,10 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     method : str, default="layered"
         A name in :data:`METHODS`, or one of the paper's.
     tolerance : float in [0, 1], default=0.05
-        ε of ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's own.
+        ε of ``faithful``, ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's
+        own. The exact deletions of ``layered`` are not held to it.
+    protect : bool, default=True
+        Whether ``faithful`` keeps conditions that point away from the class where all leaves have the class.
     budget : float in [0, 1], default=0.015
         δ of ``budgeted``: the share of rows that rules of different classes may cover.
     smoothing : float, default=1000
@@ -119,6 +122,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         method: str = "layered",
         tolerance: float = 0.05,
         *,
+        protect: bool = True,
         budget: float = 0.015,
         smoothing: float = 1000,
         alpha: float = 0.01,
@@ -136,6 +140,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.estimator = estimator
         self.method = method
         self.tolerance = tolerance
+        self.protect = protect
         self.budget = budget
         self.smoothing = smoothing
         self.alpha = alpha

@@ -101,8 +101,10 @@ def simplify(
     **settings : object
         The method's own settings; one that it does not read is an error.
 
-        - ``tolerance`` (``mismatch``, ``layered``): ε, how far a rule's training reliability may move from its leaf's
-          own; 0.05 by default.
+        - ``tolerance`` (``faithful``, ``mismatch``, ``layered``): ε, how far a rule's training reliability may move
+          from its leaf's own; 0.05 by default. The exact deletions of ``layered`` are not held to it.
+        - ``protect`` (``faithful``): whether conditions that point away from the class stay inside H, where all leaves
+          have the class; True by default.
         - ``budget`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by default.
         - ``smoothing`` (``budgeted``): n0, how many rows the shuffled copies of the training rows count for when a
           conflict is priced; 1000 by default, 0 looks at the training rows alone.
@@ -112,8 +114,8 @@ def simplify(
         - ``monotone`` (``mismatch-certified``): a sign for each column, in order or by name: +1 where larger values
           favour the second class, -1 where they favour the first, 0 where neither is known; by default the signs that
           the tree was fitted with, if any.
-        - ``rf_tol`` (``mismatch``, ``mismatch-certified``, ``layered``): a class share that changes by no more than
-          this along a link counts as unchanged; 1e-12 by default.
+        - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``, ``layered``): a class share that changes by
+          no more than this along a link counts as unchanged; 1e-12 by default.
 
     Returns
     -------
@@ -171,7 +173,7 @@ def _shorten(
 ) -> RuleSet:
     """Run a method on a problem."""
     if method.needs_rows and problem.evidence is None:
-        free = ", ".join(name for name, listed in METHODS.items() if listed.is_exact)
+        free = ", ".join(name for name, listed in METHODS.items() if listed.is_exact and not listed.needs_rows)
         raise InputError(
             f"The method {method.name!r} judges deletions by training rows: pass X and y, or use a method that needs "
             f"none ({free})."

@@ -18,7 +18,7 @@ from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns, make_frame
-from secateur.methods import METHODS, find_method
+from secateur.methods import find_method, list_methods
 from secateur.methods.settings import check_share, is_number
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
@@ -164,7 +164,7 @@ def select_tolerance(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> Selection:
-    """Pick the tolerance ε of ``layered`` or ``mismatch`` by cross-validation.
+    """Pick the tolerance ε of ``faithful``, ``layered`` or ``mismatch`` by cross-validation.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def select_tolerance(
         The training rows, as :func:`simplify` takes them.
     y : array-like of shape (n_rows,), or str
         Their labels; of a table or data frame the column that holds them.
-    method : {"layered", "mismatch"}, default="layered"
+    method : {"faithful", "layered", "mismatch"}, default="layered"
     grid : sequence of float, default=None
         The values to try, in increasing order; by default 0, 0.01, 0.03, 0.05, 0.1 and 0.2.
     max_conflict : float in [0, 1], default=0.05
@@ -277,7 +277,7 @@ class _Search:
     ) -> _Search:
         chosen = find_method(method, settings)
         if chosen.knob is None or chosen.knob.setting != parameter:
-            fit = " and ".join(repr(one.name) for one in METHODS.values() if one.knob and one.knob.setting == parameter)
+            fit = list_methods(reading=parameter, as_knob=True)
             raise ParameterError(f"A {parameter} can be selected for {fit}, found {method!r}.")
         check_share("max_conflict", max_conflict)
         if not is_number(min_accuracy_change) or not -1 <= min_accuracy_change <= 1:

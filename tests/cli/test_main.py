@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner, Result
 
@@ -165,6 +167,19 @@ def test_simplify_ends_with_1_when_the_check_fails(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(secateur.RuleSet, "verify", fail)
     assert invoke("simplify").exit_code == 1
+
+
+def test_what_faithful_protects_goes_only_when_asked(tmp_path: Path) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X.assign(outcome=y).to_csv(tmp_path / "cancer.csv", index=False)
+    asked = ["simplify", str(tmp_path / "cancer.csv"), "--target", "outcome", "--tolerance", "0.2", "--json"]
+    left = [
+        json.loads(invoke(*asked, "--method", "faithful", *more).stdout)["conditions_after"]
+        for more in ((), ("--no-protect",))
+    ]
+    assert left[1] < left[0]
+    refused = invoke("simplify", "--method", "mismatch", "--no-protect")
+    assert "does not read protect; 'faithful' does" in str(refused.exception)
 
 
 # Help.

@@ -20,7 +20,7 @@ import secateur
 from secateur import Evidence, collect_evidence
 from secateur.tree.tree import Tree
 
-SERVED = ("none", "sibling", "subtree", "redundancy", "exact", "mismatch", "layered", "quinlan")
+SERVED = ("none", "sibling", "subtree", "redundancy", "exact", "faithful", "mismatch", "layered", "quinlan")
 
 
 @st.composite
@@ -98,6 +98,20 @@ def test_facts_and_names_are_part_of_the_evidence() -> None:
     assert "age is a whole number" in {rules.tree.facts.describe_decimals(0, "age")}
     with pytest.raises(secateur.InputError, match="facts was passed beside evidence"):
         secateur.simplify(model, evidence=parts[0], facts=["age <= 100"])
+
+
+def test_evidence_for_faithful_does_not_tell_what_is_protected_apart(tmp_path: Path) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    wide = {"method": "faithful", "protect": False, "tolerance": 0.2}
+    expected = secateur.simplify(model, X, y, **wide)
+    assert (expected.deleted & ~secateur.simplify(model, X, y, method="faithful", tolerance=0.2).deleted).any()
+    narrow = collect_evidence(model, X, y, method="faithful")
+    with pytest.raises(secateur.ParameterError, match="default settings and its rf_tol then"):
+        secateur.simplify(model, evidence=narrow, **wide)
+    assert secateur.simplify(model, evidence=collect_evidence(model, X, y), **wide) == expected
+    X.assign(outcome=y).to_parquet(tmp_path / "rows.parquet")
+    assert secateur.simplify(model, tmp_path / "rows.parquet", "outcome", **wide) == expected
 
 
 def test_methods_that_look_at_single_rows_say_how_large_their_summary_would_be(fitted: tuple[Any, Any, Any]) -> None:

@@ -30,7 +30,7 @@ from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
 Problem = tuple[Tree, tuple[Any, Any, Any]]
-METHODS = ["mismatch", "layered", "quinlan", "exact", "none"]
+METHODS = ["faithful", "mismatch", "layered", "quinlan", "exact", "none"]
 
 
 def problems(**shape: Any) -> st.SearchStrategy[Problem]:

@@ -74,7 +74,9 @@ def test_a_frame_without_any_library_says_what_to_install(
 @settings(max_examples=60, deadline=None)
 def test_json_round_trips_every_method(tree: Tree, data: st.DataObject) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree))
-    method = data.draw(st.sampled_from(["none", "sibling", "redundancy", "exact", "mismatch", "layered", "quinlan"]))
+    method = data.draw(
+        st.sampled_from(["none", "sibling", "redundancy", "exact", "faithful", "mismatch", "layered", "quinlan"])
+    )
     rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method)
     text = rules.to_json()
     again = secateur.RuleSet.from_json(text)

@@ -206,6 +206,30 @@ def test_exact_deletes_what_trying_every_possible_row_allows(tree: Tree) -> None
     assert {rule.leaf_id: list(rule.deleted_ids) for rule in rules} == delete_by_trying(tree, possible)
 
 
+@given(told_trees(), st.data(), st.sampled_from([0.0, 0.1, 0.25, 1.0]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_faithful_deletes_what_trying_every_possible_row_allows(
+    tree: Tree, data: st.DataObject, tolerance: float, protect: bool
+) -> None:
+    possible = [row for row in all_rows(tree) if is_possible(tree, tree.facts, row)]
+    assume(possible)
+    rows = data.draw(st.lists(st.sampled_from(possible), min_size=1, max_size=25))
+    labels = data.draw(strategies.lists_of(st.integers(0, tree.n_classes - 1), len(rows)))
+    table = {link: np.array(held, dtype=bool) for link, held in split_table(tree, possible).items()}
+    classes = np.array([oracles.tree_class(tree, row) for row in possible])
+
+    def implies(_: Tree, links: list[int], class_id: int) -> bool:
+        covered = np.logical_and.reduce([np.ones(len(possible), bool), *(table[link] for link in links)])
+        return bool((classes[covered] == class_id).all())
+
+    X, y = np.array(rows, dtype=np.float64), np.array(labels)
+    settings = {"tolerance": tolerance, "protect": protect}
+    rules = secateur.simplify(tree, X, tree.classes[y], method="faithful", **settings)
+    expected = oracles.delete_faithful(tree, X, y, None, implies=implies, **settings)
+    assert {rule.leaf_id: list(rule.deleted_ids) for rule in rules} == expected
+    assert rules.verify()
+
+
 @given(strategies.trees(n_features=1, categorical=False, min_leaves=4, max_leaves=9))
 @settings(max_examples=100, deadline=None)
 def test_whole_numbers_are_all_that_an_integer_column_holds(tree: Tree) -> None:

@@ -11,6 +11,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_settings import own_settings
 
 import secateur
 import secateur.methods.budget_spending
@@ -69,9 +70,7 @@ def test_layered_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], to
 
 @given(problem=trees_with_rows(), tolerance=TOLERANCES, protect=st.booleans())
 @settings(max_examples=300, deadline=None)
-def test_faithful_equals_its_slow_version(
-    problem: tuple[Tree, Any, Any, Any], tolerance: float, protect: bool
-) -> None:
+def test_faithful_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], tolerance: float, protect: bool) -> None:
     rules = simplify(problem, "faithful", tolerance=tolerance, protect=protect)
     assert deletions(rules) == oracles.delete_faithful(*problem, tolerance, protect=protect)
 
@@ -171,11 +170,14 @@ def test_mismatch_certified_by_directions_equals_its_slow_version(data: st.DataO
 
 
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.is_exact])
-@given(tree=strategies.trees(max_leaves=8))
+@given(problem=trees_with_rows(max_leaves=8))
 @settings(max_examples=60, deadline=None)
-def test_an_exact_method_changes_no_prediction_on_a_grid_of_every_region(method: str, tree: Tree) -> None:
+def test_an_exact_method_changes_no_prediction_on_a_grid_of_every_region(
+    method: str, problem: tuple[Tree, Any, Any, Any]
+) -> None:
+    tree = problem[0]
     grid = oracles.grid_rows(tree, limit=800)
-    rules = secateur.simplify(tree, method=method)
+    rules = simplify(problem, method, **own_settings(method, tolerance=1, protect=False))
     expected = np.array([oracles.tree_class(tree, row) for row in grid])
     assert (rules.predict(grid) == tree.classes[expected]).all()
     covered = rules.covers(grid)

@@ -61,6 +61,14 @@ def test_layered(problem: tuple[Any, Any, Any, Any]) -> None:
     assert deletions(rules) == oracles.delete_layered(tree, X, y, None, 0.05)
 
 
+@pytest.mark.parametrize("protect", [True, False])
+@pytest.mark.parametrize("tolerance", [0.0, 0.05, 0.2])
+def test_faithful(problem: tuple[Any, Any, Any, Any], tolerance: float, protect: bool) -> None:
+    model, X, y, tree = problem
+    rules = secateur.simplify(model, X, y, method="faithful", tolerance=tolerance, protect=protect)
+    assert deletions(rules) == oracles.delete_faithful(tree, X, y, None, tolerance, protect=protect)
+
+
 def test_quinlan(problem: tuple[Any, Any, Any, Any]) -> None:
     model, X, y, tree = problem
     assert deletions(secateur.simplify(model, X, y, method="quinlan")) == oracles.delete_quinlan(tree, X, y, None)

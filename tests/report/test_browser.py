@@ -355,7 +355,7 @@ def test_a_tried_row_gets_the_rule_that_predict_uses(open_report: Open, method: 
 def test_rows_of_any_tree_get_the_rule_that_predict_uses(browser: Any, tmp_path: Path, data: st.DataObject) -> None:
     tree = data.draw(strategies.trees())
     X, y, _ = data.draw(strategies.labelled_rows(tree))
-    method = data.draw(st.sampled_from(["layered", "mismatch", "quinlan", "exact", "budgeted"]))
+    method = data.draw(st.sampled_from(["layered", "faithful", "mismatch", "quinlan", "exact", "budgeted"]))
     with_rows = method != "exact" or data.draw(st.booleans())
     rules = secateur.simplify(tree, *((X, tree.classes[y]) if with_rows else ()), method=method)
     path = tmp_path / "page.html"

@@ -96,10 +96,11 @@ def fitted_forests(draw: st.DrawFn, kinds: tuple[type, ...] = FORESTS) -> Fitted
 @given(fitted=fitted_forests(), data=st.data())
 def test_exact_rules_vote_like_the_forest_to_the_last_bit(fitted: FittedForest, data: st.DataObject) -> None:
     X, y, weights, model = fitted
-    with_rows = data.draw(st.booleans())
+    method = data.draw(st.sampled_from(EXACT))
+    with_rows = secateur.METHODS[method].needs_rows or data.draw(st.booleans())
     passed = {"X": X, "y": y, "sample_weight": weights} if with_rows else {}
     takes_missing = bool(np.isnan(X).any())
-    rules = simplify(model, method=data.draw(st.sampled_from(EXACT)), accepts_missing=takes_missing, **passed)
+    rules = simplify(model, method=method, accepts_missing=takes_missing, **passed)
     others = data.draw(st.permutations(range(len(X))))
     mixed = np.column_stack([X[:, 0], X[others, 1:]])
     for rows in (X, mixed, X.astype(np.float64)):
@@ -137,7 +138,7 @@ def test_other_rules_vote_with_the_shares_of_the_winning_rules(fitted: FittedFor
 
 
 @settings(deadline=None, max_examples=30)
-@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "layered")))
+@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "faithful", "layered")))
 def test_each_tree_has_the_rules_that_it_would_have_alone(fitted: FittedForest, method: str) -> None:
     X, y, weights, model = fitted
     rules = simplify(model, X, y, sample_weight=weights, method=method)

@@ -18,7 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.tree.tree import Tree
 
-METHODS = st.sampled_from(["none", "sibling", "subtree", "redundancy", "exact", "mismatch", "layered", "quinlan"])
+METHODS = st.sampled_from(
+    ["none", "sibling", "subtree", "redundancy", "exact", "faithful", "mismatch", "layered", "quinlan"]
+)
 
 
 @st.composite

@@ -12,7 +12,7 @@ import secateur
 
 # What is counted or predicted where the rows are; everything else would collect them.
 ON_SPARK = (
-    *(f"simplify {method}" for method in ("none", "sibling", "subtree", "redundancy", "exact")),
+    *(f"simplify {method}" for method in ("none", "sibling", "subtree", "redundancy", "exact", "faithful")),
     *("simplify mismatch", "simplify layered", "simplify quinlan", "audit", "diagnose", "collect_evidence"),
 )
 PREDICTING = {"predict": doors.RULES, "predict by a RuleClassifier": doors.CLASSIFIER}

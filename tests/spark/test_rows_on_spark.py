@@ -23,7 +23,7 @@ from secateur import collect_evidence as collect_in_memory
 pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas
 
-SERVED = (None, "exact", "mismatch", "layered")
+SERVED = (None, "exact", "faithful", "mismatch", "layered")
 N_ROWS = 600
 
 

@@ -554,7 +554,7 @@ def test_no_row_free_method_and_no_check_of_it_needs_a_frame_per_level(method: s
     assert covering.any(axis=1).all()
 
 
-@pytest.mark.parametrize("method", ["mismatch", "mismatch-certified", "layered", "quinlan"])
+@pytest.mark.parametrize("method", ["faithful", "mismatch", "mismatch-certified", "layered", "quinlan"])
 def test_no_row_based_method_and_no_check_of_it_needs_a_frame_per_level(method: str) -> None:
     tree = chain(200)
     X = rows_of(tree, 100)

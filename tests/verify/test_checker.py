@@ -136,6 +136,48 @@ def test_a_deletion_beyond_the_tolerance_is_found(problem: tuple[Any, Any, Any])
     assert "moved its reliability by" in found.failures[0]
 
 
+def forge(rules: secateur.RuleSet, entry: int) -> secateur.RuleSet:
+    """The rule set after one deletion more, with the reason that the method gives and the right counts."""
+    forged = replace(rules.deletions, deleted=rules.deleted.copy(), why=rules.deletions.why.copy())
+    forged.delete(entry, Why.NO_FOREIGN_LEAF)
+    X, y = rules.training.X, rules.training.y
+    covers = replace(rules, deletions=forged).covers(X)
+    counts = np.array([np.bincount(y[inside], minlength=2) for inside in covers.T], dtype=float)
+    return replace(rules, deletions=forged, class_counts=counts)
+
+
+def test_each_promise_of_faithful_is_checked_by_itself(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="faithful", tolerance=0.02)
+    assert rules.verify().ok
+    said = {
+        Why.NOT_CERTIFIED: "which predicts another class",
+        Why.RELIABILITY_MOVES: "moved its reliability by",
+        Why.INSIDE_H: "which is protected",
+    }
+    for why, words in said.items():
+        entries = np.flatnonzero(rules.deletions.why == why)
+        assert len(entries)
+        for entry in entries.tolist():
+            found = forge(rules, entry).verify()
+            assert any(words in failure for failure in found.failures), (why, found.failures)
+    loose = forge(rules, np.flatnonzero(rules.deletions.why == Why.INSIDE_H)[0])
+    unprotected = replace(loose, parameters={**loose.parameters, "protect": False, "tolerance": 1.0})
+    assert unprotected.verify().ok  # what it then claims is true
+
+
+def test_a_deletion_from_a_leaf_without_rows_keeps_no_reliability(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    free = np.flatnonzero(secateur.simplify(model, method="exact").deleted)[0]
+    tree = secateur.from_model(model)
+    paths = secateur.simplify(tree, method="none").paths
+    seen = model.apply(X) != paths.leaf_ids[paths.rule[free]]
+    rules = secateur.simplify(tree, X[seen], y[seen], method="faithful", tolerance=1.0, protect=False)
+    assert rules.verify().ok
+    assert any("no row reaches its leaf" in failure for failure in forge(rules, free).verify().failures)
+
+
 def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[Any, Any, Any]) -> None:
     rules = secateur.simplify(*problem, method="budgeted", budget=0.1)
     assert rules.verify().ok
@@ -212,7 +254,7 @@ def test_another_versions_wording_is_not_called_tampering(
 
 
 def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[Any, Any, Any]) -> None:
-    for method in ("mismatch", "layered", "mismatch-certified"):
+    for method in ("faithful", "mismatch", "layered", "mismatch-certified"):
         reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method=method).to_json())
         found = reread.verify()
         assert not found.ok

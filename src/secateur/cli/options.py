@@ -151,12 +151,23 @@ class Knobs:
 
     tolerance: Annotated[
         float | None,
-        typer.Option(help="How far a rule's reliability may move, 0 to 1.  [default: 0.05]", show_default=False),
+        typer.Option(
+            help="How far a rule's reliability may move, 0 to 1. The exact deletions of layered are not held to it.  "
+            "[default: 0.05]",
+            show_default=False,
+        ),
     ] = None
     budget: Annotated[
         float | None,
         typer.Option(help="Share of rows that may conflict (budgeted), 0 to 1.  [default: 0.015]", show_default=False),
     ] = None
+    no_protect: Annotated[
+        bool,
+        typer.Option(
+            "--no-protect",
+            help="Let faithful also delete conditions that point away from the class where all leaves have the class.",
+        ),
+    ] = False
     no_facts: Annotated[
         bool,
         typer.Option(
@@ -167,7 +178,7 @@ class Knobs:
     @property
     def settings(self) -> dict[str, float]:
         """Arguments of ``simplify``."""
-        named = {"tolerance": self.tolerance, "budget": self.budget}
+        named = {"tolerance": self.tolerance, "budget": self.budget, "protect": False if self.no_protect else None}
         return {name: value for name, value in named.items() if value is not None}
 
 

@@ -227,8 +227,9 @@ class Evidence(TrainingEvidence):
         )
         if unknown.any():
             raise ParameterError(
-                f"The evidence was collected for the method {self.method!r} with its rf_tol then, and cannot answer "
-                "what is asked now. Collect it for this method and rf_tol, or without naming a method."
+                f"The evidence was collected for the method {self.method!r}, with its default settings and its rf_tol "
+                "then, and cannot answer what is asked now. Collect it for this method and rf_tol, or without naming a "
+                "method."
             )
         rules, offsets = list_patterns(paths, conditions)
         cells = self._project(paths, conditions, rules, offsets)

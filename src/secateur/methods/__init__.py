@@ -46,9 +46,12 @@ def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others:
     return replace(method, **settings) if settings else method
 
 
-def list_methods(*, reading: str) -> str:
-    """List the methods that read a setting, in words."""
-    quoted = [repr(method.name) for method in METHODS.values() if reading in method.parameters]
+def list_methods(*, reading: str, as_knob: bool = False) -> str:
+    """List the methods that read a setting, or whose knob it is, in words."""
+    found = [method for method in METHODS.values() if reading in method.parameters]
+    if as_knob:
+        found = [method for method in found if method.knob is not None and method.knob.setting == reading]
+    quoted = [repr(method.name) for method in found]
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)
 
 

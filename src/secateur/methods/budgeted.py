@@ -44,7 +44,7 @@ class Budgeted(Method):
     )
     asks = Asks.ROWS
     rung = 80
-    knob = Knob("budget", "δ", BUDGETS)
+    knob = Knob("budget", "δ", BUDGETS, "The share of rows that rules of different classes may cover.")
 
     def delete(self, problem: Problem) -> Deletions:
         """Run the exact layer, then spend the budget."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["EXACT_GUARANTEE", "TOLERANCES", "Asks", "Deletions", "Knob", "Method", "Problem", "Why"]
+__all__ = ["EVERY_RULE", "EXACT_GUARANTEE", "TOLERANCES", "Asks", "Deletions", "Knob", "Method", "Problem", "Why"]
 
 EXACT_GUARANTEE = (
     "Exact for every possible row: each row is covered, every rule that covers it predicts what the tree "
@@ -166,15 +166,17 @@ class Asks(Enum):
 
 
 class Knob(NamedTuple):
-    """The setting that trades length for faithfulness: its name, symbol and values worth trying."""
+    """The setting that trades length for faithfulness: its name, symbol, values worth trying and what it bounds."""
 
     setting: str
     symbol: str
     grid: tuple[float, ...]
+    meaning: str = ""  # a sentence
 
 
 # The values of ε that a slider has and a selection tries.
 TOLERANCES = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
+EVERY_RULE = "How far a rule’s training reliability may move from its leaf’s own."
 
 
 @dataclass(frozen=True)

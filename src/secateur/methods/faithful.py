@@ -13,17 +13,29 @@ walk for all rules decides those; then each sweep takes, for each place on a pat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from secateur.counting.violations import find_reliability
 from secateur.kernels.run_walks import run_met, run_witnesses
-from secateur.methods.contract import EXACT_GUARANTEE, TOLERANCES, Asks, Deletions, Knob, Method, Problem, Why
+from secateur.methods.contract import (
+    EVERY_RULE,
+    EXACT_GUARANTEE,
+    TOLERANCES,
+    Asks,
+    Deletions,
+    Knob,
+    Method,
+    Problem,
+    Why,
+)
 from secateur.methods.settings import amount, flag, share
 from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from secateur.counting.violations import ViolationCounts
@@ -40,7 +52,7 @@ class Faithful(Method):
     rf_tol: float = amount(DEFAULT_RF_TOL)
 
     name = "faithful"
-    summary = "deletes single conditions that the class does not depend on, within a reliability tolerance"
+    summary = "deletes single conditions that the class does not depend on, if reliability stays within a tolerance"
     preserves = "the tree's predictions, exactly, and each rule's reliability, within ε"
     guarantee = (
         f"{EXACT_GUARANTEE} On the training rows the reliability of every rule is within {{tolerance:g}} of its "
@@ -50,8 +62,8 @@ class Faithful(Method):
     is_exact = True
     witness = "link"
     rung = 45
-    knob = Knob("tolerance", "ε", TOLERANCES)
-    words = {
+    knob = Knob("tolerance", "ε", TOLERANCES, EVERY_RULE)
+    words: ClassVar[Mapping[int, str]] = {
         Why.NO_FOREIGN_LEAF: (
             "without it, and without what was deleted before it, the rule meets no leaf that predicts anything but "
             "{name}, and its reliability goes {moved_from_leaf}, within ±{tolerance:g}"
@@ -172,7 +184,7 @@ class _Sweeps:
         if not len(entries):
             return
         result.delete(entries, Why.NO_FOREIGN_LEAF)
-        separates = run_met(self.tree, paths, result.deleted, rules) >= 0
+        separates = run_met(self.tree, paths, result.deleted, rules.astype(np.int64)) >= 0
         result.keep(entries[separates], Why.NOT_CERTIFIED)
         self.counts[rules[~separates]] = widened[~separates]
         self.n_taken[rules[~separates]] += 1

@@ -2,7 +2,8 @@
 
 The first layer deletes what the class provably does not depend on. The second runs ReliabilitySelect on the
 mismatched links outside H that remain, against the leaf's own reliability. Exact deletions may themselves move a
-rule's reliability (they admit leaves of the same class but another purity), so the two guarantees stand side by side.
+rule's reliability, without limit (they admit leaves of the same class but another purity), so the two guarantees stand
+side by side; `faithful` holds exact deletions to the tolerance too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from secateur.methods import exact
-from secateur.methods.contract import Deletions, Problem
+from secateur.methods.contract import TOLERANCES, Deletions, Knob, Problem
 from secateur.methods.selection import ReliabilityMethod
 
 __all__ = ["METHOD"]
@@ -21,12 +22,23 @@ class Layered(ReliabilityMethod):
     """The exact layer, then the reliability layer."""
 
     name = "layered"
-    summary = "exact deletion, then conditions that point away from the rule's class, within a tolerance"
-    preserves = "the class exactly, then reliability within ε"
+    summary = (
+        "exact deletion, which may move reliability, then conditions that point away from the rule's class, within a "
+        "tolerance"
+    )
+    preserves = "the class, through the exact deletions; reliability within ε, only where more was deleted"
     guarantee = (
-        "Two layers. Exact deletions imply the rule's class for every possible row. Further deletions were accepted "
-        "only where the rule's training reliability ended within {tolerance:g} of its leaf's own; every row stays "
-        "covered, but where such rules overlap a prediction may differ from the tree's."
+        "Two layers. Exact deletions imply the rule's class for every possible row, but may move its reliability "
+        "without limit. Further deletions were accepted only where the rule's training reliability ended within "
+        "{tolerance:g} of its leaf's own; every row stays covered, but where such rules overlap a prediction may "
+        "differ from the tree's."
+    )
+    knob = Knob(
+        "tolerance",
+        "ε",
+        TOLERANCES,
+        "How near to its leaf’s own a rule’s training reliability must end for a further deletion to be made after the "
+        "exact ones, which may move it anywhere.",
     )
     witness = "link"
     rung = 70

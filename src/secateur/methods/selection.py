@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.counting.violations import find_reliability
-from secateur.methods.contract import TOLERANCES, Asks, Deletions, Knob, Method, Problem, Why
+from secateur.methods.contract import EVERY_RULE, TOLERANCES, Asks, Deletions, Knob, Method, Problem, Why
 from secateur.methods.settings import amount, share
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -36,7 +36,7 @@ class ReliabilityMethod(Method):
     rf_tol: float = amount(DEFAULT_RF_TOL)
 
     asks = Asks.COUNTS
-    knob = Knob("tolerance", "ε", TOLERANCES)
+    knob = Knob("tolerance", "ε", TOLERANCES, EVERY_RULE)
 
     @abstractmethod
     def begin(self, problem: Problem) -> Deletions:

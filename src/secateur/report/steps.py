@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import ParameterError
-from secateur.methods import METHODS, Why
+from secateur.methods import METHODS
 from secateur.methods.settings import check_share
 from secateur.report.ladder import measure, run_again
+from secateur.rules.reasons import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from secateur.methods import Method
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
 
@@ -25,12 +27,6 @@ __all__ = ["Slider", "Texts", "find_slider", "make_rule_sets", "make_step"]
 
 # Up to this many conditions every value of the knob carries its reasons; beyond, only the chosen one does.
 FULLY_TOLD = 6_000
-
-# Reasons whose text names the knob's value.
-NAMING_THE_KNOB = (
-    *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP, Why.RELIABILITY_MOVES),
-    *(Why.WITHIN_BUDGET, Why.OVER_BUDGET, Why.FAR_OVER_BUDGET),
-)
 
 PHRASE_END = re.compile(r"(?<=[;:,]) ")
 
@@ -42,11 +38,17 @@ class Slider:
     parameter: str
     symbol: str
     values: tuple[float, ...]
+    meaning: str
 
     @property
     def record(self) -> dict[str, Any]:
         """The slider as plain values."""
-        return {"parameter": self.parameter, "symbol": self.symbol, "values": list(self.values)}
+        return {
+            "parameter": self.parameter,
+            "symbol": self.symbol,
+            "values": list(self.values),
+            "meaning": self.meaning,
+        }
 
 
 @dataclass
@@ -85,7 +87,7 @@ def find_slider(rules: RuleSet, at_hand: RowsAtHand, tolerances: Any) -> tuple[S
             f"values of {knob.symbol}."
         )
     values = sorted({*grid, float(rules.parameters[knob.setting])})
-    return Slider(knob.setting, knob.symbol, tuple(values)), ""
+    return Slider(knob.setting, knob.symbol, tuple(values), knob.meaning), ""
 
 
 def make_rule_sets(rules: RuleSet, at_hand: RowsAtHand, slider: Slider | None) -> tuple[list[RuleSet], int]:
@@ -136,9 +138,16 @@ def _changed_reasons(made: RuleSet, rules: RuleSet, texts: Texts) -> dict[str, l
     for name in ("before", "after", "number", "node"):
         one, other = getattr(made.deletions, name), getattr(rules.deletions, name)
         differs |= (one != other) & ~(np.isnan(one) & np.isnan(other))
-    differs |= np.isin(made.deletions.why, NAMING_THE_KNOB)
+    differs |= np.isin(made.deletions.why, _find_naming(METHODS[made.method]))
     changed = np.unique(made.paths.rule[differs]).tolist()
     return {str(rule): [texts.place(why.text) for why in made[rule].reasons.values()] for rule in changed}
+
+
+def _find_naming(method: Method) -> list[int]:
+    """List the reasons whose words name the value of the method's knob."""
+    if method.knob is None:
+        return []
+    return [int(why) for why, words in {**WORDS, **method.words}.items() if f"{{{method.knob.setting}" in words]
 
 
 def _check_values(tolerances: Any) -> tuple[float, ...]:

@@ -48,8 +48,8 @@ def summarize(
         Their labels and weights.
     title : str, default=None
     tolerances : sequence of float, default=None
-        The values of the slider: ε of ``layered`` and ``mismatch``, δ of ``budgeted``. By default those that
-        :func:`select_tolerance` and :func:`select_budget` try.
+        The values of the slider: ε of ``faithful``, ``layered`` and ``mismatch``, δ of ``budgeted``. By default those
+        that :func:`select_tolerance` and :func:`select_budget` try.
 
     Returns
     -------

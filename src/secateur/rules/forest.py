@@ -161,6 +161,8 @@ class ForestRules(Sequence[RuleSet]):
         """What is preserved, in a sentence."""
         of_tree = METHODS[self.method].guarantee.format_map(dict(self.parameters))
         sentence = EXACT_GUARANTEE if self._is_exact else f"Of each tree: {of_tree}"
+        if self._is_exact and METHODS[self.method].needs_rows:  # they promise more than predictions
+            sentence = f"{EXACT_GUARANTEE} Of each tree: {of_tree}"
         # Each rule set knows the facts that its deletions rest on, but asking all of them would take too long.
         is_told = bool(self[0].tree.facts) and self.parameters.get("domain_knowledge", True)
         return f"{sentence} This is about rows that keep to what is known of the columns." if is_told else sentence

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Verification", "verify_rules"]
 
 
-EXACT = ("none", "sibling", "subtree", "redundancy", "exact")
-WITHIN_TOLERANCE = ("mismatch", "layered")
+EXACT = ("none", "sibling", "subtree", "redundancy", "exact", "faithful")
+WITHIN_TOLERANCE = ("faithful", "mismatch", "layered")
+PROTECTING = ("faithful",)
 CERTIFIED = ("mismatch-certified",)
 BUDGETED = ("budgeted",)
 UNPROMISED = ("quinlan",)
@@ -152,6 +153,8 @@ class _Checker:
             self.failures.append(f"There is no check for the method {self.method!r}, so nothing of it is proved.")
         if self.method in EXACT or self.method in EXACT_FIRST:
             self._check_boxes()
+        if self.method in PROTECTING and self.record["parameters"].get("protect", True):
+            self._check_protection()
         if self.method in CERTIFIED:
             self._check_certificate()
         counted = self._count_rows()
@@ -265,17 +268,47 @@ class _Checker:
         )
         if self.method in WITHIN_TOLERANCE:
             tolerance = self.record["parameters"].get("tolerance", 0.0)
-            judged = self._rules_with(self.deleted & ~self._is_exact_kind)
+            # The exact deletions of layered methods come without this promise.
+            is_first, by = (self._is_exact_kind, " by the tolerance") if self.method in EXACT_FIRST else (False, "")
+            judged = self._rules_with(self.deleted & ~np.asarray(is_first))
             moved = _shares(now, self.classes) - _shares(source, self.classes)
             self.report(
-                f"{judged.sum()} of {len(judged)} rules lost a condition by the tolerance, and each is within "
+                f"{judged.sum()} of {len(judged)} rules lost a condition{by}, and each is within "
                 f"{tolerance:g} of its leaf's reliability (recounted)",
                 [
-                    f"The rule of leaf {self.leaves[rule]} moved its reliability by {moved[rule]:+.4g}, beyond "
+                    f"The rule of leaf {self.leaves[rule]} lost a condition, but no row reaches its leaf, so nothing "
+                    "tells what its reliability was."
+                    if np.isnan(moved[rule])
+                    else f"The rule of leaf {self.leaves[rule]} moved its reliability by {moved[rule]:+.4g}, beyond "
                     f"{tolerance:g}."
                     for rule in np.flatnonzero(judged & ~(np.abs(moved) <= tolerance + COUNT_TOLERANCE))
                 ],
             )
+
+    def _check_protection(self) -> None:
+        """Check that no condition is gone that points away from its class where all leaves have the class."""
+        tree, paths, counts = self.tree, self.paths, self.tree.counts
+        if counts is None:
+            return  # nothing points anywhere
+        own = self.classes[paths.rule]
+        lowest, highest = np.full((2, tree.n_nodes), self.classes[0])  # class of the leaves below each node
+        lowest[0], highest[0] = self.classes.min(), self.classes.max()
+        lowest[paths.links] = highest[paths.links] = own
+        np.minimum.at(lowest, paths.links, own)
+        np.maximum.at(highest, paths.links, own)
+        above = paths.parent[paths.links]
+        with np.errstate(invalid="ignore"):  # a node without rows has no share, and points nowhere
+            share = counts / counts.sum(axis=1, keepdims=True)
+        falls = share[paths.links, own] - share[above, own] < -self.record["parameters"].get("rf_tol", 0.0)
+        broken = np.flatnonzero(self.deleted & falls & (lowest == highest)[above])
+        self.report(
+            "no condition is gone that points away from the class where all leaves have the class",
+            [
+                f"The rule of leaf {self.leaves[paths.rule[entry]]} lost the condition of link {paths.links[entry]}, "
+                "which is protected: it points away from the class where all leaves have the class."
+                for entry in broken.tolist()
+            ],
+        )
 
     def _check_budget(self, counted: _Counted | None) -> None:
         """Check that every row is covered by a rule of the tree's class and that conflicts are within the budget."""
