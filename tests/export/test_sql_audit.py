@@ -28,12 +28,12 @@ from sqlglot import exp
 
 import secateur
 from secateur import InputError, RuleSet, TreeBuilder, simplify
-from secateur.export.sql_audit import audit_to_sql
+from secateur.export.sql_audit import audit_to_sql, coverage_to_sql
 from secateur.export.sql_dialects import DIALECTS
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.rows import LabelledRows
 from secateur.rules.audit import AuditCounter, AuditCounts, finish_audit
-from secateur.spark.audit_groups import count_groups
+from secateur.spark.audit_groups import add_coverage, count_groups
 
 KINDS = {str: "TEXT", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}
 
@@ -97,8 +97,11 @@ def cases(draw: st.DrawFn) -> Case:
     return make_case(rules, rows, labels, draw(strategies.lists_of(st.sampled_from([0.0, 1.0, 2.0]), len(rows))))
 
 
-def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark: str = "?") -> tuple[Any, Any]:
-    """The statement, and the groups that a database gives; they say whether their rows are taken in memory."""
+def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark: str = "?") -> Any:
+    """The statement, and the groups that a database gives, which say whether their rows are taken in memory.
+
+    Also the rules that were widened, and the groups that say which rows these cover.
+    """
     tree = case.rules.tree
     names = [tree.feature_name(feature) for feature in range(tree.n_features)]
     columns = [[row[name] for row in case.rows] for name in names] + [case.labels, case.weights, case.taken]
@@ -114,12 +117,18 @@ def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark:
     database.executemany(f'INSERT INTO "rows" VALUES ({marks})', list(zip(*columns, strict=True)))
     weight = "its weight" if weighted else None
     statement = audit_to_sql(case.rules, "its label", dialect, sample_weight=weight, by=["taken"])
-    found = database.execute(statement.text)
+    asked = np.unique(case.rules.paths.rule[case.rules.deleted]).tolist()
+    wider = coverage_to_sql(case.rules, asked, "its label", dialect, sample_weight=weight, by=["taken"])
+    return statement, fetch(database, statement.text), asked, fetch(database, wider)
+
+
+def fetch(database: Any, text: str) -> list[dict[str, Any]]:
+    found = database.execute(text)
     header = [column[0] for column in found.description]
-    return statement, [dict(zip(header, group, strict=True)) for group in found.fetchall()]
+    return [dict(zip(header, group, strict=True)) for group in found.fetchall()]
 
 
-def assert_same_counts(case: Case, statement: Any, groups: list[dict[str, Any]]) -> None:
+def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int], coverage: Any) -> None:
     assert all((group["refused"] is None) == bool(group["taken"]) for group in groups)
     refused = [group for group in groups if not group["taken"]]
     assert sum(group["n_rows"] for group in refused) == case.taken.count(False)
@@ -129,6 +138,7 @@ def assert_same_counts(case: Case, statement: Any, groups: list[dict[str, Any]])
     taken = [group for group in groups if group["taken"]]
     if taken:
         found, expected = count_groups(case.rules, statement.refusals, taken), case.count_in_memory()
+        add_coverage(found, asked, [group for group in coverage if group["taken"]])
         assert {
             f.name for f in fields(found) if not np.array_equal(*(getattr(c, f.name) for c in (found, expected)))
         } == set()
@@ -161,8 +171,8 @@ def test_a_pipeline_is_asked_in_its_own_columns() -> None:
     rows = [*usual, *({**usual[0], **change} for change in odd)]
     case = make_case(rules, rows, [*y.tolist(), *[True] * len(odd)], [1.0] * len(rows))
     with duckdb.connect() as database:
-        statement, groups = run(database, case, "duckdb", weighted=False)
-    assert_same_counts(case, statement, groups)
+        statement, groups, *covered = run(database, case, "duckdb", weighted=False)
+    assert_same_counts(case, statement, groups, *covered)
     with pytest.raises(InputError) as caught:
         count_groups(rules, statement.refusals, groups)
     assert str(caught.value) == (
@@ -173,10 +183,12 @@ def test_a_pipeline_is_asked_in_its_own_columns() -> None:
     )
     with duckdb.connect() as database:
         kept = make_case(rules, usual, y.tolist(), [1.0] * len(usual))
-        statement, groups = run(database, kept, "duckdb", weighted=False)
+        statement, groups, *covered = run(database, kept, "duckdb", weighted=False)
     audit = rules.audit(frame, y)
     assert audit.conflict > 0
-    assert audit == finish_audit(rules, count_groups(rules, statement.refusals, groups))
+    counts = count_groups(rules, statement.refusals, groups)
+    add_coverage(counts, *covered)
+    assert audit == finish_audit(rules, counts)
 
 
 def limit_rules() -> RuleSet:
@@ -211,9 +223,9 @@ def test_rows_that_contradict_a_fact_are_counted_as_in_memory() -> None:
     rows = [{"age": age, "dose": dose} for age in (5.0, 40.0) for dose in (1.0, 9.0)]
     case = make_case(rules, rows, ["no", "no", "no", "yes"], [1.0] * 4)
     with duckdb.connect() as database:
-        statement, groups = run(database, case, "duckdb")
-    assert_same_counts(case, statement, groups)
-    assert count_groups(rules, statement.refusals, groups).in_conflict == 1
+        statement, groups, *covered = run(database, case, "duckdb")
+    assert_same_counts(case, statement, groups, *covered)
+    assert count_groups(rules, statement.refusals, groups).total("in_conflict") == 1
 
 
 @pytest.mark.parametrize("numbers", [True, False])
@@ -236,6 +248,7 @@ def test_other_dialects_parse_what_is_written(dialect: str) -> None:
     statement = audit_to_sql(limit_rules(), "its label", dialect, sample_weight="its weight", by=["ward"])
     read = sqlglot.parse_one(statement.text, dialect=dialect)
     named = ["ward", "refused", "truth", "leaf", "rule", "conflict", "covered", "n_rows", "label", "weight"]
+    named += ["squares"]
     assert [column.alias_or_name for column in read.expressions] == [*named, "odd_weights"]
 
 
@@ -251,11 +264,11 @@ def test_what_is_wrong_with_labels_and_weights_is_one_sentence() -> None:
         ),
         ([good, {**good, "truth": None, "n_rows": 1}], "y holds no label in 1 row of df. Leave these rows out."),
         (
-            [{**good, "weight": 2.0, "odd_weights": 3}],
+            [{**good, "weight": 2.0, "squares": 2.0, "odd_weights": 3}],
             "sample_weight must be finite and not negative, but 3 rows of df hold another.",
         ),
         (
-            [{**good, "weight": math.inf, "odd_weights": 0}],
+            [{**good, "weight": math.inf, "squares": math.inf, "odd_weights": 0}],
             "The sum of sample_weight is too large for a float: divide all weights by a constant.",
         ),
     ]

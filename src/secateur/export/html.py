@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from secateur.rules.merged import read_votes
 from secateur.rules.wording import join_conditions, read_evidence, read_link
 
@@ -12,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from secateur.rules.merged import MergedRule, MergedRules
+    from secateur.rules.per_rule import RuleAudits
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["merged_to_html", "rules_to_html"]
+__all__ = ["audits_to_html", "merged_to_html", "rules_to_html"]
 
 SHOWN_RULES = 200  # so that a notebook stays usable
 
@@ -45,6 +48,22 @@ def merged_to_html(merged: MergedRules, shown: Sequence[MergedRule]) -> str:
         (escape(join_conditions(rule.conditions)), escape(rule.class_name), escape(read_votes(rule))) for rule in shown
     ]
     return f"<div>{_write_table('trees, training rows', rows, len(merged))}</div>"
+
+
+def audits_to_html(audits: RuleAudits) -> str:
+    """Write a table row for each rule on the audited rows, those that moved first."""
+    order = np.lexsort((np.arange(len(audits)), np.nan_to_num(audits.p_values, nan=2.0)))[:SHOWN_RULES]
+    body = ""
+    for one in (audits[int(place)] for place in order):
+        _, *rest = str(one).split("\n")
+        words = "<br>".join(escape(line.strip()) for line in rest)
+        body += f"<tr><td>{one.rule}</td><td>{one.verdict}</td><td style='text-align:left'>{escape(one.text)}"
+        body += f"<br><small>{words}</small></td></tr>"
+    rest_of = len(audits) - len(order)
+    more = f"<p>… and {rest_of:,} more rules: see to_frame().</p>" if rest_of else ""
+    notes = " ".join(escape(note) for note in (audits.summary, *audits.notes))
+    head = "<th>#</th><th>verdict</th><th style='text-align:left'>rule</th>"
+    return f"<div><p>{notes}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
 
 
 def _write_table(counted: str, rows: Sequence[Iterable[str]], n_rules: int) -> str:

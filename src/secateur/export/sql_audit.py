@@ -12,10 +12,10 @@ The result has a few rows for each leaf and class, however many rows the table h
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sqlglot import exp
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
 
-__all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql"]
+__all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql", "coverage_to_sql"]
 
 # The columns of the result that rows are grouped by, and what is counted of each group.
 GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
-N_ROWS, LABEL, WEIGHT, ODD_WEIGHTS = "n_rows", "label", "weight", "odd_weights"
+N_ROWS, LABEL, WEIGHT, SQUARES, ODD_WEIGHTS = "n_rows", "label", "weight", "squares", "odd_weights"
 N_CLASSES = "n_classes"
 UNKNOWN = -1
 
@@ -66,7 +66,8 @@ class AuditStatement:
     Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
     else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``leaf``, ``rule``
     (indices of rules), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with
-    weights ``weight`` (their sum) and ``odd_weights`` (rows whose weight is negative, infinite or missing).
+    weights ``weight`` (their sum), ``squares`` (the sum of their squares) and ``odd_weights`` (rows whose weight is
+    negative, infinite or missing).
     """
 
     text: str
@@ -114,17 +115,8 @@ def audit_to_sql(
     >>> [(refusal.column.name, refusal.what) for refusal in statement.refusals]
     [('rain', 'missing'), ('rain', 'strange')]
     """
-    tree, chosen = rules.tree, find_dialect(dialect)
-    known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
-    asked = () if tree.columns is None else tree.columns.asked
-    features = sorted({*tree.feature[~tree.is_leaf].tolist(), *asked})
-    columns = [make_column(tree, feature) for feature in features]
-    # Labels and weights are typed as the columns of the tree are; a missing one is NULL there, too.
-    others = [_make_other(y, known), *([] if sample_weight is None else [_make_other(sample_weight, None)])]
-    check_names(chosen, by)
-    taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
-    source = TypedTable([*columns, *others], chosen, table, taken)
-    decided = taken.take("decided")
+    opened = _open_table(rules, y, dialect, table, sample_weight, labels, by)
+    source, decided, features, columns, known = opened
     label = len(columns)
     refused, refusals = _find_refusal(source, columns)
     leaves = list_tests(rules, np.zeros_like(rules.deleted), features)
@@ -155,13 +147,113 @@ def audit_to_sql(
     counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star()), LABEL: least}
     if sample_weight is not None:
         odd = exp.or_(is_null(own(WEIGHT)), is_beyond(own(WEIGHT), 0.0, FLOAT64_END), copy=False)
-        counted |= {WEIGHT: exp.Sum(this=own(WEIGHT)), ODD_WEIGHTS: exp.Sum(this=_flag(odd))}
+        counted |= {
+            WEIGHT: exp.Sum(this=own(WEIGHT)),
+            SQUARES: exp.Sum(this=exp.Mul(this=own(WEIGHT), expression=own(WEIGHT))),
+            ODD_WEIGHTS: exp.Sum(this=_flag(odd)),
+        }
     grouped = {key.sql(): key.copy() for _, key in keys}  # the rule of the leaf may be there twice
     final = exp.select(*(named(key, name) for name, key in (*keys, *counted.items())), copy=False)
     final = final.from_(exp.Table(this=own_name(decided)), copy=False).group_by(*grouped.values(), copy=False)
     final = source.attach(final, decided, [named(node, name) for name, node in step])
-    text = final.sql(dialect=chosen.name, pretty=True, copy=False)
+    text = final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
     return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
+
+
+def coverage_to_sql(
+    rules: RuleSet,
+    asked: Sequence[int],
+    y: str,
+    dialect: str = "duckdb",
+    table: str | Sequence[str] = "rows",
+    *,
+    sample_weight: str | None = None,
+    labels: Sequence[Label] | None = None,
+    by: Sequence[str] = (),
+) -> str:
+    """Write a SELECT that counts the rows of a table by class, for each of some rules those that satisfy it.
+
+    Rows that :func:`audit_to_sql` refuses must not be in the table.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    asked : sequence of int
+        The rules, a few hundred at most: each has a column of its own.
+    y, dialect, table, sample_weight, labels, by : optional
+        As in :func:`audit_to_sql`.
+
+    Returns
+    -------
+    str
+        Its result has the columns of ``by``, then ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its
+        rows, and with weights ``squares_k``, that of their squared weights.
+    """
+    source, decided, features, columns, known = _open_table(rules, y, dialect, table, sample_weight, labels, by)
+    tests = dict(list_tests(rules, rules.deleted, features))  # a rule that no row can pass is not among them
+    label = len(columns)
+    step: list[tuple[str, Node]] = [*((name, source.own_column(name)) for name in by)]
+    step.append(("truth", _find_truth(source, label, known)))
+    if sample_weight is not None:
+        step.append((WEIGHT, source.value(label + 1)))
+    for place, rule in enumerate(asked):
+        case = exp.Case(ifs=[], default=make_number(0))
+        passes = source.find_first([(tests[rule], make_number(1), "")], case) if rule in tests else make_number(0)
+        step.append((f"rule_{place}", passes))
+
+    def own(name: str) -> Node:
+        return column_of(decided, make_name(name))
+
+    def add_up(place: int, make: Callable[[], Node]) -> Node:
+        passes = exp.EQ(this=own(f"rule_{place}"), expression=make_number(1))
+        return exp.Sum(this=exp.Case(ifs=[when(passes, make())], default=make_number(0)))
+
+    keys = [(name, own(name)) for name in (*by, "truth")]
+    counted: list[tuple[str, Node]] = []
+    for place in range(len(asked)):
+        if sample_weight is None:
+            counted.append((f"rows_{place}", add_up(place, lambda: make_number(1))))
+        else:
+            counted.append((f"rows_{place}", add_up(place, lambda: own(WEIGHT))))
+            squared = add_up(place, lambda: exp.Mul(this=own(WEIGHT), expression=own(WEIGHT)))
+            counted.append((f"squares_{place}", squared))
+    final = exp.select(*(named(node, name) for name, node in (*keys, *counted)), copy=False)
+    final = final.from_(exp.Table(this=own_name(decided)), copy=False)
+    final = final.group_by(*(own(name) for name in (*by, "truth")), copy=False)
+    final = source.attach(final, decided, [named(node, name) for name, node in step])
+    return final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
+
+
+class _Opened(NamedTuple):
+    """A table with its labels and weights, the name of the step that decides its rows, and what the rules ask of it."""
+
+    source: TypedTable
+    decided: str
+    features: list[int]
+    columns: list[Column]
+    labels: tuple[Label, ...]
+
+
+def _open_table(
+    rules: RuleSet,
+    y: str,
+    dialect: str,
+    table: str | Sequence[str],
+    sample_weight: str | None,
+    labels: Sequence[Label] | None,
+    by: Sequence[str],
+) -> _Opened:
+    tree, chosen = rules.tree, find_dialect(dialect)
+    known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
+    asked = () if tree.columns is None else tree.columns.asked
+    features = sorted({*tree.feature[~tree.is_leaf].tolist(), *asked})
+    columns = [make_column(tree, feature) for feature in features]
+    # Labels and weights are typed as the columns of the tree are; a missing one is NULL there, too.
+    others = [_make_other(y, known), *([] if sample_weight is None else [_make_other(sample_weight, None)])]
+    check_names(chosen, by)
+    taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
+    source = TypedTable([*columns, *others], chosen, table, taken)
+    return _Opened(source, taken.take("decided"), features, columns, known)
 
 
 def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:

@@ -14,10 +14,14 @@ import numpy as np
 
 from secateur.counting.cell_counts import CellCounts
 from secateur.counting.coverage import find_overlap
+from secateur.counting.tile_arguments import Conditions
+from secateur.counting.violations import count_violations
 from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.deciding import without_facts
 from secateur.rules.fidelity import score_shares, sum_distances
+from secateur.rules.intervals import count_effective, find_interval
+from secateur.rules.per_rule import RuleAudits, check_since
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_TOLERANCE", "Audit", "AuditCounter", "AuditCounts", "audit_rows", "find_cells", "finish_audit"]
 
+# Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; and of
+# the squared weights of all rows.
+SUMS = ("total", "in_conflict", "covered", "squares")
 DEFAULT_TOLERANCE = 0.05  # how far reliability may move where the method has no tolerance of its own
 
 
@@ -80,6 +87,10 @@ class Audit:
     auc, tree_auc : float
         Area under the ROC curve; with more than two classes, the mean of each class against the rest. NaN if these
         rows have no row of some class.
+    conflict_interval : tuple of float
+        Limits of the conflict at the level of 95 %, by Clopper and Pearson, in percent.
+    per_rule : RuleAudits
+        Each rule on these rows: its support, its reliability with limits, and whether it still holds.
     mean_abs_delta_p : float
         How far the rules' probabilities are from the tree's, on average over the rows: half of what all classes differ
         by, which with two classes is the difference of either class's probability.
@@ -120,6 +131,8 @@ class Audit:
     auc: float
     tree_auc: float
     mean_abs_delta_p: float
+    conflict_interval: tuple[float, float]
+    per_rule: RuleAudits
 
     @property
     def abs_delta_p0(self) -> float:
@@ -142,11 +155,14 @@ class Audit:
         return self.abs_delta_recall[1] if len(self.abs_delta_recall) > 1 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """List the numbers by name, ready for JSON: None for those that are not defined."""
-        return {name: None if value != value else value for name, value in vars(self).items()}
+        """List the numbers of the whole rule set by name, ready for JSON: None for those that are not defined."""
+        numbers = {name: value for name, value in vars(self).items() if name != "per_rule"}
+        return {name: None if value != value else value for name, value in numbers.items()}
 
     def __eq__(self, other: object) -> bool:
-        return self.to_dict() == other.to_dict() if isinstance(other, Audit) else NotImplemented  # NaN equals NaN
+        if not isinstance(other, Audit):
+            return NotImplemented
+        return self.to_dict() == other.to_dict() and self.per_rule == other.per_rule  # NaN equals NaN
 
     def __hash__(self) -> int:
         return hash(tuple(self.to_dict().values()))
@@ -167,7 +183,8 @@ class Audit:
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points) "
             f"on {self.n_rows} rows; same prediction as the tree for {self.agreement:.2f} %",
-            f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} %",
+            f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} % "
+            f"({self.conflict_interval[0]:.2f} to {self.conflict_interval[1]:.2f})",
             f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
         ]
 
@@ -194,23 +211,35 @@ class AuditCounts:
 
     n_rows: int
     decided: CellCounts  # rows by the rule of their leaf, the rule that decides, and their class; see find_cells
-    total: float
-    in_conflict: float  # rows that rules of different classes cover
-    covered: float  # rows that some rule covers
+    sums: NDArray[np.float64]  # the numbers that SUMS names
+    by_rule: NDArray[np.float64]  # rows that satisfy each rule, by class, shape (n_rules, n_classes)
+    squares: NDArray[np.float64]  # sums of their squared weights, shape (n_rules,)
+
+    def total(self, name: str) -> float:
+        """Give one of the sums."""
+        return float(self.sums[SUMS.index(name)])
 
     def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """List the counts that are not zero, and their places."""
-        sums = np.array([self.total, self.in_conflict, self.covered])
-        places = np.concatenate([np.flatnonzero(sums), self.decided.cells + len(sums)])
-        return places, np.concatenate([sums[sums != 0], self.decided.counts])
+        dense = np.concatenate([self.sums, self.by_rule.ravel(), self.squares])
+        places = np.flatnonzero(dense)
+        return (
+            np.concatenate([places, self.decided.cells + len(dense)]),
+            np.concatenate([dense[places], self.decided.counts]),
+        )
 
     @classmethod
-    def from_cells(cls, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]) -> AuditCounts:
+    def from_cells(
+        cls, rules: RuleSet, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]
+    ) -> AuditCounts:
         """Read what :meth:`to_cells` listed, in any order."""
-        sums = np.zeros(3)
-        is_sum = places < len(sums)
-        sums[places[is_sum]] = counts[is_sum]
-        return cls(n_rows, CellCounts.of(places[~is_sum] - len(sums), counts[~is_sum]), *sums.tolist())
+        shape = len(rules), rules.tree.n_classes
+        dense = np.zeros(len(SUMS) + shape[0] * (shape[1] + 1))
+        is_dense = places < len(dense)
+        dense[places[is_dense]] = counts[is_dense]
+        sums, by_rule, squares = np.split(dense, [len(SUMS), len(SUMS) + shape[0] * shape[1]])
+        decided = CellCounts.of(places[~is_dense] - len(dense), counts[~is_dense])
+        return cls(n_rows, decided, sums, by_rule.reshape(shape), squares)
 
     def __add__(self, other: AuditCounts) -> AuditCounts:
         return AuditCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
@@ -236,25 +265,34 @@ class AuditCounter:
         rules, (rows, truth, weights) = self.rules, listed
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
         conflict, covered = find_overlap(rules.tree, rules.paths, rules.deleted, rows)
+        by_rule = self._count_rules(listed)
         return AuditCounts(
             rows.n_rows,
             CellCounts.of(find_cells(rules, rules._find_leaves(rows), rules.apply(rows), truth), share),
-            float(share.sum()),
-            float(share[conflict].sum()),
-            float(share[covered].sum()),
+            np.array([share.sum(), share[conflict].sum(), share[covered].sum(), share @ share]),
+            by_rule,
+            (by_rule if weights is None else self._count_rules(listed._replace(weights=weights**2))).sum(axis=1),
         )
+
+    def _count_rules(self, listed: LabelledRows) -> NDArray[np.float64]:
+        """Count the rows of each class that satisfy each rule."""
+        rules = self.rules
+        widened = np.bincount(rules.paths.rule[rules.deleted], minlength=len(rules)) > 0
+        conditions = Conditions(rules.deleted, np.zeros_like(rules.deleted), widened)
+        return count_violations(rules.tree, rules.paths, conditions, listed).counts
 
     def add(self, total: AuditCounts, part: AuditCounts) -> AuditCounts:
         """Add the counts of a further piece."""
         return total + part
 
 
-def audit_rows(rules: RuleSet, rows: RowSource) -> Audit:
+def audit_rows(rules: RuleSet, rows: RowSource, since: Any = None) -> Audit:
     """Audit a rule set on labelled rows of any kind."""
-    return finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)))
+    check_since(rules, since)  # before the rows are read
+    return finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)), since)
 
 
-def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
+def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audit:
     """Compute the metrics of a rule set from the counts of all rows."""
     paths, n_classes, weights = rules.paths, rules.tree.n_classes, counts.decided.counts
     pairs, truth = np.divmod(counts.decided.cells, n_classes)
@@ -274,6 +312,8 @@ def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
     moved = np.abs(rules.reliability - rules.source_reliability)
     moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
     tolerance = rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
+    conflict = counts.total("in_conflict") / counts.total("total")
+    limits = find_interval(conflict, count_effective(counts.total("total"), counts.total("squares")))
     lengths = np.diff(rules.paths.offsets)
     gone = lengths - rules.n_conditions
     touched = gone > 0
@@ -288,8 +328,8 @@ def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
-        conflict=100.0 * (counts.in_conflict / counts.total),
-        coverage=100.0 * (counts.covered / counts.total),
+        conflict=100.0 * conflict,
+        coverage=100.0 * (counts.total("covered") / counts.total("total")),
         agreement=agreement,
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
@@ -307,6 +347,8 @@ def finish_audit(rules: RuleSet, counts: AuditCounts) -> Audit:
         auc=scores.auc,
         tree_auc=tree_scores.auc,
         mean_abs_delta_p=sum_distances(shares[decider], tree_shares[leaf], weights) / total,
+        conflict_interval=(100.0 * float(limits[0]), 100.0 * float(limits[1])),
+        per_rule=RuleAudits(rules, counts.by_rule, counts.squares, check_since(rules, since)),
     )
 
 

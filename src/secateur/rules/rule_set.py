@@ -287,8 +287,8 @@ class RuleSet(Sequence[Rule]):
         """
         return self._on_rows("covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows))
 
-    def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Audit:
-        """Measure what was deleted and what it changed, against the source tree on these rows.
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: Audit | None = None) -> Audit:
+        """Measure what was deleted and what it changed, against the source tree on these rows; rule by rule, too.
 
         Parameters
         ----------
@@ -298,11 +298,14 @@ class RuleSet(Sequence[Rule]):
         y : array-like of shape (n_rows,), or str
             Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
+        since : Audit, default=None
+            An earlier audit of these rules, whose rows ``audit.per_rule`` compares each rule with; by default the
+            training rows, which the rules were fitted to.
         """
         from secateur.rules.audit import audit_rows
 
         with self._open(X, y, sample_weight) as rows:
-            return audit_rows(self, rows)
+            return audit_rows(self, rows, since)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
         """Prove the guarantee again, with code that shares nothing with the deletion code.

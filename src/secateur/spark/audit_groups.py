@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError, shorten
@@ -21,7 +22,7 @@ from secateur.rules.audit import AuditCounts, find_cells
 from secateur.rules.rule_set import RuleSet
 from secateur.tree.tree import Tree
 
-__all__ = ["count_groups"]
+__all__ = ["add_coverage", "count_groups"]
 
 SHOWN_REFUSALS = 3
 
@@ -29,7 +30,10 @@ SHOWN_REFUSALS = 3
 def count_groups(
     rules: RuleSet, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
 ) -> AuditCounts:
-    """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit."""
+    """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit.
+
+    Each rule gets the rows of its own leaf; :func:`add_coverage` counts those of rules that were widened.
+    """
     tree = rules.tree
     if not groups:
         raise InputError(f"{what} has no rows; at least one is needed.")
@@ -47,15 +51,34 @@ def count_groups(
         np.array([group[name] for group in listed], dtype=np.int64)
         for name in ("leaf", "rule", "truth", "conflict", "covered")
     )
-    if not math.isfinite(weights.sum()):
+    squares = np.array([float(group["squares"] if "squares" in group else group["n_rows"]) for group in listed])
+    if not math.isfinite(weights.sum()) or not math.isfinite(squares.sum()):
         raise InputError(TOO_MUCH_WEIGHT)
+    shape = len(rules), tree.n_classes
     return AuditCounts(
         sum(int(group["n_rows"]) for group in groups),
         CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
-        float(weights.sum()),
-        float(weights[conflict == 1].sum()),
-        float(weights[covered == 1].sum()),
+        np.array([weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()]),
+        _add_up(leaf * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
+        _add_up(leaf, squares, shape[0]),
     )
+
+
+def _add_up(places: NDArray[np.int64], numbers: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    return np.bincount(places, weights=numbers, minlength=size).astype(np.float64)
+
+
+def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> None:
+    """Put the rows of some rules, by column of a statement of :func:`coverage_to_sql`, into the counts, in place.
+
+    Sums of fractions depend on the order: the groups come in the order in which they are to be added.
+    """
+    for place, rule in enumerate(asked):
+        counts.by_rule[rule], counts.squares[rule] = 0.0, 0.0
+        for group in groups:
+            n_rows = float(group[f"rows_{place}"])
+            counts.by_rule[rule, group["truth"]] += n_rows
+            counts.squares[rule] += float(group.get(f"squares_{place}", n_rows))
 
 
 def _check_refused(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:

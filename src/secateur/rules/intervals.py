@@ -1,0 +1,191 @@
+"""Intervals for shares and for differences of shares, for many rules at once.
+
+Shares have the exact interval of Clopper and Pearson (1934): at the level of 95 % it holds the true share in at least
+95 of 100 samples, whatever the share and however few the rows. Reliabilities are often near 100 %, where intervals that
+are right on average fall short. Differences of shares of different rows have Newcombe's hybrid score interval (1998,
+method 10), which joins the score intervals of Wilson (1927); it is right on average, not for every pair of shares.
+
+With weights, rows count for less than their number: for Kish's (1965) effective number of rows, (sum of weights)² / sum
+of squared weights, which need not be whole. So equal weights count as rows, whatever their size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.tree.shares import divide_or_nan
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+__all__ = ["LEVEL", "adjust_by_holm", "compare_nested", "compare_shares", "count_effective", "find_interval"]
+
+LEVEL = 0.95
+
+
+def find_interval(share: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> Limits:
+    """Find the exact (Clopper-Pearson) interval of shares.
+
+    Parameters
+    ----------
+    share : array-like of float
+        From 0 to 1.
+    n_rows : array-like of float
+        Rows, or effective rows.
+    level : float, default=0.95
+
+    Returns
+    -------
+    tuple of two ndarray of float64
+        The lower and upper limits; NaN without rows.
+
+    Examples
+    --------
+    >>> low, high = find_interval([0.5, 1.0], [10, 30])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.187, 0.884], [0.813, 1.0])
+    """
+    from scipy.special import betaincinv
+
+    share, n_rows = np.broadcast_arrays(np.asarray(share, dtype=np.float64), np.asarray(n_rows, dtype=np.float64))
+    low, high = np.full(share.shape, np.nan), np.full(share.shape, np.nan)
+    known = (n_rows > 0) & ~np.isnan(share)
+    low[known], high[known] = 0.0, 1.0
+    right, wrong, beyond = share * n_rows, (1 - share) * n_rows, (1 - level) / 2
+    some, others = known & (share > 0), known & (share < 1)
+    low[some] = betaincinv(right[some], wrong[some] + 1, beyond)
+    high[others] = betaincinv(right[others] + 1, wrong[others], 1 - beyond)
+    return low, high
+
+
+def compare_shares(
+    share: ArrayLike, n_rows: ArrayLike, other: ArrayLike, other_rows: ArrayLike, level: float = LEVEL
+) -> Limits:
+    """Find Newcombe's interval of the differences ``share - other``, of shares of different rows.
+
+    Parameters
+    ----------
+    share, other : array-like of float
+        From 0 to 1.
+    n_rows, other_rows : array-like of float
+        Rows, or effective rows, of each.
+    level : float, default=0.95
+
+    Returns
+    -------
+    tuple of two ndarray of float64
+        The lower and upper limits; NaN where a share has no rows.
+
+    Examples
+    --------
+    >>> low, high = compare_shares(56 / 70, 70, 48 / 80, 80)  # Newcombe's own example
+    >>> round(float(low), 4), round(float(high), 4)
+    (0.0524, 0.3339)
+    """
+    share, other = np.asarray(share, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    low, high = _find_score_interval(share, n_rows, level)
+    other_low, other_high = _find_score_interval(other, other_rows, level)
+    down, up = np.hypot(share - low, other_high - other), np.hypot(high - share, other - other_low)
+    return share - other - down, share - other + up
+
+
+def compare_nested(
+    whole_right: ArrayLike, whole: ArrayLike, part_right: ArrayLike, part: ArrayLike, level: float = LEVEL
+) -> Limits:
+    """Find the interval of D, the share of a whole minus that of a part of it: of a rule and of its leaf.
+
+    The two shares are of rows in common, so they do not vary independently. But the part and the rest of the whole have
+    no row in common, and D = (rest / whole) · (share of the rest - share of the part). The sizes are taken as given;
+    the interval is Newcombe's for the difference in brackets, times the first factor.
+
+    Parameters
+    ----------
+    whole_right, whole : array-like of float
+        Rows of the whole in the class, and all of them.
+    part_right, part : array-like of float
+        The same of the part.
+    level : float, default=0.95
+
+    Returns
+    -------
+    tuple of two ndarray of float64
+        The lower and upper limits; 0 where the part is the whole, NaN where the part has no rows.
+
+    Examples
+    --------
+    >>> low, high = compare_nested([90.0, 20.0], [100.0, 20.0], [50.0, 20.0], [50.0, 20.0])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([-0.165, 0.0], [-0.044, 0.0])
+    """
+    right, total, part_right, part = (
+        np.asarray(numbers, dtype=np.float64) for numbers in (whole_right, whole, part_right, part)
+    )
+    rest = np.maximum(total - part, 0.0)
+    own, gained = divide_or_nan(part_right, part), divide_or_nan(np.maximum(right - part_right, 0.0), rest)
+    factor = divide_or_nan(rest, total)
+    low, high = (factor * limit for limit in compare_shares(np.clip(gained, 0.0, 1.0), rest, own, part, level))
+    same = (rest == 0) & (part > 0)
+    return np.where(same, 0.0, low), np.where(same, 0.0, high)
+
+
+def count_effective(total: ArrayLike, squares: ArrayLike) -> NDArray[np.float64]:
+    """Count effective rows by Kish: the squared sum of weights over the sum of squared weights; 0 without rows.
+
+    Parameters
+    ----------
+    total, squares : array-like of float
+        Sums of weights, and of their squares.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Examples
+    --------
+    >>> count_effective([10.0, 12.0], [10.0, 72.0]).tolist()
+    [10.0, 2.0]
+    """
+    total, squares = np.asarray(total, dtype=np.float64), np.asarray(squares, dtype=np.float64)
+    return np.nan_to_num(divide_or_nan(total**2, squares))
+
+
+def adjust_by_holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Adjust p-values by Holm (1979), so that any false alarm among all tests is as rare as one test's would be.
+
+    Parameters
+    ----------
+    p_values : ndarray of float64, shape (n_tests,)
+        NaN where nothing was tested.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_tests,)
+
+    Examples
+    --------
+    >>> adjust_by_holm(np.array([0.01, np.nan, 0.04, 0.03])).round(6).tolist()
+    [0.03, nan, 0.06, 0.06]
+    """
+    adjusted = np.full(len(p_values), np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    order = tested[np.argsort(p_values[tested], kind="stable")]
+    steps = p_values[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def _find_score_interval(share: NDArray[np.float64], n_rows: ArrayLike, level: float) -> Limits:
+    """Find Wilson's score interval."""
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    n_rows = np.asarray(n_rows, dtype=np.float64)
+    per_row = divide_or_nan(np.ones_like(n_rows), n_rows)
+    shrink = 1 / (1 + z * z * per_row)
+    centre = shrink * (share + z * z * per_row / 2)
+    half = shrink * z * np.sqrt(share * (1 - share) * per_row + (z * per_row / 2) ** 2)
+    return np.clip(centre - half, 0.0, share), np.clip(centre + half, share, 1.0)
