@@ -12,9 +12,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.paper import claims, documents, exhibits, flow_charts
+from secateur.paper import claims, exhibits, flow_charts
 from secateur.paper.claims import CLAIMS, Finding, read_verdict
-from secateur.paper.documents import FIGURES, PAGES, fill_page, make_blocks
+from secateur.paper.documents import FIGURES, PAGES, fill_page, make_blocks, make_index_blocks
 from secateur.paper.evidence import Evidence, Measured
 from secateur.paper.open_points import OPEN_POINTS
 from secateur.paper.readings import LEAF_TIES, SINGLE_CONDITIONS, shorten_by_quinlan
@@ -34,9 +34,10 @@ def test_a_page_is_what_the_stored_results_give(name: str, evidence: Evidence) -
 
 
 @pytest.mark.long
-def test_the_numbers_of_the_reproduction_page_are_the_stored_ones(evidence: Evidence) -> None:
-    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    assert fill_page(text, make_blocks(evidence)) == text
+def test_the_numbers_of_the_pages_are_the_stored_ones(evidence: Evidence) -> None:
+    for name, blocks in {"reproduction.md": make_blocks(evidence), "index.md": make_index_blocks()}.items():
+        text = (DOCS / name).read_text(encoding="utf-8")
+        assert fill_page(text, blocks) == text
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -162,9 +163,8 @@ def test_a_flow_chart_leads_from_one_start_to_outputs_and_leaves_nothing_out(flo
     assert all(0 < float(x) < width for x in re.findall(r'<text x="([\d.]+)"', drawing))
 
 
-def test_the_page_says_where_each_claim_stands() -> None:
+def test_claims_come_from_every_part_of_the_results() -> None:
     assert {claim.place for claim in CLAIMS} == {
         *(claims.SETTING, claims.TABLES_D, claims.SIMPLE, claims.FIDELITY, claims.SCALE, claims.SUMMARY),
         *(claims.DISCUSSION, claims.END, claims.APPENDIX, claims.COST),
     }
-    assert documents.WRITTEN in documents.READINGS_HEAD.format(written=documents.WRITTEN)

@@ -1,7 +1,8 @@
 """The pages of the documentation that show our results, written from the stored ones.
 
 ``python -m secateur.paper.documents docs`` writes two whole pages (readings and claims, tables by data set), the parts
-of ``reproduction.md`` between marks, and the figures. A test compares the pages on disk with what this writes.
+of ``reproduction.md`` and ``index.md`` between marks, and the figures. A test compares the pages on disk with what this
+writes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from secateur.paper import beyond, exhibits
 from secateur.paper.claims import CLAIMS, read_verdict
@@ -27,7 +28,7 @@ from secateur.rows.whole_files import write_whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FIGURES", "PAGES", "fill_page", "make_blocks", "write_documents"]
+__all__ = ["FIGURES", "PAGES", "fill_page", "make_blocks", "make_index_blocks", "write_documents"]
 
 WRITTEN = "<!-- Written by python -m secateur.paper.documents from the stored results: do not edit. -->\n"
 # What the paper says of all conditions, in its text: 5.3.2 and the differences there.
@@ -140,6 +141,33 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
     blocks["runtime"] = _runtime(evidence)
     blocks["assimilation"] = _assimilation(evidence)
     return blocks
+
+
+def make_index_blocks() -> dict[str, str]:
+    """Write the part of ``index.md``: what some methods do, on CART trees."""
+    found = {
+        (point.method, point.knob): point
+        for point in beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", "cart")))
+    }
+    papers = beyond.PAPER_TOLERANCES
+    shown = {
+        "the paper's exact method (`sibling`)": found["sibling", ""],
+        "`exact`": found["exact", ""],
+        "the paper's broader method (`mismatch`)": found["mismatch", papers],
+        "`faithful`, at the same tolerances": found["faithful", papers],
+        "`layered`, at the same tolerances": found["layered", papers],
+        "`budgeted`, δ = 1.5 %": found["budgeted", "0.015"],
+    }
+    lines = [
+        "| | conditions removed | rows in conflict | class-wise deviation | rules beyond ε of their leaf |",
+        "|---|---|---|---|---|",
+    ]
+    for name, point in shown.items():
+        conflict = f"{point.conflict:.1f} %" if point.conflict else "0"
+        deviation = f"{point.macro_dev:.2f} points" if point.macro_dev else "0"
+        moved = f"{point.share_beyond_tolerance:.1f} %" if point.share_beyond_tolerance else "0"
+        lines.append(f"| {name} | {point.removed:.1f} % | {conflict} | {deviation} | {moved} |")
+    return {"methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""])}
 
 
 def _agreement(evidence: Evidence, arm: str) -> str:
@@ -274,9 +302,9 @@ FIGURES: dict[str, Callable[[], str]] = {
 def write_documents(docs: Path) -> list[Path]:
     """Write the pages, the parts of ``reproduction.md`` and the figures into the directory of the documentation."""
     evidence = Evidence()
-    page = docs / "reproduction.md"
-    content: dict[Path, Any] = {docs / name: write(evidence) for name, write in PAGES.items()}
-    content[page] = fill_page(page.read_text(encoding="utf-8"), make_blocks(evidence))
+    content: dict[Path, str] = {docs / name: write(evidence) for name, write in PAGES.items()}
+    for name, blocks in (("reproduction.md", make_blocks(evidence)), ("index.md", make_index_blocks())):
+        content[docs / name] = fill_page((docs / name).read_text(encoding="utf-8"), blocks)
     content |= {docs / "figures" / name: draw() for name, draw in FIGURES.items()}
     for path, text in content.items():
         write_whole(path, text)
