@@ -129,15 +129,18 @@ def test_quinlan_in_plain_steps_with_ties_to_the_root_is_our_method() -> None:
     assert np.array_equal(plain.class_counts, rules.class_counts)
 
 
-def test_ties_to_the_leaf_delete_other_conditions() -> None:
-    rules, X, y = rules_by_quinlan()
-    other = shorten_by_quinlan(rules, X, y, ties="leaf")
-    assert other.deletions.deleted.tolist() != rules.deletions.deleted.tolist()
-    covered = other.covers(X)
-    for rule in other:
-        inside = covered[:, rule.index]
-        assert rule.support == inside.sum()
-        assert rule.reliability == (y[inside] == rule.prediction).mean()
+@pytest.mark.parametrize(("ties", "kept"), [("root", (4,)), ("leaf", (2,))])
+def test_of_two_conditions_that_select_the_same_rows_the_ties_say_which_goes(ties: str, kept: tuple[int, ...]) -> None:
+    builder = secateur.TreeBuilder(classes=[0, 1], feature_names=["a", "b"])
+    root = builder.split("a", 0)
+    builder.leaf([5, 0], parent=root, side="left")
+    inner = builder.split("b", 0, parent=root, side="right")
+    builder.leaf([1, 0], parent=inner, side="left")  # no row below reaches it
+    builder.leaf([0, 5], parent=inner, side="right")
+    X, y = np.repeat([[-1.0, -1.0], [1.0, 1.0]], 5, axis=0), np.repeat([0, 1], 5)
+    rules = shorten_by_quinlan(secateur.simplify(builder.build(), X, y, method="quinlan"), X, y, ties=ties)
+    assert [rule.kept_ids for rule in rules] == [(1,), (2, 3), kept]
+    assert rules[2].support == 5
 
 
 def test_the_sibling_figure_deletes_a_matched_link_of_the_leaf_that_the_paper_names() -> None:

@@ -139,6 +139,8 @@ def shorten_by_quinlan(rules: secateur.RuleSet, X: Any, y: Any, *, ties: str) ->
 
 def _delete_one_by_one(masks: dict[int, NDArray[np.bool_]], own: NDArray[np.bool_], *, backwards: bool) -> list[int]:
     gone: list[int] = []
+    if not _all(list(masks.values()), len(own)).any():
+        return gone  # no row, no certainty
     while True:
         kept = [entry for entry in masks if entry not in gone]
         inside = _all([masks[entry] for entry in kept], len(own))
