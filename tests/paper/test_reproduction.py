@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import secateur
 from secateur.cli.main import app
 from secateur.datasets import load
-from secateur.paper import exhibits, experiment, protocol, report, runtime, store, summary, tolerances
+from secateur.paper import exhibits, experiment, protocol, readings, report, runtime, store, summary, tolerances
 from secateur.paper.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, find_arm, run_split
 from secateur.paper.stored_results import STORED, load_study, load_table, load_timings, load_versions, store_run
 
@@ -39,6 +39,27 @@ def test_a_split_gives_the_stored_result(arm: str, dataset: str, data_dir: str) 
     assert found["n_rules"] == wanted["n_rules"]
     for ours, theirs in zip(found["rows"], wanted["rows"], strict=True):
         assert ours == pytest.approx(theirs, abs=1e-8)
+
+
+@pytest.mark.parametrize(("arm", "dataset"), [("cart", "heart-h"), ("cart", "german"), ("optimal", "backache")])
+def test_other_readings_of_a_split_give_the_stored_result(arm: str, dataset: str, data_dir: str) -> None:
+    skip_if_older(load_versions("readings")["scikit-learn"])
+    found = readings.measure_readings(ARMS[arm], load(dataset, data_dir), 3)
+    (wanted,) = [s for s in load_study("readings", arm) if (s["dataset"], s["split"]) == (dataset, 3)]
+    for ours, theirs in zip(found["rows"], wanted["rows"], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-8)
+
+
+def test_our_readings_are_those_of_the_tables() -> None:
+    """The study of readings measures M1-P and Quinlan, too, for what is undefined: they are the ones of the tables."""
+    for arm in ("cart", "optimal"):
+        tables = {(s["dataset"], s["split"]): s["rows"] for s in load_study("splits", arm)}
+        for split in load_study("readings", arm):
+            rows = tables[split["dataset"], split["split"]]
+            for method, tolerance in {"Quinlan": None, "M1-P": TOLERANCES[split["dataset"]]}.items():
+                (ours,) = [row for row in rows if (row["method"], row["tolerance"]) == (method, tolerance)]
+                (again,) = [row for row in split["rows"] if row["method"] == method]
+                assert {c: again[c] for c in METRICS} == pytest.approx({c: ours[c] for c in METRICS}, abs=1e-8)
 
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
