@@ -95,6 +95,11 @@ class Evidence:
         """Count the splits of both arms in which a precision is undefined."""
         return sum(count_undefined(load_study("readings", arm), method) for arm in ARM_NAMES)
 
+    def count_unaffected(self) -> int:
+        """Count the splits and procedures of the tables in which no rule is shortened; M1-P at every tolerance."""
+        splits = [split for arm in ARM_NAMES for split in load_study("splits", arm)]
+        return sum(row["rule_irc_pct"] == 0 for split in splits for row in split["rows"])
+
     @cached_property
     def deterministic(self) -> dict[tuple[str, str], DeterministicRow]:
         """Our rows of the deterministic table."""

@@ -70,9 +70,8 @@ def _quinlan_rates(evidence: Evidence) -> str:
         if (c.method, c.column) == ("Quinlan", "irc_per_rule_pct")
     ]
     return (
-        "Quinlan (1987) tests whether a condition's class and the condition are related; the rows that come in are "
-        "those that it "
-        f"decides about. On CART trees IRC/rule is then within {max(gaps):.1f} points of the paper's on all "
+        "Quinlan (1987) asks whether the class depends on the condition; the rows that come in without it are those that "
+        f"it decides about. On CART trees IRC/rule is then within {max(gaps):.1f} points of the paper's on all "
         f"{len(gaps)} data sets."
     )
 
@@ -84,6 +83,13 @@ def _undefined(evidence: Evidence) -> str:
         "The paper does not say. It matters where the tree or the rules predict one class only for all test rows "
         "of a split; of "
         f"{total} splits: {found}."
+    )
+
+
+def _unaffected(evidence: Evidence) -> str:
+    return (
+        "It is a mean over affected rules. Of the splits of our tables, all procedures and both arms, "
+        f"{evidence.count_unaffected()} have none."
     )
 
 
@@ -125,8 +131,8 @@ OPEN_POINTS = (
         "M1-D: a leaf that no listed case reaches",
         "It keeps every condition.",
         _always(
-            '"Every listed case that satisfies the rule has its class" is true of no case at all. A certificate '
-            "without a case would certify anything."
+            '"Every listed case that satisfies the rule has its class" holds where there is no such case, too; a '
+            "certificate without a case would certify anything."
         ),
     ),
     OpenPoint(
@@ -171,9 +177,7 @@ OPEN_POINTS = (
     OpenPoint(
         "IRC/rule when no rule is affected",
         "Undefined (NaN); means over splits and data sets leave it out.",
-        _always(
-            "It is a mean over affected rules. It does not occur in the paper's four procedures on any of our splits."
-        ),
+        _unaffected,
     ),
     OpenPoint(
         "Removed % of a split",
