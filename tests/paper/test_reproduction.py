@@ -246,7 +246,7 @@ def test_every_call_of_the_runtime_study_is_stored() -> None:
     assert set(runtime.PAPER_SECONDS) <= sizes
 
 
-def test_a_run_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_the_splits_that_all_data_sets_have_are_stored(tmp_path: Path) -> None:
     output, kept = tmp_path / "run", tmp_path / "stored"
     row = {"method": "faithful", "picked": 0.05, "allowed": True}
     for arm in ("cart", "optimal"):
@@ -260,8 +260,13 @@ def test_a_run_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
     packed = json.loads(gzip.decompress((kept / "by_folds.json.gz").read_bytes()))
     assert packed["columns"] == ["method", "picked", "allowed"]
     assert packed["arms"]["cart"]["EEG"][1] == {"n_rules": 0, "rows": [["faithful", 0.033333333, True]]}
-    path.unlink()
-    with pytest.raises(secateur.InputError, match=r"Expected the finished split .*29\.json, found none"):
+    path.unlink()  # the last split of the last data set: the others are taken
+    store_run(output, kept)
+    packed = json.loads(gzip.decompress((kept / "by_folds.json.gz").read_bytes()))
+    assert {len(splits) for splits in packed["arms"]["optimal"].values()} == {protocol.N_SPLITS - 1}
+    assert {len(splits) for splits in packed["arms"]["cart"].values()} == {protocol.N_SPLITS}
+    (path.parent / "00.json").unlink()
+    with pytest.raises(secateur.InputError, match=r"Expected finished splits of all data sets in .*optimal"):
         store_run(output, kept)
 
 

@@ -192,7 +192,7 @@ def _beyond(study: Study) -> list[Page]:
         write_whole(study.place / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
         study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
         beyond.draw_fronts(arm, points, study.place)
-        pages += [beyond.beyond_page(arm, points), beyond.picks_page(arm, picked)]
+        pages += [beyond.beyond_page(arm, points, study.splits), beyond.picks_page(arm, picked)]
     return pages
 
 

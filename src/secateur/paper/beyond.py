@@ -172,7 +172,7 @@ def _find_front(points: list[tuple[float, ...]]) -> list[bool]:
     ]
 
 
-def beyond_page(arm: Arm, points: Sequence[FrontPoint]) -> Page:
+def beyond_page(arm: Arm, points: Sequence[FrontPoint], n_splits: int) -> Page:
     """Show the points as a table; what is on a front is green."""
     rows = tuple(
         (
@@ -200,7 +200,7 @@ def beyond_page(arm: Arm, points: Sequence[FrontPoint]) -> Page:
     header += ("largest |D|", "rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of")
     return Page(
         f"Every method and knob: means over the data sets, {arm.learner}",
-        f"{arm.title}; the last column names the prices at which nothing removes as much for less",
+        f"{arm.title}, {n_splits} splits; the last column names the prices at which nothing removes as much for less",
         header,
         rows,
         tuple((("green" if point.fronts else None),) * len(header) for point in points),

@@ -188,9 +188,9 @@ def _agreement(evidence: Evidence, arm: str) -> str:
     return (
         f"The paper's {ARMS[arm].beside} tables have {len(cells)} numbers ({len(DATASETS)} data sets × {len(METHODS)} "
         f"procedures × {n_columns} columns). **{len(cells) - len(far)} of ours are within three standard errors.** "
-        f"{n_varying} of the {len(cells)} vary over splits, and {n_varying - len(far)} of these are; the others are the "
-        f"same on every split, most of them 0, and equal the paper's. The {len(far)} exceptions, which we cannot explain: "
-        f"{misses}.\n\nConditions removed: {removed}.\n"
+        f"{n_varying} of the {len(cells)} vary over splits, and {n_varying - len(far)} of these are; the others are "
+        f"the same on every split, most of them 0, and equal the paper's. The {len(far)} exceptions, which we cannot "
+        f"explain: {misses}.\n\nConditions removed: {removed}.\n"
     )
 
 
@@ -230,8 +230,9 @@ def _deterministic(evidence: Evidence) -> str:
 
 
 def _beyond(arm: str) -> str:
-    points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
-    return to_markdown(beyond.beyond_page(ARMS[arm], points), level=4)
+    splits = load_study("beyond", arm)
+    points = beyond.find_fronts(beyond.summarize_beyond(splits))
+    return to_markdown(beyond.beyond_page(ARMS[arm], points, len(splits) // len(DATASETS)), level=4)
 
 
 def _budget_conflict() -> str:

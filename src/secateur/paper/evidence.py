@@ -91,9 +91,10 @@ class Evidence:
         found = {arm: fit_readings(ARMS[arm], load_study("readings", arm), self.tables[arm]) for arm in ARM_NAMES}
         return {arm: {fit.reading: fit for fit in fits} for arm, fits in found.items()}
 
-    def count_undefined(self, method: str) -> int:
-        """Count the splits of both arms in which a precision is undefined."""
-        return sum(count_undefined(load_study("readings", arm), method) for arm in ARM_NAMES)
+    def count_undefined(self, method: str) -> tuple[int, int]:
+        """Count the splits of both arms in which a precision is undefined, and all splits."""
+        studies = [load_study("readings", arm) for arm in ARM_NAMES]
+        return sum(count_undefined(splits, method) for splits in studies), sum(len(splits) for splits in studies)
 
     def count_unaffected(self) -> int:
         """Count the splits and procedures of the tables in which no rule is shortened; M1-P at every tolerance."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secateur.paper.evidence import ARM_NAMES, Evidence
-from secateur.paper.protocol import DATASETS, N_SPLITS, TOLERANCES
+from secateur.paper.protocol import N_SPLITS, TOLERANCES
 from secateur.paper.readings import LEAF_TIES, SINGLE_CONDITIONS
 from secateur.paper.summary import expected_by_dataset
 
@@ -70,19 +70,18 @@ def _quinlan_rates(evidence: Evidence) -> str:
         if (c.method, c.column) == ("Quinlan", "irc_per_rule_pct")
     ]
     return (
-        "Quinlan (1987) asks whether the class depends on the condition; the rows that come in without it are those that "
-        f"it decides about. On CART trees IRC/rule is then within {max(gaps):.1f} points of the paper's on all "
+        "Quinlan (1987) asks whether the class depends on the condition; the rows that come in without it are those "
+        f"that it decides about. On CART trees IRC/rule is then within {max(gaps):.1f} points of the paper's on all "
         f"{len(gaps)} data sets."
     )
 
 
 def _undefined(evidence: Evidence) -> str:
-    total = len(ARM_NAMES) * len(DATASETS) * N_SPLITS
-    found = ", ".join(f"{method} {evidence.count_undefined(method)}" for method in ("M1-P", "Quinlan"))
+    counts = {method: evidence.count_undefined(method) for method in ("M1-P", "Quinlan")}
+    found = ", ".join(f"{method} {n_undefined} of {n_splits}" for method, (n_undefined, n_splits) in counts.items())
     return (
-        "The paper does not say. It matters where the tree or the rules predict one class only for all test rows "
-        "of a split; of "
-        f"{total} splits: {found}."
+        "The paper does not say. It matters in splits where the tree or the rules predict one class only for all test "
+        f"rows; of ours: {found}."
     )
 
 

@@ -72,7 +72,10 @@ def load_timings() -> dict[str, Any]:
 
 
 def store_run(output: Path, stored: Path) -> list[str]:
-    """Take what is finished from the output directory of a run; return what was taken."""
+    """Take what is finished from the output directory of a run; return what was taken.
+
+    Of a study, the splits are taken that all data sets of an arm have.
+    """
     taken = []
     for study in STUDIES:
         if (output / study).is_dir():
@@ -87,24 +90,29 @@ def store_run(output: Path, stored: Path) -> list[str]:
 
 
 def _pack(directory: Path) -> dict[str, Any]:
-    """Put all splits of a study into one object; a missing one is an error."""
+    """Put all splits of a study into one object: of each arm those that every data set has."""
     arms: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns: list[str] = []
     versions: dict[str, str] = {}
     for arm in ARMS:
-        arms[arm] = {}
-        for dataset in DATASETS:
-            arms[arm][dataset] = []
-            for number in range(N_SPLITS):
-                path = directory / arm / dataset / f"{number:02d}.json"
-                if not path.is_file():
-                    raise InputError(f"Expected the finished split {path}, found none. Run the study to its end.")
-                split = json.loads(path.read_text(encoding="utf-8"))
+        places = [directory / arm / dataset for dataset in DATASETS]
+        n_splits = min(_count_finished(place) for place in places)
+        if n_splits == 0:
+            raise InputError(f"Expected finished splits of all data sets in {directory / arm}. Run the study first.")
+        arms[arm] = {place.name: [] for place in places}
+        for place in places:
+            for number in range(n_splits):
+                split = json.loads((place / f"{number:02d}.json").read_text(encoding="utf-8"))
                 columns = columns or list(split["rows"][0])
                 versions = versions or {name: split[name] for name in VERSIONS}
                 rows = [[_round(row[column]) for column in columns] for row in split["rows"]]
-                arms[arm][dataset].append({"n_rules": split["n_rules"], "rows": rows})
+                arms[arm][place.name].append({"n_rules": split["n_rules"], "rows": rows})
     return {**versions, "columns": columns, "arms": arms}
+
+
+def _count_finished(place: Path) -> int:
+    """Count the splits 0, 1, … up to the first that is missing."""
+    return next((n for n in range(N_SPLITS) if not (place / f"{n:02d}.json").is_file()), N_SPLITS)
 
 
 def _round(value: Any) -> Any:
