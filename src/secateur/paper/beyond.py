@@ -238,7 +238,9 @@ def _no_minus_zero(value: float, digits: int) -> float:
     return round(value, digits) + 0.0
 
 
-def draw_fronts(arm: Arm, points: Sequence[FrontPoint], directory: Path) -> list[Path]:
+def draw_fronts(
+    arm: Arm, points: Sequence[FrontPoint], directory: Path, kinds: Sequence[str] = ("svg", "png")
+) -> list[Path]:
     """Draw conditions removed against the prices, as SVG and PNG."""
     figure, panels = load_pyplot().subplots(1, 4, figsize=(17, 4.5), layout="constrained", sharey=True)
     axes = {
@@ -267,4 +269,4 @@ def draw_fronts(arm: Arm, points: Sequence[FrontPoint], directory: Path) -> list
     listed = [(handle, label) for handle, label in zip(handles, labels, strict=True) if "quinlan" not in label]
     figure.legend(*zip(*listed, strict=True), loc="outside lower center", ncols=len(listed))
     figure.suptitle(f"{arm.title} (quinlan is out of view)")
-    return write_figures(directory, f"beyond_{arm.name}", figure)
+    return write_figures(directory, f"beyond_{arm.name}", figure, kinds)

@@ -21,7 +21,7 @@ from secateur.paper.flow_charts import draw_flow, mismatch_flow, sibling_flow
 from secateur.paper.open_points import OPEN_POINTS
 from secateur.paper.protocol import ARMS, DATASETS, METHODS
 from secateur.paper.report import FAR, Page, make_pages, to_markdown, tolerance_page
-from secateur.paper.runtime import PAPER_RATIOS, PAPER_SECONDS
+from secateur.paper.runtime import PAPER_RATIOS, PAPER_SECONDS, Timing, draw_runtime
 from secateur.paper.stored_results import load_study, load_timings
 from secateur.rows.whole_files import write_whole
 
@@ -309,7 +309,17 @@ def write_documents(docs: Path) -> list[Path]:
     content |= {docs / "figures" / name: draw() for name, draw in FIGURES.items()}
     for path, text in content.items():
         write_whole(path, text)
-    return list(content)
+    return [*content, *_draw_curves(docs / "figures")]
+
+
+def _draw_curves(directory: Path) -> list[Path]:
+    """Draw the figures that need matplotlib."""
+    timings = [Timing(**{**one, "seconds": tuple(one["seconds"])}) for one in load_timings()["timings"]]
+    paths = draw_runtime(timings, directory, kinds=("svg",))
+    for arm in ARM_NAMES:
+        points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
+        paths += beyond.draw_fronts(ARMS[arm], points, directory, kinds=("svg",))
+    return paths
 
 
 def _cell(text: str) -> str:

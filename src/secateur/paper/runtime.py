@@ -22,7 +22,7 @@ from secateur.paper.protocol import METHODS
 from secateur.paper.store import load_pyplot, write_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def ratios(timings: list[Timing]) -> list[tuple[str, float, float]]:
     return found
 
 
-def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
+def draw_runtime(timings: list[Timing], directory: Path, kinds: Sequence[str] = ("svg", "png")) -> list[Path]:
     """Draw the two-panel figure, as SVG and PNG."""
     figure, panels = load_pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axis, panel in zip(panels, ("leaves", "rows"), strict=True):
@@ -115,7 +115,7 @@ def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
     panels[0].set(title=f"{FIXED_ROWS:,} rows", xlabel="leaf rules")
     panels[1].set(title=f"{FIXED_LEAVES} leaves", xlabel="training rows")
     panels[0].legend()
-    return write_figures(directory, "runtime", figure)
+    return write_figures(directory, "runtime", figure, kinds)
 
 
 def _problem(
