@@ -86,6 +86,12 @@ def test_what_the_page_says_in_words_about_the_fronts_is_so(arm: str) -> None:
     assert max((p for p in points if p.conflict == 0), key=lambda p: p.removed).method == "exact"
     between = {p.method for p in points if 0.1 < p.conflict < 5 and "conflict" in p.fronts}
     assert between == {"budgeted"}
+    faithful, exact = [p for p in points if p.method == "faithful"], stored_points(arm)["exact", ""]
+    assert all(p.removed < exact.removed and p.conflict == p.macro_dev == 0 for p in faithful)
+    same = {m: stored_points(arm)[m, "the paper's ε"].mean_abs_delta_p for m in ("faithful", "layered")}
+    assert same["faithful"] < min(same["layered"], exact.mean_abs_delta_p) / 2
+    picked = [r["picked"] for s in load_study("by_folds", arm) for r in s["rows"] if r["method"] == "faithful"]
+    assert picked.count(0.2) > len(picked) / 2
     quinlan = stored_points(arm)["quinlan", ""]
     assert set(quinlan.fronts) == {*FRONTS, JOINTLY}
     assert quinlan.conflict > 50

@@ -139,6 +139,7 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
     blocks["tolerances"] = _tolerances(evidence)
     blocks["deterministic"] = _deterministic(evidence)
     blocks["budget-conflict"] = _budget_conflict()
+    blocks["faithful"] = _faithful()
     blocks["runtime"] = _runtime(evidence)
     blocks["assimilation"] = _assimilation(evidence)
     return blocks
@@ -233,6 +234,27 @@ def _beyond(arm: str) -> str:
     splits = load_study("beyond", arm)
     points = beyond.find_fronts(beyond.summarize_beyond(splits))
     return to_markdown(beyond.beyond_page(ARMS[arm], points, len(splits) // len(DATASETS)), level=4)
+
+
+def _faithful() -> str:
+    """Tell where `faithful` lies beside `exact`, `mismatch` and `layered`, and on which fronts."""
+    header = ("trees", "method", "removed %", "conflict %", "MacroDev", "ΔBrier", "largest |D|", "on a front at ε =")
+    rows = []
+    for arm, name in reversed(ARM_NAMES.items()):
+        points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
+        for method in ("exact", "faithful", "mismatch", "layered"):
+            mine = [point for point in points if point.method == method]
+            one = next((point for point in mine if point.knob == beyond.PAPER_TOLERANCES), mine[0])
+            fronts = []
+            for front in (*beyond.FRONTS, beyond.JOINTLY):
+                knobs = [point.knob for point in mine if front in point.fronts]
+                if knobs:
+                    listed = ", ".join(knobs) if one.knob else "–"
+                    fronts.append(f"{beyond.FRONTS.get(front, front)}: {listed}")
+            numbers = (f"{one.removed:.2f}", f"{one.conflict:.2f}", f"{one.macro_dev:.2f}", f"{one.delta_brier:+.4f}")
+            rows.append((name, method, *numbers, f"{one.max_abs_d:.2f}", "; ".join(fronts)))
+    note = "at the paper's ε; the last column lists every ε at which a method is on a front"
+    return to_markdown(Page("faithful beside exact, mismatch and layered", note, header, tuple(rows)), level=4)
 
 
 def _budget_conflict() -> str:
