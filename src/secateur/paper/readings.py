@@ -152,7 +152,7 @@ def _delete_one_by_one(masks: dict[int, NDArray[np.bool_]], own: NDArray[np.bool
             table = (right, total, wide_right - right, wide_total - total)
             p = float(fisher_greater(*(np.array([float(number)]) for number in table))[0])
             certainty = wide_right / wide_total
-            if certainty >= right / total - CERTAINTY_TOLERANCE or p > ALPHA:
+            if certainty >= right / total - CERTAINTY_TOLERANCE or p > ALPHA * (1 + P_TOLERANCE):
                 deletable.append((certainty, p, entry))
         if not deletable:
             return gone
