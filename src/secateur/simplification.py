@@ -192,7 +192,7 @@ def _shorten(
         class_counts=counts,
         source_class_counts=source_counts,
         is_ranked=problem.evidence is not None,
-        is_weighted=is_weighted or not np.array_equal(source_counts, np.rint(source_counts), equal_nan=True),
+        is_weighted=is_weighted or bool((np.abs(source_counts - np.rint(source_counts)) > 0).any()),
         training=training,
         domain=ready.listed_cases,
     )

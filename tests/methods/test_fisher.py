@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact, hypergeom
+from sklearn.tree import DecisionTreeClassifier
 
+import secateur
 from secateur.methods.fisher import fisher_greater
 
 
@@ -42,3 +44,13 @@ def test_weighted_counts_move_smoothly_between_whole_ones() -> None:
     k = np.array([6.0, 6.5, 7.0])
     p = fisher_greater(k, np.full(3, 10.0), np.full(3, 3.0), np.full(3, 10.0))
     assert p[0] > p[1] > p[2]
+
+
+def test_a_p_value_that_equals_alpha_is_not_above_it() -> None:
+    X = np.array([[0.0]] + [[1.0]] * 9)
+    y = np.array(["a"] + ["a"] * 2 + ["b"] * 7)
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    kept = secateur.simplify(model, X, y, method="quinlan", alpha=0.3)[0]  # p = 3/10
+    assert [reason.kind for reason in kept.reasons.values()] == ["significant"]
+    gone = secateur.simplify(model, X, y, method="quinlan", alpha=0.29)[0]
+    assert [reason.kind for reason in gone.reasons.values()] == ["not-significant"]

@@ -58,7 +58,7 @@ def test_joint_sibling_deletion(data: st.DataObject, tree: Tree) -> None:
 def test_annotations_equal_their_slow_versions(tree: Tree) -> None:
     check_annotations(tree, trace_paths(tree))
     large = replace(tree)  # nothing of it is computed yet
-    with mock.patch.object(tree_module, "SMALL_TREE_NODES", 0), mock.patch.object(paths_module, "SMALL_TREE_NODES", 0):
+    with mock.patch.object(tree_module, "SMALL_TREE_NODES", 0):
         check_annotations(large, trace_paths(large))
 
 

@@ -36,8 +36,9 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     source = model.tree_
     fractions = source.value[:, 0, :]
     # Weighted counts need not be whole.
-    is_weighted = not np.array_equal(source.n_node_samples, source.weighted_n_node_samples)
-    counts = fractions * source.weighted_n_node_samples[:, None]
+    weights = source.weighted_n_node_samples
+    is_weighted = bool((source.n_node_samples != weights).any())
+    counts = fractions * weights[:, None]
     takes_missing = was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing
     signs = model.monotonic_cst
     return make_from_source(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.kernels.tiles import SPLIT_TESTS, TILE_ROWS, TILE_WORDS, Preorder, Room, RuleConditions, Tests
-from secateur.tree.paths import find_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +37,7 @@ class Conditions:
 def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]:
     """List the tested features, the distinct tests in their terms, and the condition of the link into each node."""
     inner = np.flatnonzero(~tree.is_leaf)
-    first_leaf, _ = find_runs(tree, tree.is_leaf.astype(np.int64))
+    first_leaf, _ = tree.leaf_runs
     start, table = tree.category_table
     features, column = np.unique(tree.feature[inner], return_inverse=True)
     limit = np.where(start[inner] < 0, tree.upper[inner], 0.0)

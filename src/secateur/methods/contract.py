@@ -137,12 +137,13 @@ class Deletions:
     def keep_all(cls, paths: Paths, why: Why) -> Deletions:
         """Start with every condition kept for the same reason."""
         size = len(paths.links)
+        before, after, number = np.full((3, size), np.nan)
         return cls(
             deleted=np.zeros(size, dtype=bool),
             why=np.full(size, why, dtype=np.uint8),
-            before=np.full(size, np.nan),
-            after=np.full(size, np.nan),
-            number=np.full(size, np.nan),
+            before=before,
+            after=after,
+            number=number,
             node=np.full(size, -1, dtype=np.int32),
         )
 

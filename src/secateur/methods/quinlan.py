@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["METHOD"]
 
 CERTAINTY_TOLERANCE = 1e-12
-# Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first.
+# Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first, and a
+# p-value of 3/10 is not above 0.3, whichever way its last digits fall.
 P_TOLERANCE = 1e-9
 
 
@@ -51,7 +52,7 @@ def _shorten(
         holds = widened >= certainty - CERTAINTY_TOLERANCE
         result.before[left], result.after[left], result.number[left] = certainty, widened, p
         result.keep(left, Why.SIGNIFICANT)
-        best = _choose(rule, holds | (p > alpha), widened, p)
+        best = _choose(rule, holds | (p > alpha * (1 + P_TOLERANCE)), widened, p)
         result.delete(left[best[holds[best]]], Why.CERTAINTY_KEPT)
         result.delete(left[best[~holds[best]]], Why.NOT_SIGNIFICANT)
         counts[rule[best]] += gained[best]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 
 __all__ = ["METHOD"]
@@ -32,8 +34,9 @@ class Sibling(Method):
         """Delete SIB(L) for every leaf."""
         paths = problem.paths
         result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
-        result.delete(paths.sibling_certified, Why.SIBLING_LEAF)
-        result.node[paths.sibling_certified] = paths.sibling[paths.links[paths.sibling_certified]]
+        certified = np.flatnonzero(paths.sibling_certified)
+        result.delete(certified, Why.SIBLING_LEAF)
+        result.node[certified] = paths.sibling[paths.links[certified]]
         return result
 
 

@@ -30,7 +30,7 @@ class Subtree(Method):
         """Delete every link whose sibling subtree predicts the leaf's class only."""
         paths = problem.paths
         other = paths.sibling[paths.links]
-        certified = paths.homogeneous[other] == paths.leaf_class[paths.rule]
+        certified = paths.homogeneous[other] == paths.leaf_class_of_entry
         result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
         result.delete(certified, Why.SAME_CLASS_SUBTREE)
         result.node[certified] = other[certified]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,8 +43,8 @@ def check_tree(tree: Tree) -> None:
 
 def freeze_tree(tree: Tree) -> None:
     """Make the arrays of a tree read-only."""
-    for field in fields(tree):
-        if isinstance(value := getattr(tree, field.name), np.ndarray):
+    for value in vars(tree).values():
+        if isinstance(value, np.ndarray):
             value.flags.writeable = False
 
 
@@ -78,29 +77,33 @@ def _check_topology(tree: Tree) -> None:
     require(len(left) > 0, "a tree needs at least one node")
     n_nodes = len(left)
     for name in ("children_right", "feature", "threshold", "missing_left", "leaf_class"):
-        shape = getattr(tree, name).shape
-        require(shape == (n_nodes,), f"{name} has shape {shape}, but there are {n_nodes} nodes")
+        if (shape := getattr(tree, name).shape) != (n_nodes,):
+            require(False, f"{name} has shape {shape}, but there are {n_nodes} nodes")
     leaf, ids = left < 0, np.arange(n_nodes)
+    first, last = np.minimum(left, right), np.maximum(left, right)
     _require_each(leaf == (right < 0), "has one child; a node has two children or none")
-    _require_each(~leaf | ((left == -1) & (right == -1)), "is a leaf, so both its children must be -1")
-    _require_each(leaf | ((left > ids) & (right > ids)), "has a child whose id is not larger than its own")
-    _require_each(leaf | ((left < n_nodes) & (right < n_nodes)), "has a child that does not exist")
-    seen = np.bincount(np.concatenate([left[~leaf], right[~leaf]]), minlength=n_nodes)
-    _require_each(seen == (ids > 0), "is not the child of exactly one node (the root: of none)")
+    _require_each(first >= -1, "is a leaf, so both its children must be -1")
+    _require_each(leaf | (first > ids), "has a child whose id is not larger than its own")
+    _require_each(last < n_nodes, "has a child that does not exist")
+    seen = np.bincount(np.concatenate([left, right]) + 1, minlength=n_nodes + 1)[1:]  # leaves have none, at -1
+    seen[0] += 1
+    _require_each(seen == 1, "is not the child of exactly one node (the root: of none)")
 
 
 def _check_splits(tree: Tree) -> None:
     leaf, feature, is_nan = tree.is_leaf, tree.feature, np.isnan(tree.threshold)
-    _require_each(~leaf | (feature == -1), "is a leaf, so its feature must be -1")
-    in_range = (feature >= 0) & (feature < tree.n_features)
-    _require_each(leaf | in_range, f"tests a feature outside 0 to {tree.n_features - 1}")
-    _require_each(~leaf | is_nan, "is a leaf, so its threshold must be NaN")
-    categorical = np.array([levels is not None for levels in tree.categories] + [False])
+    _require_each((feature == -1) >= leaf, "is a leaf, so its feature must be -1")
+    in_range = (feature < tree.n_features) & ((feature >= 0) | leaf)
+    _require_each(in_range, f"tests a feature outside 0 to {tree.n_features - 1}")
+    _require_each(is_nan >= leaf, "is a leaf, so its threshold must be NaN")
+    # A leaf's feature, -1, finds what was added at the end.
+    categorical = np.array([levels is not None for levels in tree.categories] + [True])
     needs = "needs a threshold for a numeric feature, and a set of categories for a categorical one"
-    _require_each(leaf | (is_nan == categorical[feature]), needs)
-    _require_each(~np.isneginf(tree.threshold), "has the threshold -inf, which no number is below")
-    allowed = np.append(tree.accepts_missing, False)[feature] & ~leaf
-    _require_each(~tree.missing_left | allowed, "sends NaN left, but its feature takes no missing values")
+    _require_each(is_nan == categorical[feature], needs)
+    _require_each(tree.threshold != -np.inf, "has the threshold -inf, which no number is below")
+    if tree.missing_left.any():
+        allowed = np.append(tree.accepts_missing, False)[feature]
+        _require_each(~tree.missing_left | allowed, "sends NaN left, but its feature takes no missing values")
     _require_each(leaf == (tree.leaf_class >= 0), "must have a class if it is a leaf, and -1 if it is not")
     _require_each(tree.leaf_class < tree.n_classes, f"predicts a class outside 0 to {tree.n_classes - 1}")
 
@@ -134,8 +137,9 @@ def _check_counts(tree: Tree) -> None:
     counts, wanted = tree.counts, (tree.n_nodes, tree.n_classes)
     if counts is not None:
         require(counts.shape == wanted, f"counts has shape {counts.shape}, expected {wanted}")
-        sound = np.isfinite(counts) & (counts >= 0)
-        _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
+        if not 0 <= counts.min() <= counts.max() < np.inf:  # NaN compares false
+            sound = np.isfinite(counts) & (counts >= 0)
+            _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
 
 
 def _check_columns(tree: Tree) -> None:
@@ -205,7 +209,7 @@ def require(holds: bool, sentence: str) -> None:
 
 
 def _require_each(holds: NDArray[np.bool_], sentence: str) -> None:
-    if not holds.all():
+    if np.count_nonzero(holds) < len(holds):  # several times faster than all() on the small trees that people read
         broken = np.flatnonzero(~holds)
         more = f" ({len(broken)} nodes do)" if len(broken) > 1 else ""
         raise InvalidTreeError(f"Not a valid tree: node {broken[0]} {sentence}{more}.")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.tree.shares import divide_or_nan
-from secateur.tree.tree import SMALL_TREE_NODES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +48,7 @@ class Paths:
     def __init__(self, tree: Tree, rf_tol: float) -> None:
         self._tree = tree
         self._rf_tol = rf_tol
-        # Leaves left to right: those below a node are a run.
-        self._first_leaf, self._last_leaf = find_runs(tree, tree.is_leaf.astype(np.int64))
+        self._first_leaf, self._last_leaf = tree.leaf_runs
         leaves = np.flatnonzero(tree.is_leaf)
         self.leaf_ids: NDArray[np.int64] = np.empty(len(leaves), dtype=np.int64)
         self.leaf_ids[self._first_leaf[leaves]] = leaves
@@ -61,14 +59,16 @@ class Paths:
         """List the links of all paths: a node is on the path of every leaf below it, at its own depth."""
         tree = self._tree
         nodes = np.arange(1, tree.n_nodes)
-        depth = tree.node_depth[nodes]
-        offsets = np.concatenate([[0], np.cumsum(tree.node_depth[self.leaf_ids])])
-        first = self._first_leaf[nodes]
-        n_leaves = self._last_leaf[nodes] - first
+        offsets = np.zeros(len(self.leaf_ids) + 1, dtype=np.int64)
+        np.cumsum(tree.node_depth[self.leaf_ids], out=offsets[1:])
+        n_entries = int(offsets[-1])
+        first = self._first_leaf[1:]
+        n_leaves = self._last_leaf[1:] - first
         begin = np.cumsum(n_leaves) - n_leaves
-        leaf = np.arange(offsets[-1]) + np.repeat(first - begin, n_leaves)
-        links = np.empty(offsets[-1], dtype=np.int32)  # one of the longest arrays, so four bytes each
-        links[offsets[leaf] + np.repeat(depth - 1, n_leaves)] = np.repeat(nodes, n_leaves)
+        node = np.repeat(nodes, n_leaves)
+        leaf = np.arange(n_entries) + (first - begin)[node - 1]
+        links = np.empty(n_entries, dtype=np.int32)  # one of the longest arrays, so four bytes each
+        links[offsets[leaf] + tree.node_depth[node] - 1] = node
         return offsets, links
 
     @property
@@ -129,7 +129,16 @@ class Paths:
     @cached_property
     def rule(self) -> NDArray[np.int32]:
         """The rule of each entry."""
-        return np.repeat(np.arange(self.n_rules, dtype=np.int32), np.diff(self.offsets))
+        return np.repeat(np.arange(self.n_rules, dtype=np.int32), self._lengths)
+
+    @property
+    def leaf_class_of_entry(self) -> NDArray[np.int64]:
+        """The class of each entry's leaf. Made anew each time."""
+        return np.repeat(self.leaf_class, self._lengths)
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.int64]:
+        return self.offsets[1:] - self.offsets[:-1]
 
     @cached_property
     def share(self) -> NDArray[np.float64] | None:
@@ -143,7 +152,7 @@ class Paths:
         if self.share is None:
             return np.zeros(len(self.links))
         change: NDArray[np.float64] = np.nan_to_num(self.share - self.share[self.parent])  # the root's is not looked at
-        return change[self.links, self.leaf_class[self.rule]]
+        return change[self.links, self.leaf_class_of_entry]
 
     @cached_property
     def matched(self) -> NDArray[np.bool_]:
@@ -165,7 +174,7 @@ class Paths:
         """Whether the link leads to an internal node whose sibling is a leaf of the rule's class."""
         tree = self._tree
         of_sibling = np.where(tree.is_leaf, -1, tree.leaf_class[self.sibling])
-        certified: NDArray[np.bool_] = of_sibling[self.links] == self.leaf_class[self.rule]
+        certified: NDArray[np.bool_] = of_sibling[self.links] == self.leaf_class_of_entry
         return certified
 
 
@@ -179,29 +188,8 @@ def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64]
 
     ``at_leaf`` counts the things in each leaf, and is 0 at internal nodes.
     """
-    if tree.n_nodes <= SMALL_TREE_NODES:
-        return _find_runs_in_small(tree, at_leaf)
-    below = at_leaf.copy()
-    for inner in reversed(tree.inner_levels):
-        below[inner] = below[tree.children_left[inner]] + below[tree.children_right[inner]]
-    first = np.zeros(tree.n_nodes, dtype=np.int64)
-    for inner in tree.inner_levels:
-        first[tree.children_left[inner]] = first[inner]
-        first[tree.children_right[inner]] = first[inner] + below[tree.children_left[inner]]
-    return first, first + below
-
-
-def _find_runs_in_small(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the runs node by node: a child has a larger id than its parent."""
-    inner = np.flatnonzero(~tree.is_leaf)
-    children = list(
-        zip(inner.tolist(), tree.children_left[inner].tolist(), tree.children_right[inner].tolist(), strict=True)
-    )
-    below, first = at_leaf.tolist(), [0] * tree.n_nodes
-    for node, left, right in reversed(children):
-        below[node] = below[left] + below[right]
-    for node, left, right in children:
-        first[left] = first[node]
-        first[right] = first[node] + below[left]
-    begins = np.array(first)
-    return begins, begins + np.array(below)
+    first, last = tree.leaf_runs
+    ends = np.zeros(tree.n_leaves + 1, dtype=np.int64)
+    ends[first[tree.is_leaf] + 1] = at_leaf[tree.is_leaf]
+    np.cumsum(ends, out=ends)
+    return ends[first], ends[last]

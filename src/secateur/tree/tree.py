@@ -6,6 +6,7 @@ Every adapter ends here and everything else starts here. ``docs/tree-format.md``
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -148,19 +149,21 @@ class Tree:
         """The internal nodes of each level that has any, from the root down."""
         return tuple(_read_only(level[~self.is_leaf[level]]) for level in self.levels[:-1])
 
-    @cached_property
+    @property
     def node_depth(self) -> NDArray[np.int64]:
         """Number of links from the root to each node, shape (n_nodes,)."""
-        if self.n_nodes > SMALL_TREE_NODES:
-            depth = np.zeros(self.n_nodes, dtype=np.int64)
-            for number, level in enumerate(self.levels):
-                depth[level] = number
-            return _read_only(depth)
-        depths, rights = [0] * self.n_nodes, self.children_right.tolist()
-        for node, left in enumerate(self.children_left.tolist()):
-            if left >= 0:  # a child has a larger id than its parent
-                depths[left] = depths[rights[node]] = depths[node] + 1
-        return _read_only(np.array(depths))
+        return self._layout[0]
+
+    @property
+    def leaf_runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the leaves below each node begin and end, counted from left to right, each of shape (n_nodes,)."""
+        return self._layout[1:]
+
+    @cached_property
+    def _layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Depth, first leaf and end of the leaves of each node."""
+        depth, first, below = (_lay_out_small if self.n_nodes <= SMALL_TREE_NODES else _lay_out)(self)
+        return _read_only(depth), _read_only(first), _read_only(first + below)
 
     @property
     def depth(self) -> int:
@@ -301,12 +304,13 @@ def make_tree(
         "missing_left": np.zeros(len(left), bool) if missing_left is None else np.array(missing_left, dtype=bool),
     }
     for name, column in arrays.items():
-        require(column.shape == left.shape, f"{name} has shape {column.shape}, but there are {len(left)} nodes")
+        if column.shape != left.shape:
+            require(False, f"{name} has shape {column.shape}, but there are {len(left)} nodes")
     arrays["feature"][leaf] = -1
     arrays["threshold"][leaf] = np.nan
-    arrays["threshold"][list(codes_of)] = np.nan
     arrays["leaf_class"][~leaf] = -1
-    accepts = np.array(np.broadcast_to(np.asarray(accepts_missing, dtype=bool), (n_features,)))
+    accepts = np.empty(n_features, dtype=bool)
+    accepts[:] = accepts_missing
     if accepts.any():
         tested = np.where((arrays["feature"] >= 0) & (arrays["feature"] < n_features), arrays["feature"], n_features)
         arrays["missing_left"] &= np.append(accepts, False)[tested]
@@ -314,6 +318,7 @@ def make_tree(
         arrays["missing_left"][:] = False
     ends = np.zeros(len(left) + 1, dtype=np.int64)
     if codes_of:
+        arrays["threshold"][list(codes_of)] = np.nan
         ends[np.array(list(codes_of)) + 1] = [len(codes) for codes in codes_of.values()]
         np.cumsum(ends, out=ends)
     labels = np.array(classes)
@@ -338,6 +343,35 @@ def make_tree(
     )
     check_tree(tree)
     return tree
+
+
+def _lay_out(tree: Tree) -> tuple[NDArray[np.int64], ...]:
+    """Find depth, first leaf and number of leaves of each node, level by level."""
+    depth, first = np.zeros((2, tree.n_nodes), dtype=np.int64)
+    below = tree.is_leaf.astype(np.int64)
+    for inner in reversed(tree.inner_levels):
+        below[inner] = below[tree.children_left[inner]] + below[tree.children_right[inner]]
+    for number, inner in enumerate(tree.inner_levels):
+        left, right = tree.children_left[inner], tree.children_right[inner]
+        depth[left] = depth[right] = number + 1
+        first[left], first[right] = first[inner], first[inner] + below[left]
+    return depth, first, below
+
+
+def _lay_out_small(tree: Tree) -> tuple[NDArray[np.int64], ...]:
+    """Find the same node by node: a child has a larger id than its parent."""
+    inner = np.flatnonzero(~tree.is_leaf)
+    sides = inner, tree.children_left[inner], tree.children_right[inner]
+    splits = list(zip(*(side.tolist() for side in sides), strict=True))
+    depth, first, below = [0] * tree.n_nodes, [0] * tree.n_nodes, [1] * tree.n_nodes
+    for node, left, right in reversed(splits):
+        below[node] = below[left] + below[right]
+    for node, left, right in splits:
+        depth[left] = depth[right] = depth[node] + 1
+        begin = first[left] = first[node]
+        first[right] = begin + below[left]
+    found = array("q", depth + first + below)  # a third of the time that numpy takes to read a list
+    return tuple(np.frombuffer(found, dtype=np.int64).reshape(3, tree.n_nodes))
 
 
 def round_down(values: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
