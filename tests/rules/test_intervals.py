@@ -72,8 +72,8 @@ def test_intervals_of_d_cover_it_although_the_leaf_is_part_of_the_rule(
 
 def test_taking_rule_and_leaf_for_different_rows_would_be_wrong() -> None:
     """Why D has an interval of its own: rows in common do not vary, so that the usual interval is far too wide."""
-    leaf, leaf_true, leaf_right = draw(7, (200, 201), (0.8, 1.0))
-    gained, gained_true, gained_right = draw(8, (10, 11), (0.5, 1.0))
+    leaf, _, leaf_right = draw(7, (200, 201), (0.8, 1.0))
+    gained, _, gained_right = draw(8, (10, 11), (0.5, 1.0))
     rule, rule_right = leaf + gained, leaf_right + gained_right
     low, high = compare_nested(rule_right, rule, leaf_right, leaf)
     wide_low, wide_high = compare_shares(rule_right / rule, rule, leaf_right / leaf, leaf)

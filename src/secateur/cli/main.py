@@ -28,7 +28,10 @@ SHOWN_PATH = 80
 _stops: list[bool] = []  # one for each time that Ctrl-C was pressed
 EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
-EPILOGS = {"diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong."}
+EPILOGS = {
+    "audit": "Exit status: 0 no rule moved, 1 a rule moved, 2 the input was wrong.",
+    "diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong.",
+}
 HELP = """Short rules from decision trees, without making them lie.
 
 Try it on embedded data with `secateur simplify`, then on a table of yours:
@@ -43,6 +46,7 @@ COMMANDS = {
     "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
     "explain": "Say which rule decides a row, and why.",
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
+    "audit": "Say which rules still hold on new rows; status 1 if one moved.",
     "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
     "report": "Write a page about rules, one HTML file.",
     "compare": "Use every method on one tree, side by side.",

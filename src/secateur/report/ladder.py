@@ -20,6 +20,7 @@ __all__ = ["MEASURED", "make_ladder", "measure", "run_again"]
 MEASURED = (
     *("conflict", "accuracy", "delta_accuracy", "agreement", "max_abs_d", "mean_abs_d", "share_beyond_tolerance"),
     *("tolerance", "brier", "tree_brier", "log_loss", "tree_log_loss", "auc", "tree_auc", "mean_abs_delta_p"),
+    "conflict_interval",
 )
 
 
@@ -76,4 +77,5 @@ def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     if rows is not None:
         audit = rules.audit(rows.X, rows.y, sample_weight=rows.sample_weight).to_dict()
         found |= {name: audit[name] for name in MEASURED}
+        found["conflict_interval"] = list(audit["conflict_interval"])  # as JSON has it
     return found

@@ -18,7 +18,7 @@ from secateur.report.curve import draw_curves
 from secateur.rules.wording import read_count, read_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["render_page"]
 
@@ -74,7 +74,7 @@ def _template() -> Any:
     )
     environment.globals["LONG"] = LONG
     environment.filters |= {"count": _read_count, "share": read_share, "points": _read_points}
-    environment.filters |= {"percent": _read_percent, "squeeze": _squeeze}
+    environment.filters |= {"percent": _read_percent, "squeeze": _squeeze, "limits": _read_limits}
     return environment.get_template("page.html.jinja")
 
 
@@ -91,7 +91,7 @@ def _to_island(summary: Mapping[str, Any]) -> str:
 
 def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Describe one rule as the table shows it: what it asks, each with its reason, and what was deleted."""
-    rule, tree = summary["rules"][place], summary["tree"]
+    rule, tree, step = summary["rules"][place], summary["tree"], summary["steps"][summary["step"]]
     gone = set(rule["deleted"])
     words = [" ".join(summary["phrases"][phrase] for phrase in summary["reasons"][at]) for at in rule["reasons"]]
     why = dict(zip(rule["links"], words, strict=True))
@@ -115,6 +115,8 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
         ],
         "gone": [{"text": tree["conditions"][link], "why": why[link]} for link in rule["links"] if link in gone],
         **{name: rule[name] for name in ("support", "source_support", "reliability", "source_reliability")},
+        "limits": step["limits"][place],
+        "d_limits": step["d_limits"][place],
         "most": summary["rows"]["most_support"] or 1,
     }
 
@@ -131,6 +133,11 @@ def _read_points(value: float | None) -> str:
     if value is None:
         return "–"
     return "±0" if abs(value) < 0.005 else f"{value:+.2f}".replace("-", "−")
+
+
+def _read_limits(limits: Sequence[float]) -> str:
+    """Write the limits of a share; the scripts write them too."""
+    return f"({100 * limits[0]:.1f} to {100 * limits[1]:.1f})".replace("-", "−")
 
 
 def _squeeze(text: str) -> str:

@@ -12,6 +12,7 @@ from secateur.errors import ParameterError
 from secateur.methods import METHODS
 from secateur.methods.settings import check_share
 from secateur.report.ladder import measure, run_again
+from secateur.rules.intervals import compare_nested, find_interval
 from secateur.rules.reasons import WORDS
 
 if TYPE_CHECKING:
@@ -113,8 +114,28 @@ def make_step(made: RuleSet, rules: RuleSet, at_hand: RowsAtHand, value: float |
         "deleted": list_by_rule(made, np.flatnonzero(made.deleted)),
         "support": known_numbers(made.support),
         "hits": known_numbers(own_class),
+        **_find_limits(made),
         "reasons": {} if made is rules else _changed_reasons(made, rules, texts),
     }
+
+
+def _find_limits(rules: RuleSet) -> dict[str, list[list[float] | None]]:
+    """List the limits, at 95 %, of each rule's reliability and of D, its distance from the leaf's; None if not known.
+
+    Sums of weights do not tell how many rows there are, so rules made with weights have no limits.
+    """
+    if rules.is_weighted or not rules.is_ranked:
+        return {"limits": [None] * len(rules), "d_limits": [None] * len(rules)}
+    places = np.arange(len(rules)), rules.paths.leaf_class
+    leaf = rules.source_class_counts[places], rules.source_support
+    of_d = compare_nested(rules.class_counts[places], rules.support, *leaf)
+    return {"limits": _pair(find_interval(rules.reliability, rules.support)), "d_limits": _pair(of_d)}
+
+
+def _pair(limits: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list[list[float] | None]:
+    """Pair lower and upper limits, to a tenth of a percent as they are shown."""
+    low, high = (np.round(side, 3) + 0.0 for side in limits)
+    return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def list_by_rule(rules: RuleSet, entries: NDArray[np.int64]) -> list[list[int]]:

@@ -48,7 +48,11 @@ function ruleRow(rule, before) {
   const step = data.steps[state.step];
   const sourceShare = listed.source_support ? listed.source_hits / listed.source_support : null;
   const most = data.rows.most_support || 1;
-  const numbers = (one, other) => make("span", { class: "nums" }, `${one} → `, make("b", {}, other));
+  const numbers = (one, other, beside = null) => make("span", { class: "nums" }, `${one} → `, make("b", {}, other), beside);
+  const reliability = reliabilityAt(state.step, rule);
+  const [range, movedRange] = [step.limits[rule], step.d_limits[rule]];
+  const near = range === null ? null : make("small", {}, ` ${limits(range)}`);
+  const moved = movedRange === null || !gone.size ? null : make("small", { class: "moved" }, `moved ${points(100 * (reliability - sourceShare))} points ${limits(movedRange)}`);
   return make(
     "tr",
     { "data-rule": rule },
@@ -56,7 +60,7 @@ function ruleRow(rule, before) {
     make("td", { class: "conds" }, make("div", { class: "kept" }, kept), dropped.length ? make("div", { class: "dropped" }, dropped) : null),
     make("td", { class: "class" }, make("span", { dir: "auto" }, className(rule))),
     make("td", { class: "bars", "data-label": data.rows.is_weighted ? "Weight" : "Rows" }, numbers(count(listed.source_support), count(step.support[rule])), pairElement(listed.source_support, step.support[rule], most)),
-    make("td", { class: "bars", "data-label": "Reliability" }, numbers(share(sourceShare), share(reliabilityAt(state.step, rule))), pairElement(sourceShare, reliabilityAt(state.step, rule), 1)),
+    make("td", { class: "bars", "data-label": "Reliability" }, numbers(share(sourceShare), share(reliability), near), pairElement(sourceShare, reliability, 1), moved),
   );
 }
 

@@ -8,6 +8,8 @@ function showStep() {
   byId("shrink").setAttribute("width", (100 - step.removed).toFixed(2));
   byId("rules-changed").textContent = count(step.rules_changed);
   byId("conflict").textContent = percent(step.conflict);
+  const range = data.rows.is_training ? null : step.conflict_interval;
+  byId("conflict-limits").textContent = range === null ? "" : `(${range[0].toFixed(1)} to ${range[1].toFixed(1)}) `;
   byId("delta-accuracy").textContent = points(step.delta_accuracy);
   byId("agreement").textContent = percent(step.agreement);
   byId("knob-value").textContent = number(step.value);

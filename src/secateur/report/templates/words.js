@@ -40,6 +40,9 @@ function share(value) {
 
 const percent = (value) => (value === null ? "–" : share(value / 100));
 
+// The limits of a share.
+const limits = ([low, high]) => `(${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)})`.replaceAll("-", "−");
+
 function points(value) {
   if (value === null) return "–";
   if (Math.abs(value) < 0.005) return "±0";

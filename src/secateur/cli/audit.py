@@ -1,0 +1,90 @@
+"""``secateur audit``: say whether the rules of a file still hold on new rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from secateur.cli.batches import check_batch_options, in_batches, open_batches
+from secateur.cli.console import print_json, tell, working
+from secateur.cli.options import Json, Quiet, Reading, Rows, spread
+
+if TYPE_CHECKING:
+    from secateur.rules.audit import Audit
+    from secateur.rules.rule_set import RuleSet
+
+__all__ = ["command"]
+
+
+@spread
+def command(
+    rules_file: Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")],
+    data: Annotated[str, typer.Argument(metavar="ROWS", help="A table of new rows; - is standard input.")],
+    *,
+    used: Rows,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="An earlier table to compare with, instead of the rows behind the rules."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    reading: Reading,
+) -> None:
+    """Audit every rule on new rows: is it still right as often as it was? Status 1 if a rule moved.
+
+    For example:
+
+    secateur audit rules.json april.parquet --target outcome
+    secateur audit rules.json april.csv --since january.csv --target outcome --json
+    """
+    from secateur.cli.model_files import load_rules
+
+    rules = load_rules(rules_file)
+    earlier = None if since is None else _audit(rules, since, used, reading, quiet=quiet)[0]
+    audit, notes = _audit(rules, data, used, reading, earlier, quiet=quiet)
+    moved = audit.per_rule.moved
+    if as_json:
+        found = {"ok": not moved, "summary": audit.per_rule.summary, "notes": [*notes, *audit.per_rule.notes]}
+        print_json({**found, "audit": audit.to_dict(), "rules": audit.per_rule.to_dicts()})
+    elif not quiet:
+        for note in notes:
+            tell(note)
+        _show(rules, rules_file, audit)
+    elif moved:
+        tell(audit.per_rule.summary)
+    raise typer.Exit(code=1 if moved else 0)
+
+
+def _audit(
+    rules: RuleSet, data: str, used: Rows, reading: Reading, since: Audit | None = None, *, quiet: bool
+) -> tuple[Audit, list[str]]:
+    """Audit rules on a table; also give notes about the table."""
+    from secateur.cli.tables.fitted_table import label_rows
+
+    if in_batches(data, rules.tree):
+        check_batch_options(data, used, reading, 0.0)
+        target = used.require_target(data)
+        with open_batches(data, rules.tree, target, reading) as (source, notes), working("Auditing", quiet=quiet):
+            audit = rules.audit(source, target, since=since)
+        return audit, notes
+    table = reading.open(data, tree=rules.tree, quiet=quiet)
+    rows = label_rows(table, rules.tree, **used.take(table))
+    with working("Auditing", quiet=quiet):
+        return rules.audit(rows.X, rows.y, since=since), list(rows.notes)
+
+
+def _show(rules: RuleSet, path: Path, audit: Audit) -> None:
+    from rich.text import Text
+
+    from secateur.cli.console import out
+
+    found = audit.per_rule
+    out.print(Text(f"{len(rules):,} rules by {rules.method} from {path}, on {audit.n_rows:,} rows:"))
+    out.print(Text(str(audit)))
+    out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
+    for one in found.moved:
+        out.print(Text(str(one)))
+    for note in found.notes:
+        out.print(Text(note, style="dim"))
