@@ -150,6 +150,12 @@ def test_a_point_is_on_a_front_when_nothing_removes_as_much_for_less() -> None:
     }
 
 
+def test_points_have_one_order_values_first_then_names() -> None:
+    row = {**dict.fromkeys(beyond.METRICS, 0.0), "dataset": "german", "method": "layered"}
+    table = [{**row, "knob": knob} for knob in ("the paper's ε", "0.1", "by folds", "0.05")]
+    assert [point.knob for point in find_fronts(table)] == ["0.05", "0.1", "by folds", "the paper's ε"]
+
+
 def test_the_joint_front_asks_for_all_prices_at_once() -> None:
     names = ("removed", "conflict", "macro_dev", "delta_brier")
     rows = [

@@ -152,12 +152,12 @@ def find_fronts(table: Sequence[dict[str, Any]]) -> list[FrontPoint]:
     ]
 
 
-def _place(knob: str) -> tuple[int, float]:
+def _place(knob: str) -> tuple[int, float, str]:
     """Sort values first, then what has a name."""
     try:
-        return (0, float(knob or 0))
+        return (0, float(knob or 0), "")
     except ValueError:
-        return (1, 0.0)
+        return (1, 0.0, knob)
 
 
 def _price(point: FrontPoint, name: str) -> float:

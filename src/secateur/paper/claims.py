@@ -172,7 +172,9 @@ def _grows(
     def check(evidence: Evidence) -> list[Finding]:
         found = {method: evidence.exponent(panel, method, least) for method in methods}
         shown = ", ".join(f"{method} {power:.2f}" for method, power in found.items())
-        return [Finding("", f"exponent {shown}", all(holds(power) for power in found.values()))]
+        sizes = [size for name, size, _ in evidence.timings if name == panel and size >= least]
+        where = f"{min(sizes):,} to {max(sizes):,} {panel}"
+        return [Finding("", f"exponent {shown}, {where}", all(holds(power) for power in found.values()))]
 
     return check
 
