@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 import secateur
 from benchmarks.answers import ALPHA, TOLERANCE, agrees, predicts_right, simplify, stays_within_budget
-from benchmarks.naive.all_pairs import delete_redundancy
+from benchmarks.naive.all_pairs import delete_redundancy, is_monotone
 from benchmarks.naive.by_rows import delete_mismatch, delete_quinlan
-from benchmarks.problems import Problem, Unavailable, adult, many_rows, paper_leaves, unpruned
+from benchmarks.problems import Problem, Unavailable, adult, many_rows, monotone, paper_leaves, unpruned
 from benchmarks.race import FULL, QUICK, Rounds, peak_bytes, race
 from benchmarks.result import Quartiles, Result, quartiles
 
@@ -134,6 +134,19 @@ def spends_right(rules: secateur.RuleSet, problem: Problem) -> bool:
     return agrees(simplify("budgeted", tiny), tiny) and stays_within_budget(rules, problem)
 
 
+def keeps_to_signs(rules: secateur.RuleSet, problem: Problem) -> bool:
+    """Ten leaves of the large tree, and all of a small one, are in order; a sign that is not true is refused."""
+    small, signs = tree_of(monotone(True)), rules.parameters["monotone"]
+    untrue = [*signs[:-1], 1]
+    if not is_monotone(rules.tree, signs, 10) or not is_monotone(small, signs) or is_monotone(small, untrue):
+        return False
+    try:
+        secateur.simplify(small, method="mismatch-certified", monotone=untrue)
+    except secateur.ParameterError:
+        return bool(rules.deleted.any()) and rules.verify().ok
+    return False
+
+
 def times_izza(rules: secateur.RuleSet) -> dict[str, float]:
     """How much more is deleted than by Izza's procedure."""
     slow = sum(map(len, delete_redundancy(rules.tree, keep_boxes=True).values()))
@@ -184,5 +197,14 @@ CASES = [
     UNPRUNED("exact", bars={FIT.measure: "≤ 0.02"}, **IN_PART),
     UNPRUNED("layered", bars={FIT.measure: "≤ 0.25", MEMORY: "≤ 3"}, **IN_PART),
     UNPRUNED("budgeted", bars={FIT.measure: "≤ 1", MEMORY: "≤ 4"}, **SPENDS),
+    _case(
+        "monotone",
+        monotone,
+        "mismatch-certified",
+        (FIT, APPLY),
+        {FIT.measure: "≤ 0.1"},
+        check=keeps_to_signs,
+        about="all pairs of leaves: 10 leaves, and all of 2,000 rows",
+    ),
     _case("adult", adult, "budgeted", (FIT, APPLY), {FIT.measure: "≤ 2"}),
 ]

@@ -22,6 +22,7 @@ __all__ = [
     "fit_to_first",
     "make_rows",
     "many_rows",
+    "monotone",
     "paper_leaves",
     "skewed_tree",
     "unpruned",
@@ -80,6 +81,15 @@ def unpruned(quick: bool, n_rows: int | None = None) -> Problem:
     """A tree that nobody pruned, on noisy rows."""
     X, y = make_rows(n_rows or (2_000 if quick else 200_000), 20, noise=0.8)
     return Problem(DecisionTreeClassifier(random_state=0).fit(X, y), X, y)
+
+
+@cache
+def monotone(quick: bool) -> Problem:
+    """A tree that nobody pruned and that rises with eight of its columns, on noisy rows."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2_000 if quick else 60_000, 30), dtype=np.float32)
+    y = (X[:, :8].sum(axis=1) + 2 * rng.standard_normal(len(X)) > 0).astype(np.int64)
+    return Problem(DecisionTreeClassifier(random_state=0, monotonic_cst=[1] * 8 + [0] * 22).fit(X, y), X, y)
 
 
 @cache

@@ -384,6 +384,11 @@ CERTIFICATES: dict[str, Mistake] = {
     ),
     "a sign of 2": (lambda: certified(monotone=[1, 0, 2, 0]), ParameterError, r"found \[1, 0, 2, 0\]"),
     "a sign that is a text": (lambda: certified(monotone=["+", 0, 0, 0]), ParameterError, r"found \['\+', 0, 0, 0\]"),
+    "signs that are not true": (
+        lambda: certified(monotone=[0, 0, 1, 0]),
+        ParameterError,
+        r"not monotone in the stated signs: leaf \d+ predicts '2' for a row with x2 = .*, but leaf \d+ predicts '1'",
+    ),
     "one sign for all": (lambda: certified(monotone=1), ParameterError, "for each of the 4 columns, found 1"),
     "a sign for an unknown column": (
         lambda: certified(monotone={"height": 1}),
@@ -496,9 +501,9 @@ def test_a_method_is_found_by_any_of_its_names(name: str) -> None:
 
 
 def test_signs_by_name_and_by_column_are_the_same() -> None:
-    by_name = certified(monotone={"x2": 1, "x0": -1})
-    assert by_name.parameters["monotone"] == [-1, 0, 1, 0]
-    assert by_name.to_json() == certified(monotone=np.array([-1, 0, 1, 0])).to_json()
+    by_name = certified(monotone={"x0": 1, "x2": 0})
+    assert by_name.parameters["monotone"] == [1, 0, 0, 0]
+    assert by_name.to_json() == certified(monotone=np.array([1, 0, 0, 0])).to_json()
 
 
 def test_a_mistake_is_also_a_value_error() -> None:

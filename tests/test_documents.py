@@ -53,7 +53,10 @@ def run_blocks(document: Path) -> dict[str, Any]:
     return names
 
 
-SHELL_PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "command-line.md"]
+SHELL_PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("index.md", "command-line.md", "diagnosis.md")),
+]
 
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]

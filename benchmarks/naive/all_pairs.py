@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 from benchmarks.naive.plain_tree import Deletion, PlainTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from secateur import Tree
 
-__all__ = ["box_of", "delete_exact", "delete_redundancy", "delete_sibling", "delete_subtree", "meet", "opposing_boxes"]
+__all__ = [
+    "box_of",
+    "delete_exact",
+    "delete_redundancy",
+    "delete_sibling",
+    "delete_subtree",
+    "is_monotone",
+    "meet",
+    "opposing_boxes",
+]
 
 Box = dict[int, tuple[float, float]]  # feature -> (low, high): the numbers above low and not above high
 
@@ -75,6 +84,26 @@ def delete_exact(tree: Tree, leaves: Iterable[int] | None = None) -> Deletion:
                 deleted.append(link)
         found[leaf] = deleted
     return found
+
+
+def is_monotone(tree: Tree, signs: Sequence[int], n_leaves: int | None = None) -> bool:
+    """Whether no row above a row of the second class is given the first; all pairs of leaves, or of so many of them."""
+    plain = PlainTree(tree)
+    boxes = {leaf: box_of(plain, plain.path(leaf)) for leaf in plain.leaves}
+    reached = [leaf for leaf, box in boxes.items() if all(low < high for low, high in box.values())]
+    lower, upper = ([leaf for leaf in reached if plain.label[leaf] == label] for label in (1, 0))
+    step = 1 if n_leaves is None else -(-len(lower) // n_leaves)
+    return not any(_lies_below(boxes[one], boxes[other], signs) for one in lower[::step] for other in upper)
+
+
+def _lies_below(one: Box, other: Box, signs: Sequence[int]) -> bool:
+    """Whether some row of one box lies at or below some row of another."""
+    for feature, (low, high) in one.items():
+        if feature in other:
+            other_low, other_high = other[feature]
+            if (signs[feature] >= 0 and low >= other_high) or (signs[feature] <= 0 and other_low >= high):
+                return False
+    return True
 
 
 def box_of(plain: PlainTree, links: Iterable[int]) -> Box:

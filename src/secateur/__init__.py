@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from secateur import datasets
     from secateur.adapters import from_model
     from secateur.counting.counted_evidence import Evidence
-    from secateur.diagnosis import Diagnosis, DiagnosisRow, diagnose
+    from secateur.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis, diagnose
     from secateur.errors import (
         FormatError,
         InputError,
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from secateur.methods import METHODS
     from secateur.report import Report
     from secateur.rules.audit import Audit
+    from secateur.rules.deletion_effects import PairEffect, PairEffects, SetEffect
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
+    from secateur.rules.overlaps import Overlap, Overlaps
+    from secateur.rules.per_rule import RuleAudit, RuleAudits
     from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
@@ -49,6 +52,7 @@ __all__ = [
     "Evidence",
     "Explanation",
     "ForestAudit",
+    "ForestDiagnosis",
     "ForestRules",
     "ForestVerification",
     "FormatError",
@@ -58,15 +62,22 @@ __all__ = [
     "METHODS",
     "MergedRule",
     "MergedRules",
+    "Overlap",
+    "Overlaps",
+    "PairEffect",
+    "PairEffects",
     "ParameterError",
     "Reason",
     "Report",
     "Rule",
+    "RuleAudit",
+    "RuleAudits",
     "RuleClassifier",
     "RuleSet",
     "SecateurError",
     "Selection",
     "SelectionPoint",
+    "SetEffect",
     "Tree",
     "TreeBuilder",
     "UnsupportedModelError",
@@ -92,6 +103,7 @@ _HOME = {
     "Evidence": "counting.counted_evidence",
     "Explanation": "rules.explanation",
     "ForestAudit": "rules.forest",
+    "ForestDiagnosis": "diagnosis",
     "ForestRules": "rules.forest",
     "ForestVerification": "rules.forest",
     "FormatError": "errors",
@@ -101,14 +113,21 @@ _HOME = {
     "LocalSearchTreeClassifier": "local_search",
     "MergedRule": "rules.merged",
     "MergedRules": "rules.merged",
+    "Overlap": "rules.overlaps",
+    "Overlaps": "rules.overlaps",
+    "PairEffect": "rules.deletion_effects",
+    "PairEffects": "rules.deletion_effects",
     "Reason": "rules.reasons",
     "Report": "report",
     "Rule": "rules.rule",
+    "RuleAudit": "rules.per_rule",
+    "RuleAudits": "rules.per_rule",
     "RuleClassifier": "estimator",
     "RuleSet": "rules.rule_set",
     "SecateurError": "errors",
     "Selection": "tuning",
     "SelectionPoint": "tuning",
+    "SetEffect": "rules.deletion_effects",
     "Tree": "tree.tree",
     "TreeBuilder": "tree.builder",
     "UnsupportedModelError": "errors",

@@ -1,36 +1,48 @@
 """Diagnose every condition of every rule in three layers, before anything is deleted.
 
 Layer 1 is the link's own orientation, layer 2 its status relative to the leaf, layer 3 the effect of deleting it alone.
-Beside them stand the certificates for deleting it alone.
+Beside them stand the certificates for deleting it alone, and on demand the effect of deleting any set of conditions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from secateur.adapters.forests import is_forest
+from secateur.counting.counted_evidence import Evidence
+from secateur.counting.deletion_effects import count_without_one, count_without_sets, count_without_two, list_pairs
+from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.violations import find_reliability
+from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import make_frame
 from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.contract import Problem
-from secateur.methods.mismatch_certified import find_refuting_link
+from secateur.methods.monotonicity import decide_monotonicity
 from secateur.methods.settings import check_amount, check_share
-from secateur.problem import Knowledge, ModelReader, open_rows_of
+from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
+from secateur.rules.deletion_effects import PairEffects, SetEffect, name_effect, name_set_effect
+from secateur.rules.forest import run_each
 from secateur.rules.wording import read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
+from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from numpy.typing import NDArray
 
     from secateur.counting.training_evidence import TrainingEvidence
-    from secateur.tree.tree import Label
+    from secateur.rows.row_source import RowSource
+    from secateur.tree.tree import Label, Tree
 
-__all__ = ["Diagnosis", "DiagnosisRow", "diagnose"]
+__all__ = ["Diagnosis", "DiagnosisRow", "ForestDiagnosis", "diagnose"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,16 @@ class DiagnosisRow:
     finite_domain : bool or None
         Whether every passed row that satisfies the rule without it has the rule's class. None without rows.
     monotone : bool or None
-        Whether the tree's monotonicity certifies it. None when the tree was fitted without.
+        Whether the tree's monotonicity certifies it. None when the tree was fitted without signs. Whether the tree
+        keeps to its signs is decided first; if it does not, they certify nothing and this is False throughout.
+    presumption : str or None
+        What the status lets ``mismatch`` (M1-P) presume before it looks at rows: ``"IRC-presumed"`` for a mismatched
+        link outside H, which it tries to delete, ``"negative-relevance-presumed"`` for one inside H, which it keeps.
+        None for links that are not mismatched.
+    support, support_without : float or None
+        (Weighted) training rows that satisfy the rule, and the rule without the condition. None without rows.
+    reliability, reliability_without : float or None
+        Share of those rows in the rule's class; None without rows.
     """
 
     leaf_id: int
@@ -85,28 +106,187 @@ class DiagnosisRow:
     exact: bool
     finite_domain: bool | None
     monotone: bool | None
+    presumption: str | None = None
+    support: float | None = None
+    support_without: float | None = None
+    reliability: float | None = None
+    reliability_without: float | None = None
 
 
 class Diagnosis(Sequence[DiagnosisRow]):
     """A sequence of :class:`DiagnosisRow`, leaf after leaf in source order, root to leaf within a path.
 
+    Made by :func:`secateur.diagnose`. Rows are made on demand from arrays.
+
     Parameters
     ----------
-    rows : list of DiagnosisRow
+    problem : Problem
+        The tree, its paths and its training rows.
+    tolerance : float
+        ε: a reliability that changes by no more than this counts as unchanged.
+
+    Attributes
+    ----------
+    tree : Tree
+    tolerance : float
+    effect_size : ndarray of float64, shape (n_conditions,)
+        D of each condition alone; NaN where not known.
     """
 
-    def __init__(self, rows: list[DiagnosisRow]) -> None:
-        self._rows = rows
+    def __init__(self, problem: Problem, tolerance: float) -> None:
+        self.tree, self.tolerance = problem.tree, tolerance
+        self._problem, self._paths = problem, problem.paths
+        paths, n_classes = problem.paths, problem.tree.n_classes
+        if problem.evidence is not None:
+            self._leaf_counts, counts = count_without_one(problem.evidence, paths)
+        else:
+            self._leaf_counts = np.full((paths.n_rules, n_classes), np.nan)
+            counts = np.full((len(paths.links), n_classes), np.nan)
+        self._is_weighted = _is_weighted(problem.evidence)
+        own = self._leaf_class
+        self._support_without = counts.sum(axis=1)
+        self._reliability_without = find_reliability(paths, counts, paths.rule)
+        self._finite_domain = counts[np.arange(len(counts)), own] == self._support_without
+        self._reliability = find_reliability(paths, self._leaf_counts)
+        self.effect_size: NDArray[np.float64] = self._reliability_without - self._reliability[paths.rule]
+        nothing = np.zeros(len(paths.links), dtype=bool)
+        self._exact = run_witnesses(problem.feasible_tree(), paths, nothing, by_feature=False) < 0
+        self._subtree = paths.homogeneous[paths.sibling[paths.links]] == own
+        self._monotone = _monotone(problem)
+        self._shift = paths.shift
+
+    @property
+    def _leaf_class(self) -> NDArray[np.int64]:
+        return self._paths.leaf_class[self._paths.rule]
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the third layer is known."""
+        return not bool(np.isnan(self._leaf_counts).any())
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether support is a sum of weights, not a number of rows."""
+        return self._is_weighted
+
+    @property
+    def leaf_ids(self) -> tuple[int, ...]:
+        """The leaves, one for each rule, in source order."""
+        return tuple(self._paths.leaf_ids.tolist())
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._paths.links)
 
     @overload
     def __getitem__(self, index: int) -> DiagnosisRow: ...
     @overload
     def __getitem__(self, index: slice) -> list[DiagnosisRow]: ...
     def __getitem__(self, index: int | slice) -> DiagnosisRow | list[DiagnosisRow]:
-        return self._rows[index]
+        if isinstance(index, slice):
+            return list(self._make_rows(np.arange(len(self))[index]))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} conditions, found index {index}")
+        return next(self._make_rows(np.array([index % len(self)])))
+
+    def __iter__(self) -> Iterator[DiagnosisRow]:
+        return self._make_rows(np.arange(len(self)))
+
+    def of_leaf(self, leaf_id: int) -> list[DiagnosisRow]:
+        """List the conditions of one leaf's rule, root to leaf.
+
+        Parameters
+        ----------
+        leaf_id : int
+
+        Returns
+        -------
+        list of DiagnosisRow
+        """
+        return self[self._paths.entries(self._find_rule(leaf_id))]
+
+    def effect_of(self, leaf_id: int, link_ids: Iterable[int]) -> SetEffect:
+        """Find what a rule's reliability does when a set of its conditions goes: D_c(Q; R).
+
+        Parameters
+        ----------
+        leaf_id : int
+            The leaf whose rule it is.
+        link_ids : iterable of int
+            The conditions, by their links.
+
+        Returns
+        -------
+        SetEffect
+
+        Examples
+        --------
+        >>> from secateur.datasets import load
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> data = load("human-id")
+        >>> model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
+        >>> found = diagnose(model, data.X, data.y)
+        >>> path = [row.link_id for row in found.of_leaf(found.leaf_ids[0])]
+        >>> found.effect_of(found.leaf_ids[0], path).effect
+        'reliability-decreasing'
+        """
+        return self.effects_of([(leaf_id, link_ids)])[0]
+
+    def effects_of(self, sets: Iterable[tuple[int, Iterable[int]]]) -> list[SetEffect]:
+        """Find the same for many sets; sets of different leaves share a look at the rows.
+
+        Parameters
+        ----------
+        sets : iterable of (int, iterable of int)
+            Leaves and links, as :meth:`effect_of` takes them.
+
+        Returns
+        -------
+        list of SetEffect
+        """
+        evidence, paths = self._rows_at_hand(), self._paths
+        rules, entries = [], []
+        for leaf_id, link_ids in sets:
+            rules.append(self._find_rule(leaf_id))
+            entries.append(self._find_entries(rules[-1], link_ids))
+        source, counts = count_without_sets(evidence, paths, rules, entries)
+        chosen = np.array(rules, dtype=np.int32)
+        before, after = (find_reliability(paths, part, chosen) for part in (source, counts))
+        effects = []
+        for place, (rule, own) in enumerate(zip(rules, entries, strict=True)):
+            size = none_if_nan(after[place] - before[place])
+            effects.append(
+                SetEffect(
+                    leaf_id=int(paths.leaf_ids[rule]),
+                    link_ids=tuple(paths.links[own].tolist()),
+                    support=float(source[place].sum()),
+                    reliability=none_if_nan(before[place]),
+                    support_without=float(counts[place].sum()),
+                    reliability_without=none_if_nan(after[place]),
+                    effect_size=size,
+                    effect=None if size is None else name_set_effect(size, self.tolerance),
+                )
+            )
+        return effects
+
+    def pairs(self, leaf_id: int | None = None) -> PairEffects:
+        """Find how pairs of conditions interact: D of both together against the sum of D of each alone.
+
+        Parameters
+        ----------
+        leaf_id : int, default=None
+            The leaf whose rule is asked for; by default every rule, in one look at the rows.
+
+        Returns
+        -------
+        PairEffects
+        """
+        evidence, paths = self._rows_at_hand(), self._paths
+        rules = np.arange(paths.n_rules) if leaf_id is None else np.array([self._find_rule(leaf_id)])
+        first, second = list_pairs(paths, rules)
+        counts = count_without_two(evidence, paths, first, second)
+        rule = paths.rule[first]
+        together = find_reliability(paths, counts, rule) - self._reliability[rule]
+        return PairEffects(self.tree, paths, first, second, self.effect_size, together, self.tolerance)
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the diagnosis into a data frame, one row per condition.
@@ -120,11 +300,197 @@ class Diagnosis(Sequence[DiagnosisRow]):
         -------
         pandas.DataFrame or polars.DataFrame
         """
-        names = DiagnosisRow.__dataclass_fields__
-        return make_frame({name: [getattr(row, name) for row in self._rows] for name in names}, library)
+        return make_frame(self._make_columns(np.arange(len(self))), library)
+
+    def to_csv(self, leaf_ids: Collection[int] | None = None) -> str:
+        """Write the diagnosis as CSV, one line per condition.
+
+        Parameters
+        ----------
+        leaf_ids : collection of int, default=None
+            The leaves whose rules are wanted; by default all.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.diagnosis import diagnosis_to_csv
+
+        return diagnosis_to_csv(self, leaf_ids)
+
+    def to_dict(self, leaf_ids: Collection[int] | None = None, *, pairs: bool = False) -> dict[str, Any]:
+        """Give the diagnosis as plain values, ready for JSON: the rules, and below each its conditions.
+
+        Parameters
+        ----------
+        leaf_ids : collection of int, default=None
+            The leaves whose rules are wanted; by default all.
+        pairs : bool, default=False
+            Add how the pairs of conditions of each rule interact.
+
+        Returns
+        -------
+        dict
+        """
+        from secateur.export.diagnosis import diagnosis_to_dict
+
+        return diagnosis_to_dict(self, leaf_ids, pairs=pairs)
+
+    def to_text(self, leaf_ids: Collection[int] | None = None, *, pairs: bool = False) -> str:
+        """Write the diagnosis for people: each rule, and below it every condition with its three layers in words.
+
+        Parameters
+        ----------
+        leaf_ids : collection of int, default=None
+            The leaves whose rules are wanted; by default all.
+        pairs : bool, default=False
+            Add the pairs of conditions of each rule that interact most.
+
+        Returns
+        -------
+        str
+        """
+        from secateur.export.diagnosis import diagnosis_to_text
+
+        return diagnosis_to_text(self, leaf_ids, pairs=pairs)
+
+    def _find_rule(self, leaf_id: int) -> int:
+        found = np.flatnonzero(self._paths.leaf_ids == leaf_id)
+        if not len(found):
+            raise ParameterError(f"The tree has no leaf {leaf_id!r}: its leaves are {shorten(self.leaf_ids)}.")
+        return int(found[0])
+
+    def _find_entries(self, rule: int, link_ids: Iterable[int]) -> NDArray[np.int64]:
+        span = self._paths.entries(rule)
+        own = self._paths.links[span].tolist()
+        asked = {int(link) for link in link_ids}
+        unknown = sorted(asked - set(own))
+        if unknown:
+            raise ParameterError(
+                f"The rule of leaf {self._paths.leaf_ids[rule]} has no condition {unknown[0]}: name its conditions by "
+                f"their links, {shorten(own)}."
+            )
+        return np.array([span.start + place for place, link in enumerate(own) if link in asked], dtype=np.int64)
+
+    def _rows_at_hand(self) -> TrainingEvidence:
+        evidence = self._problem.evidence
+        if evidence is None:
+            raise InputError("What a deletion does to reliability is not known without rows: pass X and y to diagnose.")
+        return evidence
+
+    def _make_rows(self, entries: NDArray[np.int64]) -> Iterator[DiagnosisRow]:
+        return (DiagnosisRow(*values) for values in zip(*self._make_columns(entries).values(), strict=True))
+
+    def _make_columns(self, entries: NDArray[np.int64]) -> dict[str, list[Any]]:
+        """Make the fields of :class:`DiagnosisRow` for some entries, a list each."""
+        tree, paths = self.tree, self._paths
+        rule, links = paths.rule[entries], paths.links[entries].tolist()
+        matched, mismatched, inside = (part[entries] for part in (paths.matched, paths.mismatched, paths.inside_h))
+        own = self._leaf_class[entries]
+        if tree.n_classes == 2:
+            rises, falls = np.where(own == 1, "C1", "C0"), np.where(own == 1, "C0", "C1")
+        else:
+            rises, falls = np.full(len(own), "rises"), np.full(len(own), "falls")
+        presumed = np.where(inside, "negative-relevance-presumed", "IRC-presumed")
+        sizes = _list_known(self.effect_size[entries])
+        known = self.has_rows
+        unknown = [None] * len(entries)
+        columns = {
+            "leaf_id": paths.leaf_ids[rule].tolist(),
+            "link_id": links,
+            "depth": (entries - paths.offsets[rule] + 1).tolist(),
+            "prediction": tree.classes[own].tolist(),
+            "condition": [self._texts(link) for link in links],
+            "orientation": np.where(matched, rises, np.where(mismatched, falls, "neutral")).tolist(),
+            "shift": self._shift[entries].tolist(),
+            "status": np.where(matched, "matched", np.where(mismatched, "mismatched", "neutral")).tolist(),
+            "inside_h": inside.tolist(),
+            "effect_size": sizes,
+            "effect": [None if size is None else name_effect(size, self.tolerance) for size in sizes],
+            "sibling": paths.sibling_certified[entries].tolist(),
+            "subtree": self._subtree[entries].tolist(),
+            "exact": self._exact[entries].tolist(),
+            "finite_domain": self._finite_domain[entries].tolist() if known else unknown,
+            "monotone": unknown if self._monotone is None else self._monotone[entries].tolist(),
+            "presumption": [
+                label if is_candidate else None
+                for label, is_candidate in zip(presumed.tolist(), mismatched.tolist(), strict=True)
+            ],
+            "support": _list_known(self._leaf_counts.sum(axis=1)[rule]),
+            "support_without": _list_known(self._support_without[entries]),
+            "reliability": _list_known(self._reliability[rule]),
+            "reliability_without": _list_known(self._reliability_without[entries]),
+        }
+        return {one.name: columns[one.name] for one in fields(DiagnosisRow)}
+
+    def _texts(self, link: int) -> str:
+        """Word a link's condition, once: a link is on the path of every rule below it."""
+        if link not in self._worded:
+            self._worded[link] = read_link(self.tree, self._paths, link)
+        return self._worded[link]
+
+    @cached_property
+    def _worded(self) -> dict[int, str]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The caller's rows stay with the caller; counts of them may go along.
+        kept = None if isinstance(self._problem.evidence, RowEvidence) else self._problem.evidence
+        return {**self.__dict__, "_problem": replace(self._problem, evidence=kept)}
 
     def __repr__(self) -> str:
-        return f"<Diagnosis of {len(self)} conditions>"
+        from secateur.export.diagnosis import diagnosis_to_table
+
+        return diagnosis_to_table(self)
+
+    def _repr_html_(self) -> str:
+        from secateur.export.diagnosis import diagnosis_to_html
+
+        return diagnosis_to_html(self)
+
+
+class ForestDiagnosis(Sequence[Diagnosis]):
+    """The diagnoses of a forest's trees, one for each tree, in the forest's order.
+
+    Parameters
+    ----------
+    diagnoses : sequence of Diagnosis
+    """
+
+    def __init__(self, diagnoses: Sequence[Diagnosis]) -> None:
+        self._diagnoses = tuple(diagnoses)
+
+    def __len__(self) -> int:
+        return len(self._diagnoses)
+
+    @overload
+    def __getitem__(self, index: int) -> Diagnosis: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Diagnosis, ...]: ...
+    def __getitem__(self, index: int | slice) -> Diagnosis | tuple[Diagnosis, ...]:
+        return self._diagnoses[index]
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Put the diagnoses into a data frame, one row per condition, the number of its tree (from 0) first.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default=None
+            By default the one that is already imported, else the one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+        """
+        columns: dict[str, list[Any]] = {"tree": []} | {one.name: [] for one in fields(DiagnosisRow)}
+        for number, one in enumerate(self):
+            columns["tree"] += [number] * len(one)
+            for name, values in one._make_columns(np.arange(len(one))).items():
+                columns[name] += values
+        return make_frame(columns, library)
+
+    def __repr__(self) -> str:
+        return f"<ForestDiagnosis of {len(self)} trees with {sum(map(len, self)):,} conditions>"
 
 
 def diagnose(
@@ -134,6 +500,7 @@ def diagnose(
     *,
     tolerance: float = 0.05,
     sample_weight: Any = None,
+    evidence: Evidence | None = None,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     accepts_missing: bool | None = None,
@@ -141,9 +508,12 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose every condition of every rule of a tree.
 
+    The trees of a forest are diagnosed side by side; the result is then a :class:`ForestDiagnosis`, a sequence of
+    diagnoses.
+
     Parameters
     ----------
-    model : fitted tree or Tree
+    model : fitted tree, forest or Tree
     X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
         Training rows, as :func:`simplify` takes them; without them the third layer and the finite-domain certificate
         are None.
@@ -152,6 +522,9 @@ def diagnose(
     tolerance : float in [0, 1], default=0.05
         ε: a reliability that changes by no more than this counts as unchanged.
     sample_weight : array-like of shape (n_rows,), or str, default=None
+    evidence : Evidence, default=None
+        Counts of the training rows instead of the rows themselves, from :func:`collect_evidence` without a method:
+        what was counted for one method does not tell rows apart by the conditions that the method leaves alone.
     feature_names, class_names : sequence of str, default=None
         How columns and classes read, where the model does not say.
     accepts_missing : bool, default=None
@@ -162,6 +535,7 @@ def diagnose(
     Returns
     -------
     Diagnosis
+        For a forest a :class:`ForestDiagnosis`.
 
     Examples
     --------
@@ -174,85 +548,48 @@ def diagnose(
     ('matched', 'positive-relevance')
     """
     epsilon, tolerated = check_share("tolerance", tolerance), check_amount("rf_tol", rf_tol)
-    reader = ModelReader(model, Knowledge(feature_names, class_names, accepts_missing), tolerated)
+    known = Knowledge(feature_names, class_names, accepts_missing)
+    if evidence is not None:
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names}
+        given |= {"class_names": class_names, "accepts_missing": accepts_missing}
+        return Diagnosis(ModelReader(model, known, tolerated).open_counted(evidence, given, None), epsilon)
     check_pair(X, y, sample_weight)
     with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as source:
-        problem = reader.open(source, None)
-    tree, paths, evidence = problem.tree, problem.paths, problem.evidence
-    wanted = paths.leaf_class[paths.rule]
-    effects, pure = _effects(problem, evidence) if evidence is not None else (None, None)
-    alone = run_witnesses(problem.feasible_tree(), paths, np.zeros(len(paths.links), dtype=bool), by_feature=False) < 0
-    subtree = paths.homogeneous[paths.sibling[paths.links]] == wanted
-    by_direction = _monotone(problem)
-    shift = paths.shift
-    rows = []
-    for entry, (rule, link) in enumerate(zip(paths.rule.tolist(), paths.links.tolist(), strict=True)):
-        effect = None if effects is None or np.isnan(effects[entry]) else float(effects[entry])
-        rows.append(
-            DiagnosisRow(
-                leaf_id=int(paths.leaf_ids[rule]),
-                link_id=link,
-                depth=entry - int(paths.offsets[rule]) + 1,
-                prediction=tree.classes[wanted[entry]].item(),
-                condition=read_link(tree, paths, link),
-                orientation=_orientation(problem, entry),
-                shift=float(shift[entry]),
-                status=_status(problem, entry),
-                inside_h=bool(paths.inside_h[entry]),
-                effect_size=effect,
-                effect=None if effect is None else _name_effect(effect, epsilon),
-                sibling=bool(paths.sibling_certified[entry]),
-                subtree=bool(subtree[entry]),
-                exact=bool(alone[entry]),
-                finite_domain=None if pure is None else bool(pure[entry]),
-                monotone=None if by_direction is None else bool(by_direction[entry]),
-            )
-        )
-    return Diagnosis(rows)
+        if is_forest(model):
+            # The annotation is for the usual caller, who passes a tree and gets a Diagnosis.
+            return _diagnose_forest(model, source, known, tolerated, epsilon)  # type: ignore[return-value]
+        return Diagnosis(ModelReader(model, known, tolerated).open(source, None), epsilon)
 
 
-def _effects(problem: Problem, evidence: TrainingEvidence) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Find D of deleting each entry alone, and whether all rows that the rule then covers have its class."""
-    paths = problem.paths
-    every = np.ones(len(paths.links), dtype=bool)
-    gained = np.zeros((len(every), problem.tree.n_classes))
-    for among in evidence.split_rules(paths, every):
-        violations = evidence.count_violations(paths, ~every, among[paths.rule], among)
-        gained[among[paths.rule]] = violations.gain(np.flatnonzero(among[paths.rule]), ~every)
-    counts = violations.leaf_counts[paths.rule] + gained
-    right, total = counts[np.arange(len(counts)), paths.leaf_class[paths.rule]], counts.sum(axis=1)
-    effect = np.full(len(paths.links), np.nan)
-    np.divide(right, total, out=effect, where=total > 0)
-    return effect - find_reliability(paths, violations.leaf_counts)[paths.rule], right == total
+def _diagnose_forest(
+    model: Any, rows: RowSource | None, known: Knowledge, rf_tol: float, epsilon: float
+) -> ForestDiagnosis:
+    """Diagnose every tree of a forest by all training rows, checked and converted once."""
+    forest = open_forest(model, rows, known, "A forest is diagnosed from its rows")
+
+    def make(tree: Tree) -> Diagnosis:
+        return Diagnosis(ModelReader(tree, Knowledge(), rf_tol).open(forest.rows, None), epsilon)
+
+    return ForestDiagnosis(run_each(make, forest.trees, None))
 
 
 def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     signs = problem.tree.monotone
     if signs is None or problem.tree.n_classes != 2:
         return None
-    entries = zip(problem.paths.rule.tolist(), problem.paths.links.tolist(), strict=True)
-    refuting = [find_refuting_link(problem, signs.tolist(), rule, [link]) for rule, link in entries]
+    found = decide_monotonicity(problem, signs.tolist())
+    if not found.holds:
+        return np.zeros(len(problem.paths.links), dtype=bool)
+    entries = enumerate(problem.paths.rule.tolist())
+    refuting = [found.find_refuting_link(rule, np.array([entry])) for entry, rule in entries]
     return np.array(refuting, dtype=np.int64) < 0
 
 
-def _status(problem: Problem, entry: int) -> str:
-    if problem.paths.matched[entry]:
-        return "matched"
-    return "mismatched" if problem.paths.mismatched[entry] else "neutral"
+def _is_weighted(evidence: TrainingEvidence | None) -> bool:
+    if isinstance(evidence, RowEvidence):
+        return evidence.weights is not None
+    return isinstance(evidence, Evidence) and evidence.is_weighted
 
 
-def _orientation(problem: Problem, entry: int) -> str:
-    status = _status(problem, entry)
-    if status == "neutral":
-        return status
-    rises = status == "matched"
-    if problem.tree.n_classes != 2:
-        return "rises" if rises else "falls"
-    class_id = int(problem.paths.leaf_class[problem.paths.rule[entry]])
-    return f"C{class_id if rises else 1 - class_id}"
-
-
-def _name_effect(effect: float, tolerance: float) -> str:
-    if effect < -tolerance:
-        return "positive-relevance"
-    return "negative-relevance" if effect > tolerance else "probabilistic-irc"
+def _list_known(values: NDArray[np.float64]) -> list[float | None]:
+    return [none_if_nan(value) for value in values.tolist()]

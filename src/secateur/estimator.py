@@ -72,7 +72,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     alpha : float in [0, 1], default=0.01
         Significance level of ``quinlan``.
     monotone : sequence of int, or mapping of str to int, default=None
-        Signs for ``mismatch-certified``; without them it holds on the training rows.
+        Signs for ``mismatch-certified``, in which the tree must be monotone; without them it holds on the training
+        rows.
     rf_tol : float, default=1e-12
         A class share that changes by no more than this along a link counts as unchanged.
     feature_names, class_names : sequence of str, default=None

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import from_model
+from secateur.adapters.forests import read_forest
 from secateur.adapters.pipelines import is_pipeline
 from secateur.counting.counted_evidence import Evidence, TooLargeError, check_size
 from secateur.counting.evidence_plan import EvidencePlan
 from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, SecateurError
+from secateur.facts.checking import check_facts
 from secateur.facts.stating import state_facts
 from secateur.methods import Asks, Problem
-from secateur.rows.checking import NO_WEIGHT, MissingRefusedError
+from secateur.rows.checking import NO_WEIGHT, MissingRefusedError, check_labels, check_rows, check_weights
 from secateur.rows.leaves import apply_tree, count_classes, sum_up
+from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import ModelTerms
 from secateur.rows.table_columns import find_texts, own_names
@@ -31,11 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from numpy.typing import NDArray
+
     from secateur.counting.training_evidence import TrainingEvidence
     from secateur.methods import Method
     from secateur.rows.row_source import Progress, RowSource
 
-__all__ = ["Knowledge", "ModelReader", "find_terms", "open_rows_of"]
+__all__ = ["Knowledge", "ModelReader", "OpenForest", "find_terms", "open_forest", "open_rows_of"]
 
 COUNTS_SUFFICE = ", or use a method that counts suffice for, such as 'layered'"
 LOOKS_AT_ROWS = "The method {!r} looks at rows one by one"
@@ -89,6 +94,35 @@ def open_rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> AbstractCont
 
 
 @dataclass(frozen=True)
+class OpenForest:
+    """The trees of a forest with the names and facts that they share, and its training rows, checked once."""
+
+    named: Tree  # the first of them
+    trees: tuple[Tree, ...]
+    leaf_shares: tuple[NDArray[np.float64], ...]
+    rows: MemoryRows | None
+
+
+def open_forest(model: Any, rows: RowSource | None, known: Knowledge, why: str) -> OpenForest:
+    """Read a forest with its rows, which are brought into memory; ``why`` starts a refusal."""
+    held = None if rows is None else rows.hold(partial(find_terms, model), why)
+    X = None if held is None else held.X
+    forest = read_forest(model, X, known.accepts_missing)
+    first = forest.trees[0] if held is None else held.fit(forest.trees[0])
+    names = first.feature_names if known.feature_names is None else known.feature_names
+    named = from_model(forest.trees[0], feature_names=names, class_names=known.class_names)
+    named = state_facts(named, X, **known.stated)
+    shared = {name: getattr(named, name) for name in ("feature_names", "class_names", "facts")}
+    listed = None
+    if held is not None:
+        shown = check_rows(named, held.X).convert()
+        check_facts(named, shown)
+        labels = named.classes[check_labels(named, held.y, shown.n_rows)]
+        listed = MemoryRows(shown, labels, check_weights(held.sample_weight, shown.n_rows))
+    return OpenForest(named, tuple(replace(tree, **shared) for tree in forest.trees), forest.leaf_shares, listed)
+
+
+@dataclass(frozen=True)
 class ModelReader:
     """Reads a model with its rows, and poses the problem of a method.
 
@@ -126,7 +160,7 @@ class ModelReader:
                     return self._attach(*self._count(tree, rows, asked))
                 except TooLargeError as error:
                     why = error.why
-        held = rows.hold(partial(find_terms, self.model), why, COUNTS_SUFFICE)
+        held = rows.hold(partial(find_terms, self.model), why, "" if method is None else COUNTS_SUFFICE)
         tree = self._read(held)
         listed = held.read_labelled(tree, checks_facts=True)
         if tree.counts is None:
@@ -150,8 +184,11 @@ class ModelReader:
             )
         return self._count(tree, rows, method)[1]
 
-    def open_counted(self, evidence: Any, given: Mapping[str, Any], method: Method) -> Problem:
-        """Pose the problem from counts, after checking that they belong to this model and suffice for the method."""
+    def open_counted(self, evidence: Any, given: Mapping[str, Any], method: Method | None) -> Problem:
+        """Pose the problem from counts, after checking that they belong to this model and suffice for the method.
+
+        Without a method they must tell rows apart by every condition.
+        """
         if not isinstance(evidence, Evidence):
             raise InputError(f"Expected evidence from collect_evidence, found {type(evidence).__name__}.")
         beside = next((name for name, value in given.items() if value is not None), None)
@@ -161,7 +198,13 @@ class ModelReader:
         differences = [] if self.model is tree else find_tree_differences(tree, from_model(self.model))
         if differences:
             raise InputError(f"The evidence is of another tree. {differences[0]}")
-        if method.asks_of(tree) is Asks.ROWS:
+        if method is None and evidence.method is not None:
+            raise InputError(
+                f"The evidence was collected for {evidence.method!r} and tells rows apart only by the conditions that "
+                "this method may delete, but every condition is asked about here: collect it without naming a method, "
+                "or pass X and y."
+            )
+        if method is not None and method.asks_of(tree) is Asks.ROWS:
             raise InputError(
                 f"{LOOKS_AT_ROWS.format(method.name)}, so its summary would be as large as the {evidence.n_rows:,} "
                 f"rows: pass X and y{COUNTS_SUFFICE}."

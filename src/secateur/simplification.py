@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import fields, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters import from_model
-from secateur.adapters.forests import is_forest, read_forest
+from secateur.adapters.forests import is_forest
 from secateur.errors import InputError, ParameterError
-from secateur.facts.checking import check_facts
-from secateur.facts.stating import state_facts
 from secateur.methods import METHODS, Deletions, find_method
-from secateur.problem import Knowledge, ModelReader, find_terms, open_rows_of
-from secateur.rows.checking import check_labels, check_rows, check_weights
-from secateur.rows.memory_rows import MemoryRows
+from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.rule_set import RuleSet
@@ -89,8 +83,8 @@ def simplify(
     integers : list of columns, default=None
         Columns that hold whole numbers, beside those that have such a type in a data frame.
     facts : list of str, default=None
-        What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"`` or
-        ``"pregnant = yes => sex = female"``.
+        What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"``,
+        ``"pregnant = yes => sex = female"`` or ``"size is ordered: S < M < L"``.
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
         them, and every certificate names those it rests on. False uses them for reading only.
@@ -113,7 +107,7 @@ def simplify(
           the training rows by default.
         - ``monotone`` (``mismatch-certified``): a sign for each column, in order or by name: +1 where larger values
           favour the second class, -1 where they favour the first, 0 where neither is known; by default the signs that
-          the tree was fitted with, if any.
+          the tree was fitted with, if any. A tree that is not monotone in them is refused, with two rows that show it.
         - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``, ``layered``): a class share that changes by
           no more than this along a link counts as unchanged; 1e-12 by default.
 
@@ -195,6 +189,7 @@ def _shorten(
         is_weighted=is_weighted or bool((np.abs(source_counts - np.rint(source_counts)) > 0).any()),
         training=training,
         domain=ready.listed_cases,
+        notes=ready.remark(problem),
     )
 
 
@@ -215,25 +210,12 @@ def _simplify_forest(
     model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None
 ) -> ForestRules:
     """Simplify every tree of a forest by all training rows, checked and converted once."""
-    held = None if rows is None else rows.hold(partial(find_terms, model), "A forest is simplified from its rows")
-    X = None if held is None else held.X
-    forest = read_forest(model, X, known.accepts_missing)
-    first = forest.trees[0] if held is None else held.fit(forest.trees[0])
-    names = first.feature_names if known.feature_names is None else known.feature_names
-    named = from_model(forest.trees[0], feature_names=names, class_names=known.class_names)
-    named = state_facts(named, X, **known.stated)
-    shared = {name: getattr(named, name) for name in ("feature_names", "class_names", "facts")}
-    listed = None
-    if held is not None:
-        shown = check_rows(named, held.X).convert()
-        check_facts(named, shown)
-        labels = named.classes[check_labels(named, held.y, shown.n_rows)]
-        listed = MemoryRows(shown, labels, check_weights(held.sample_weight, shown.n_rows))
-    own = method.read_once(named)
+    forest = open_forest(model, rows, known, "A forest is simplified from its rows")
+    own = method.read_once(forest.named)
     untold = Knowledge(domain_knowledge=known.domain_knowledge)
 
     def make(tree: Tree) -> RuleSet:
-        return _slim(_simplify(replace(tree, **shared), listed, untold, own, None))
+        return _slim(_simplify(tree, forest.rows, untold, own, None))
 
     return ForestRules(run_each(make, forest.trees, progress), forest.leaf_shares)
 

@@ -342,6 +342,38 @@ def test_verify_fails_with_other_data_and_another_model(files: Path) -> None:
     assert other_model.stdout.rstrip().endswith("NOT verified.")
 
 
+def test_audit_says_which_rules_moved_and_its_status_does(files: Path, tmp_path: Path) -> None:
+    asked = "--target", "outcome"
+    holds = invoke("audit", files / "rules.json", files / "loans.csv", *asked)
+    assert holds.exit_code == 0, holds.output  # the rows that the rules were made from
+    assert "0 of " in holds.stdout
+    changed = make_loans(seed=2)
+    kinds = changed["outcome"].unique()
+    changed["outcome"] = np.random.default_rng(0).permutation(changed["outcome"])
+    changed.to_parquet(tmp_path / "changed.parquet")
+    moved = invoke("audit", files / "rules.json", tmp_path / "changed.parquet", *asked)
+    assert moved.exit_code == 1
+    assert " moved: " in moved.stdout
+    told = invoke("audit", files / "rules.json", tmp_path / "changed.parquet", *asked, "--json")
+    content = json.loads(told.stdout)
+    assert (told.exit_code, content["ok"]) == (1, False)
+    rules = secateur.RuleSet.from_json((files / "rules.json").read_text(encoding="utf-8"))
+    found = rules.audit(tmp_path / "changed.parquet", "outcome").per_rule
+    assert [one["verdict"] for one in content["rules"]] == found.verdicts.tolist()
+    assert {one["prediction"] for one in content["rules"]} <= set(kinds)
+    quiet = invoke("audit", files / "rules.json", tmp_path / "changed.parquet", *asked, "-q")
+    assert (quiet.exit_code, quiet.stdout) == (1, "")
+    assert content["summary"] in quiet.stderr
+    since = "--since", tmp_path / "changed.parquet"
+    same = invoke("audit", files / "rules.json", tmp_path / "changed.parquet", *asked, *since)
+    assert same.exit_code == 0, same.output
+    many = invoke("audit", files / "rules.json", tmp_path / "*.parquet", *asked, "--json")  # in batches
+    assert json.loads(many.stdout)["rules"] == content["rules"]
+    unnamed = invoke("audit", files / "rules.json", files / "loans.csv")
+    assert unnamed.exit_code != 0
+    assert "--target" in str(unnamed.exception)
+
+
 def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:
     content = json.loads((files / "exact.json").read_text())
     content["rules"][0]["class_counts"][0] += 1
@@ -446,6 +478,13 @@ def test_the_shell_completes_columns_of_the_file_on_the_line(typed: str, found: 
     asked = {"_SECATEUR_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "4"}
     shown = subprocess.run([SCRIPT], env={**os.environ, **asked}, capture_output=True, text=True, check=False).stdout
     assert shown.split() == (found or list(make_loans(1).columns))
+
+
+def test_the_shell_completes_columns_of_the_table_behind_the_rules(files: Path) -> None:
+    line = f"secateur audit {files / 'rules.json'} {files / 'loans.csv'} --target o"
+    asked = {"_SECATEUR_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "5"}
+    shown = subprocess.run([SCRIPT], env={**os.environ, **asked}, capture_output=True, text=True, check=False).stdout
+    assert shown.split() == ["outcome"]
 
 
 def test_the_words_of_every_command_are_listed() -> None:

@@ -16,6 +16,7 @@ import secateur
 from secateur import InputError, ParameterError, find_groups, simplify
 from secateur.facts.groups import read_groups
 from secateur.facts.parsing import parse_facts
+from secateur.facts.stating import state_facts
 from secateur.methods.row_mixture import _find_bundles
 from secateur.tree.decimals import last_with_decimals, next_with_decimals
 from secateur.tree.facts import Group
@@ -300,6 +301,23 @@ def test_numbers_with_few_decimals_read_so() -> None:
         simplify(model, X, y, facts=["income has 1 decimal"])
 
 
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        ("city is ordered: Rome < Paris", (1, 0)),
+        ("`city` is ordered Paris<'a, b'<Rome", (0, 2, 1)),
+    ],
+)
+def test_orders_of_categories_are_read_and_kept_by_a_file(words: str, codes: tuple[int, ...]) -> None:
+    told = state_facts(small_tree(), None, facts=[words])
+    (order,) = told.facts.orders
+    assert (order.feature, order.codes, str(order)) == (1, codes, words)
+    assert not told.facts.limits_rows
+    again = Tree.from_json(told.to_json())
+    assert again == told
+    assert state_facts(again, None, facts=["city is ordered: Paris < Rome"]).facts.orders[0].codes == (0, 1)
+
+
 def test_an_implication_has_two_sides() -> None:
     for arrow in ("=>", "⇒", "implies"):
         (known,) = parse_facts(small_tree(), GROUPS, f"bmi > 2 {arrow} city = Rome or missing").implications
@@ -326,6 +344,12 @@ def test_an_implication_has_two_sides() -> None:
         ("height has 2 decimals", "Cannot read the fact 'height has 2 decimals'"),
         ("city has 2 decimals", "expected a column of numbers and at most 15 decimals"),
         ("bmi has 99 decimals", "expected a column of numbers and at most 15 decimals"),
+        ("bmi is ordered: 1 < 2", "expected a column of categories, but 'bmi' holds numbers, which are ordered"),
+        ("town is ordered: x < y", "expected a column of categories, but 'town' is a group of columns"),
+        ("city is ordered: Paris < Lima", "speaks of 'Lima', but 'city' holds 'Paris', 'Rome'"),
+        ("city is ordered: Paris", "expected two categories or more, each once, such as 'S < M < L'"),
+        ("city is ordered: Paris < Rome < Paris", "expected two categories or more, each once"),
+        ("place is ordered: Paris < Rome", "Cannot read the fact 'place is ordered: Paris < Rome'"),
     ],
 )
 def test_words_that_are_no_fact_are_refused(words: Any, sentence: str) -> None:

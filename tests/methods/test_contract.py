@@ -160,15 +160,6 @@ def test_mismatch_certified_by_a_finite_domain_equals_its_slow_version(data: st.
     assert deletions(secateur.simplify(tree, X, tree.classes[y], method="M1-D")) == deletions(rules)
 
 
-@given(data=st.data(), tree=strategies.trees(n_classes=2))
-@settings(max_examples=150, deadline=None)
-def test_mismatch_certified_by_directions_equals_its_slow_version(data: st.DataObject, tree: Tree) -> None:
-    signs = data.draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=tree.n_features, max_size=tree.n_features))
-    rules = secateur.simplify(tree, method="mismatch-certified", monotone=signs)
-    assert deletions(rules) == oracles.delete_mismatch_monotone(tree, signs)
-    assert rules.verify().ok
-
-
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.is_exact])
 @given(problem=trees_with_rows(max_leaves=8))
 @settings(max_examples=60, deadline=None)

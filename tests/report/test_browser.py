@@ -241,6 +241,72 @@ CONTRAST = """() => {
 }"""
 
 
+STATUS_OF = {"matched": "matched: ", "mismatched": "mismatched, ", "neutral": "neutral: "}
+EFFECT_TAGS = {
+    "positive-relevance": "positive relevance",
+    "negative-relevance": "negative relevance",
+    "probabilistic-irc": "probabilistic IRC",
+}
+
+
+def test_the_diagnosis_of_a_rule_opens_by_keyboard_and_follows_the_slider(open_report: Open, tmp_path: Path) -> None:
+    data = load_breast_cancer(as_frame=True)
+    rules = cancer_rules()
+    page = open_report(rules)
+    buttons = page.locator("#rule-rows .diagnose")
+    assert buttons.count() == len(rules)
+    assert page.locator(".diagnosis").count() == 0
+    for place in (1, 3, 7):
+        buttons.nth(place).focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    for step, value in ((3, 0.05), (0, 0.0)):
+        page.locator("#knob").fill(str(step))
+        assert page.locator(".diagnosis").count() == 3, "what was open stays open"
+        found = secateur.diagnose(rules.tree, data.data, data.target, tolerance=value)
+        for place in (1, 3, 7):
+            items = page.locator(f"#diagnosis-{place + 1} li")
+            rows = found.of_leaf(rules[place].leaf_id)
+            assert items.locator(".asked").all_text_contents() == [row.condition for row in rows]
+            for item, row in zip(items.all(), rows, strict=True):
+                orientation, status, effect = item.locator("dd").all_text_contents()
+                assert orientation.endswith(f"({row.orientation})")
+                assert status.startswith(STATUS_OF[row.status])
+                assert status.endswith(row.presumption or "")
+                assert ("presumed" in status) == (row.presumption is not None)
+                assert ("inside H" in status) == (row.inside_h and row.status == "mismatched")
+                shown = secateur.rules.deletion_effects.read_points(row.effect_size).replace("-", "−")
+                assert f"D = {shown}, " in effect
+                assert effect.endswith(EFFECT_TAGS[row.effect])
+                assert f"→ {secateur.rules.wording.read_share(row.reliability_without)}: " in effect
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.locator("#diagnosis-4").screenshot(path=tmp_path / "narrow-diagnosis.png")
+    assert page.evaluate(CONTRAST) == []
+    buttons.nth(3).focus()
+    page.keyboard.press("Space")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "false"
+    assert page.locator(".diagnosis").count() == 2
+
+
+def test_an_assimilated_rule_says_whose_rule_it_became(open_report: Open) -> None:
+    rules = cancer_rules(method="quinlan")
+    expected = {rule.index + 1: rule.assimilated_into for rule in rules if rule.assimilated_into is not None}
+    assert 0 in expected.values()
+    assert len(set(expected.values())) > 1
+    for options in ({}, {"java_script_enabled": False}):
+        page = open_report(rules, **options)
+        told = {}
+        for row in page.locator("#rule-rows tr").all():
+            for words in row.locator(".conds .fine").all_text_contents():
+                node = re.search(
+                    r"Assimilated: it is now the rule of (?:node (\d+), an ancestor of its leaf|the root)", words
+                )
+                assert node is not None
+                told[int(row.locator("th").text_content())] = int(node[1] or 0)
+        assert told == expected
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_what_is_behind_them(open_report: Open, scheme: str) -> None:
     page = open_report(cancer_rules(), color_scheme=scheme)

@@ -68,6 +68,15 @@ def test_the_summary_of_any_rules_is_plain_json_and_says_what_the_rules_say(data
         assert [reason_text(summary, r) for r in listed["reasons"]] == [r.text for r in rule.reasons.values()]
         assert (listed["support"], listed["reliability"]) == (rule.support, rule.reliability)
         assert summary["steps"][step]["support"][place] == rule.support
+        assert listed["assimilated_into"] == rule.assimilated_into
+    effects = summary["diagnosis"]
+    diagnosis = secateur.diagnose(tree, X, tree.classes[y], sample_weight=weights)
+    for rule, support, hits in zip(rules, effects["support"], effects["hits"], strict=True):
+        expected = diagnosis.of_leaf(rule.leaf_id)
+        assert support == [row.support_without for row in expected]
+        assert [h / n if n else None for h, n in zip(hits, support, strict=True)] == [
+            row.reliability_without for row in expected
+        ]
         assert summary["steps"][step]["hits"][place] == rules.class_counts[place, listed["class"]]
     for link in range(1, tree.n_nodes):
         for class_id in range(tree.n_classes):
@@ -129,6 +138,20 @@ def test_budgeted_slides_over_its_budget() -> None:
     assert summary["knob"]["values"] == list(BUDGETS)
     removed = [step["removed"] for step in summary["steps"]]
     assert removed[0] < removed[-1]
+
+
+def test_the_page_says_why_it_does_not_tell_what_happens_without_a_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = cancer_rules(tolerance=0.1)
+    told = summarize(rules)["diagnosis"]
+    assert (told["tolerance"], told["note"], len(told["support"])) == (0.1, "", len(rules))
+    read = secateur.RuleSet.from_json(rules.to_json())
+    told = summarize(read)["diagnosis"]
+    assert (told["support"], told["hits"]) == (None, None)
+    assert "not at hand, so what happens without a condition is unknown" in told["note"]
+    monkeypatch.setattr("secateur.report.diagnosing.MOST_DIAGNOSED", 10)
+    told = summarize(rules)["diagnosis"]
+    assert (told["support"], told["hits"]) == (None, None)
+    assert f"have {len(rules.deleted)} conditions, and this page carries" in told["note"]
 
 
 def test_the_slider_takes_other_values() -> None:

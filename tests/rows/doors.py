@@ -49,6 +49,11 @@ def _own_report(rows: Any, y: Any) -> Any:
     return json.loads(secateur.simplify(TREE, rows, y).report().to_json())["steps"]
 
 
+def _effects(found: Any) -> Any:
+    leaf = found.leaf_ids[-1]
+    return [list(found.pairs()), found.effect_of(leaf, [row.link_id for row in found.of_leaf(leaf)])]
+
+
 def _verification(found: Any) -> Any:
     return found.ok, found.failures
 
@@ -60,10 +65,13 @@ LABELLED: dict[str, Any] = {
     "report": _report,
     "the rules' own report": _own_report,
     "audit": lambda rows, y: RULES.audit(rows, y),
+    "audit since": lambda rows, y: RULES.audit(rows, y, since=RULES.audit(X, Y)).per_rule.to_dicts(),
     "audit a forest": lambda rows, y: FOREST_RULES.audit(rows, y),
     "verify": lambda rows, y: _verification(RULES.verify(rows, y)),
     "verify a forest": lambda rows, y: _verification(FOREST_RULES.verify(rows, y)),
     "diagnose": lambda rows, y: list(secateur.diagnose(TREE, rows, y)),
+    "diagnose pairs and a set": lambda rows, y: _effects(secateur.diagnose(TREE, rows, y)),
+    "diagnose a forest": lambda rows, y: [list(one) for one in secateur.diagnose(FOREST, rows, y)],
     "collect_evidence": lambda rows, y: secateur.collect_evidence(TREE, rows, y).to_numbers().tolist(),
     "select_tolerance": lambda rows, y: secateur.select_tolerance(TREE, rows, y, grid=[0.0, 0.2], cv=2, progress=False),
     "select_budget": lambda rows, y: secateur.select_budget(TREE, rows, y, grid=[0.0, 0.05], cv=2, progress=False),
@@ -74,7 +82,9 @@ UNLABELLED: dict[str, Any] = {
     "predict": lambda rows: RULES.predict(rows).tolist(),
     "apply": lambda rows: RULES.apply(rows).tolist(),
     "predict_proba": lambda rows: RULES.predict_proba(rows).tolist(),
+    "predict_proba of the tree": lambda rows: RULES.predict_proba(rows, of="leaf").tolist(),
     "covers": lambda rows: RULES.covers(rows).tolist(),
+    "overlaps": lambda rows: list(RULES.overlaps(rows)),
     "predict by a forest": lambda rows: FOREST_RULES.predict(rows).tolist(),
     "apply a forest": lambda rows: FOREST_RULES.apply(rows).tolist(),
     "predict by a RuleClassifier": lambda rows: CLASSIFIER.predict(rows).tolist(),

@@ -13,7 +13,8 @@ import secateur
 # What is counted or predicted where the rows are; everything else would collect them.
 ON_SPARK = (
     *(f"simplify {method}" for method in ("none", "sibling", "subtree", "redundancy", "exact", "faithful")),
-    *("simplify mismatch", "simplify layered", "simplify quinlan", "audit", "diagnose", "collect_evidence"),
+    *("simplify mismatch", "simplify layered", "simplify quinlan", "audit", "audit since", "diagnose"),
+    *("diagnose pairs and a set", "collect_evidence"),
 )
 PREDICTING = {"predict": doors.RULES, "predict by a RuleClassifier": doors.CLASSIFIER}
 STAYS = rf"but the {doors.N_ROWS} rows of the DataFrame stay on Spark: pass some of them, such as df\.sample"

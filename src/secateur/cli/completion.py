@@ -33,6 +33,8 @@ def complete_column(incomplete: str) -> list[str]:
         listed = shlex.split(words)
     except ValueError:  # a quote is still open
         listed = words.split()
-    file = next((Path(word) for word in listed[1:] if Path(word).is_file()), None)
+    # Rules and models stand before the table, and are not it.
+    paths = (Path(word) for word in listed[1:])
+    file = next((path for path in paths if path.suffix.lower() != ".json" and path.is_file()), None)
     names = [] if file is None else read_header_names(file)
     return [name for name in names if name.startswith(incomplete)]

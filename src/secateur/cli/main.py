@@ -49,6 +49,7 @@ COMMANDS = {
     "audit": "Say which rules still hold on new rows; status 1 if one moved.",
     "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
     "report": "Write a page about rules, one HTML file.",
+    "diagnose": "Say what each condition of each rule does, in three layers.",
     "compare": "Use every method on one tree, side by side.",
     "diff": "Say what changed between the rules of two trainings.",
     "methods": "List the methods, from the strictest guarantee to none.",

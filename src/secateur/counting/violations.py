@@ -136,6 +136,21 @@ class ViolationCounts:
         np.add.at(gained, target[target >= 0], self.cells[single[target >= 0]])
         return gained
 
+    def count_pairs(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Count the rows of each class that violate two open entries of a rule and no other, (n_pairs, n_classes).
+
+        The entry nearer to the root comes first.
+        """
+        rule, one, two = self.paths.rule[first], self._place(first), self._place(second)
+        start = np.zeros(self.paths.n_rules, dtype=np.int64)
+        start[self.rules] = self.offsets[:-1]
+        if self.is_paired:
+            size = np.bincount(self._open_rule, minlength=self.paths.n_rules)
+            cell = start[rule] + 1 + size[rule] + two * (two - 1) // 2 + one
+        else:
+            cell = start[rule] + ((np.int64(1) << one) | (np.int64(1) << two))
+        return self.cells[cell].astype(np.float64)
+
     @cached_property
     def _open_entries(self) -> NDArray[np.int64]:
         return np.flatnonzero(self.opened)

@@ -1,6 +1,7 @@
 """Facts as a person writes them: ``0 <= bmi <= 100``, ``city in {Paris, Rome}``, ``pregnant = yes => sex = female``.
 
-``bmi has 1 decimal`` and ``age is a whole number`` say how fine a column's numbers are. Other facts are written as
+``bmi has 1 decimal`` and ``age is a whole number`` say how fine a column's numbers are, ``size is ordered: S < M < L``
+says which of a column's categories are the larger ones. Other facts are written as
 conditions are read. A name that holds an operator stands between backticks, a label that holds a comma between quotes.
 Numbers are compared as the tree compares them, rounded to its dtype.
 """
@@ -17,11 +18,11 @@ import numpy as np
 from secateur.errors import ParameterError, did_you_mean, shorten
 from secateur.facts.groups import is_listing
 from secateur.tree.decimals import MOST_DECIMALS
-from secateur.tree.facts import Claim, Facts, Implication
+from secateur.tree.facts import Claim, Facts, Implication, Order
 from secateur.tree.regions import Region, domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from secateur.tree.facts import Group
     from secateur.tree.tree import Label, Tree
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["parse_facts"]
 
 DECIMALS = re.compile(r"^(.+?)\s+(?:is a whole number|has (?:at most )?(\d+) decimals?)$")
+ORDERED = re.compile(r"^(.+?)\s+is ordered\s*:?\s*(.+)$")
 ARROW = re.compile(r"=>|⇒|\bimplies\b")
 BETWEEN = re.compile(r"^(\S+?)\s*(<=|<)\s*(.+?)\s*(<=|<)\s*(\S+)$")
 OPERATOR = re.compile(r"<=|>=|!=|==|=|<|>|\bnot in\b|\bin\b|\bis not\b|\bis\b")
@@ -61,6 +63,7 @@ def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
     claims: list[Claim] = []
     implications: list[Implication] = []
     decimals: dict[int, int] = {}
+    orders: list[Order] = []
     for sentence in sentences:
         if not isinstance(sentence, str):
             raise ParameterError(
@@ -69,6 +72,9 @@ def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
             )
         if (counted := DECIMALS.match(sentence.strip())) is not None:
             decimals |= parser.read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
+            continue
+        if (ordered := ORDERED.match(sentence.strip())) is not None:
+            orders.append(parser.read_order(sentence, _unquote(ordered.group(1)), ordered.group(2)))
             continue
         arrows = list(ARROW.finditer(sentence))
         halves = [(sentence[: arrow.start()], sentence[arrow.end() :]) for arrow in arrows]
@@ -82,12 +88,13 @@ def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
         decimals=tuple((feature, n_decimals) for feature, n_decimals in decimals.items() if n_decimals > 0),
         claims=tuple(claims),
         implications=tuple(implications),
+        orders=tuple(orders),
     )
 
 
 class _Parser:
     def __init__(self, tree: Tree, groups: Sequence[Group]) -> None:
-        self.dtype = np.dtype(tree.dtype).type
+        self.dtype, self.n_features = np.dtype(tree.dtype).type, tree.n_features
         self.subjects = {
             tree.feature_name(feature): _Subject(
                 _refusal(tree, feature), feature, tree.categories[feature], domain_of(tree, feature)
@@ -106,6 +113,24 @@ class _Parser:
                 f"Cannot read the fact {sentence!r}: expected a column of numbers and at most {MOST_DECIMALS} decimals."
             )
         return {subject.number: n_decimals}
+
+    def read_order(self, sentence: str, name: str, ranked: str) -> Order:
+        """Read which categories of a column are the larger ones."""
+        subject = self._find_subject(name, sentence)
+        if subject.labels is None or subject.number >= self.n_features:
+            raise ParameterError(
+                f"Cannot read the fact {sentence!r}: expected a column of categories, but {name!r} "
+                + ("holds numbers, which are ordered." if subject.labels is None else "is a group of columns.")
+            )
+        codes = _codes_by_label(subject.labels)
+        wanted = [_unquote(label) for label in ranked.split("<")]
+        self._check_labels(sentence, name, wanted, codes)
+        found = [codes[label] for label in wanted]
+        if len(found) < 2 or len(set(found)) < len(found):
+            raise ParameterError(
+                f"Cannot read the fact {sentence!r}: expected two categories or more, each once, such as 'S < M < L'."
+            )
+        return Order(subject.number, tuple(found), sentence.strip())
 
     def can_read(self, text: str) -> bool:
         """Whether a text asks something of a known column."""
@@ -199,22 +224,31 @@ class _Parser:
         if part.operator in ("<", "<=", ">", ">="):
             raise ParameterError(f"Cannot read the fact {words!r}: {part.name!r} holds categories; use '=' or 'in'.")
         labels = subject.labels or ()
-        codes = {str(label): code for code, label in enumerate(labels)}
-        for code, label in enumerate(labels):  # 1.0 is also 1
-            if isinstance(label, float) and label.is_integer():
-                codes.setdefault(f"{label:.0f}", code)
+        codes = _codes_by_label(labels)
         many = part.operator in ("in", "not in")
         listed = [next(filter(None, groups), "") for groups in LISTED.findall(part.value.strip("{}()[]"))]
         wanted = listed if many else [_unquote(part.value)]
+        self._check_labels(words, part.name, wanted, codes)
+        chosen = frozenset(codes[label] for label in wanted)
+        is_excluded = part.operator in ("!=", "not in")
+        return Region(codes=frozenset(range(len(labels) + 1)) - chosen if is_excluded else chosen)
+
+    def _check_labels(self, words: str, name: str, wanted: Sequence[str], codes: Mapping[str, int]) -> None:
         for label in wanted:
             if label not in codes:
                 hint = did_you_mean(label, codes)
                 raise ParameterError(
-                    f"The fact {words!r} speaks of {label!r}, but {part.name!r} holds {shorten(list(codes))}.{hint}"
+                    f"The fact {words!r} speaks of {label!r}, but {name!r} holds {shorten(list(codes))}.{hint}"
                 )
-        chosen = frozenset(codes[label] for label in wanted)
-        is_excluded = part.operator in ("!=", "not in")
-        return Region(codes=frozenset(range(len(labels) + 1)) - chosen if is_excluded else chosen)
+
+
+def _codes_by_label(labels: Sequence[Label]) -> dict[str, int]:
+    """Map each label, as a person writes it, to its code."""
+    codes = {str(label): code for code, label in enumerate(labels)}
+    for code, label in enumerate(labels):  # 1.0 is also 1
+        if isinstance(label, float) and label.is_integer():
+            codes.setdefault(f"{label:.0f}", code)
+    return codes
 
 
 def _refusal(tree: Tree, feature: int) -> str | None:

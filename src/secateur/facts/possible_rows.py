@@ -100,7 +100,7 @@ def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
     """Turn a tree into one over the rows that its facts allow; unless ``linked``, implications are left out."""
     facts = tree.facts if linked else replace(tree.facts, implications=())
     closed = [] if tree.columns is None else [f for f, is_closed in enumerate(tree.columns.closed) if is_closed]
-    if not facts and not closed:
+    if not facts.limits_rows and not closed:
         return Feasible(tree)
     claimed = _claimed_regions(tree, facts, closed)
     limit = np.array(tree.upper)

@@ -61,6 +61,7 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
         claims=tuple(dict.fromkeys(stated.claims + flags + said.claims)),
         groups=grouped,
         implications=tuple(dict.fromkeys(stated.implications + said.implications)),
+        orders=tuple({order.feature: order for order in stated.orders + said.orders}.values()),  # the last one counts
     )
     if known == stated:
         return tree

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.kernels import number_walks, walks
+from secateur.kernels import number_walks, order_walks, walks
 from secateur.kernels.compiling import compile_module
 from secateur.kernels.number_walks import NumberBox, NumberRows
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.kernels.walks import Box, IndexedRows, Walkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -35,6 +35,7 @@ __all__ = [
     "make_number_rows",
     "make_walkable",
     "pack_nodes",
+    "run_above",
     "run_count",
     "run_deletion",
     "run_met",
@@ -69,6 +70,27 @@ def run_met(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rules: NDArray
     return found
 
 
+def run_above(
+    tree: Tree, paths: Paths, signs: NDArray[np.int8], above: Mapping[int, NDArray[np.bool_]]
+) -> NDArray[np.int64]:
+    """Find the leftmost leaf of the first class that a row above some row of each leaf of the second reaches, else -1.
+
+    ``above[feature][a, b]`` says whether code ``b`` of a feature lies at or above code ``a``.
+    """
+    start = np.full(tree.n_features, -1, dtype=np.int64)
+    words, filled = [np.zeros(0, dtype=np.uint64)], 0
+    for feature, table in above.items():
+        wide = np.zeros((len(table), -(-len(table) // 64) * 64), dtype=bool)
+        wide[:, : len(table)] = table
+        words.append(np.packbits(wide, axis=1, bitorder="little").view(np.uint64).ravel())
+        start[feature], filled = filled, filled + len(words[-1])
+    met = np.full((paths.n_rules, 1), -1, dtype=np.int64)
+    found: NDArray[np.int64] = _run(
+        "find_above", tree, paths, signs, start, np.concatenate(words), met, module=order_walks
+    )[:, 0]
+    return found
+
+
 def run_count(
     tree: Tree,
     paths: Paths,
@@ -87,15 +109,15 @@ def run_count(
     return _run("count_rows", tree, paths, deleted, rows, counts)
 
 
-def _run(kernel: str, tree: Tree, paths: Paths, *state: Any) -> NDArray[Any]:
+def _run(kernel: str, tree: Tree, paths: Paths, *state: Any, module: ModuleType = walks) -> NDArray[Any]:
     """Run a kernel on lists if the tree is small, else compiled and on threads; return its last argument, an array."""
     walk = make_walkable(tree, paths)
     if len(paths.links) <= SMALL_TREE_ENTRIES:  # Python indexes lists several times faster than arrays
         box = Box(*map(_as_list, make_box(tree)))
         arguments = [_as_list(argument) for argument in (paths.offsets, paths.links, paths.leaf_class, *state)]
-        getattr(walks, kernel)(Walkable(*map(_as_list, walk)), box, *arguments)
+        getattr(module, kernel)(Walkable(*map(_as_list, walk)), box, *arguments)
         return np.asarray(arguments[-1], dtype=state[-1].dtype)
-    compiled = getattr(compiled_kernels(), kernel)
+    compiled = getattr(compile_module(module), kernel)
     return _share_rules(paths, state, lambda *own: compiled(walk, make_box(tree), *own))
 
 

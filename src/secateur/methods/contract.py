@@ -234,6 +234,10 @@ class Method(ABC):
         """The cases that the caller listed to check the rules on, if any."""
         return None
 
+    def remark(self, problem: Problem) -> tuple[str, ...]:
+        """Say what a reader of the rules should know about the rows, a sentence each; most methods say nothing."""
+        return ()
+
     def asks_of(self, tree: Tree) -> Asks:
         """What it asks of the training rows of one tree."""
         return self.asks

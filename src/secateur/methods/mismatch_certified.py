@@ -5,14 +5,17 @@ The complete set Q of mismatched links must pass one joint certificate:
 - finite domain: every listed row that satisfies the rule without Q has the rule's class. A rule that no listed row
   satisfies has nothing to show and keeps everything;
 - monotone: the user states for each feature whether larger values favour the second class (+1), the first (-1) or
-  neither (0). On each feature the conditions in Q, intersected, must restrict only in the direction unfavourable to the
-  rule's class: any row that satisfies the rest can then be moved against its class into the whole rule (theorem "joint
-  monotone weakening"). NaN is not ordered, so a condition that keeps NaN out is never certified this way.
+  neither (0). The tree must be monotone in these signs, which is decided for all possible rows; otherwise nothing is
+  deleted and two rows are shown. On each feature the conditions in Q, intersected, must restrict only in the direction
+  unfavourable to the rule's class: any row that satisfies the rest can then be moved against its class into the whole
+  rule, and monotonicity carries the class back (theorem "joint monotone weakening"). NaN is not ordered, so a condition
+  that keeps NaN out is never certified this way.
+
+Deciding monotonicity walks the tree once for each leaf of the second class; the rest is linear in all paths together.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,23 +28,23 @@ from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
+from secateur.methods.contradictions import describe_contradiction, find_contradiction
+from secateur.methods.monotonicity import decide_monotonicity
 from secateur.methods.settings import amount
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
 from secateur.tree.paths import DEFAULT_RF_TOL
-from secateur.tree.regions import Region, domain_of, region_of_link, regions_of_links
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from secateur.methods.monotonicity import Monotonicity
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["METHOD", "find_refuting_link"]
+__all__ = ["METHOD"]
 
 
 def _certify_by_domain(paths: Paths, domain: RowEvidence, result: Deletions) -> None:
@@ -71,45 +74,16 @@ def _first_foreign_rows(paths: Paths, domain: RowEvidence, rules: NDArray[np.int
     return first
 
 
-def _certify_by_direction(problem: Problem, signs: Sequence[int], result: Deletions) -> None:
-    paths = problem.paths
+def _certify_by_direction(paths: Paths, monotonicity: Monotonicity, result: Deletions) -> None:
     for rule in np.unique(paths.rule[paths.mismatched]).tolist():
         span = paths.entries(rule)
         tried = np.flatnonzero(paths.mismatched[span]) + span.start
-        refuting = find_refuting_link(problem, signs, rule, paths.links[tried].tolist())
+        refuting = monotonicity.find_refuting_link(rule, tried)
         if refuting >= 0:
             result.keep(tried, Why.DIRECTION_REFUTES)
             result.node[tried] = refuting
         else:
             result.delete(tried, Why.MONOTONE)
-
-
-def find_refuting_link(problem: Problem, signs: Sequence[int], rule: int, chosen: Sequence[int]) -> int:
-    """Find a link in the chosen set that the stated monotonicity does not cover; -1 when it covers the whole set."""
-    tree, paths = problem.tree, problem.paths
-    whole = regions_of_links(tree, paths, paths.links[paths.entries(rule)].tolist())
-    if any(region.is_empty for region in whole.values()):
-        return int(chosen[0])  # no row reaches this leaf, so there is no row to move to
-    for feature, region in regions_of_links(tree, paths, chosen).items():
-        if not whole[feature].has_listed_value:
-            return int(chosen[0])  # only NaN reaches this leaf, and NaN is not ordered
-        favour = int(signs[feature]) * (1 if paths.leaf_class[rule] == 1 else -1)
-        if not _restricts_against(region, favour, domain_of(tree, feature)):
-            return next(
-                link
-                for link in chosen
-                if tree.feature[paths.parent[link]] == feature
-                and not _restricts_against(region_of_link(tree, paths, link), favour, domain_of(tree, feature))
-            )
-    return -1
-
-
-def _restricts_against(region: Region, favour: int, domain: Region) -> bool:
-    """Whether the region only cuts off values that favour the class."""
-    if region.codes is not None or (domain.missing and not region.missing):
-        return False
-    cuts_low, cuts_high = region.low > -math.inf, region.high < math.inf
-    return not (cuts_low and favour >= 0) and not (cuts_high and favour <= 0)
 
 
 def _is_pair(domain: Any) -> bool:
@@ -228,7 +202,9 @@ class MismatchCertified(Method):
             raise ParameterError("Pass a domain or monotone signs for mismatch-certified, not both.")
         signs = _check_signs(tree, monotone if monotone is not None or domain is not None else tree.monotone)
         if signs is not None:
-            return _BySigns(None, signs, self.rf_tol)
+            monotonicity = decide_monotonicity(problem, signs)
+            monotonicity.refute("the stated signs" if monotone is not None else "the signs it was fitted with")
+            return _BySigns(None, signs, self.rf_tol, monotonicity)
         if domain is None and problem.evidence is None:
             raise InputError(
                 "The method 'mismatch-certified' needs something to certify by: pass training rows, a domain, or "
@@ -257,16 +233,29 @@ class MismatchCertified(Method):
         raise RuntimeError("mismatch-certified was not prepared")
 
 
+def _name_contradiction(problem: Problem, signs: list[int], rows: RowEvidence, words: str) -> tuple[str, ...]:
+    found = find_contradiction(problem.tree, signs, rows)
+    return () if found is None else (describe_contradiction(problem.tree, found, words, rows.n_rows),)
+
+
 @dataclass(frozen=True)
 class _BySigns(MismatchCertified):
     """Certified by monotone signs, one for each column."""
 
+    monotonicity: Any = None
+
     def describe(self) -> dict[str, Any]:
-        certificate = "all rows, by the stated monotonicity"
+        rows = self.monotonicity.describe_rows()
+        certificate = f"{rows}, for which the tree was proved to be monotone in the stated signs"
         return {"rf_tol": self.rf_tol, "monotone": self.monotone, "certificate": certificate}
 
+    def remark(self, problem: Problem) -> tuple[str, ...]:
+        """Name training rows in memory that contradict the signs; counts hold no rows to compare."""
+        rows = problem.evidence
+        return _name_contradiction(problem, self.monotone, rows, "Rows") if isinstance(rows, RowEvidence) else ()
+
     def _certify(self, problem: Problem, result: Deletions) -> None:
-        _certify_by_direction(problem, self.monotone, result)
+        _certify_by_direction(problem.paths, self.monotonicity, result)
 
 
 @dataclass(frozen=True)
@@ -278,6 +267,13 @@ class _ByCases(MismatchCertified):
     def describe(self) -> dict[str, Any]:
         domain = "training rows" if self.domain is None else "listed cases"
         return {"rf_tol": self.rf_tol, "domain": domain, "certificate": f"the {self.listed.n_rows} listed rows"}
+
+    def remark(self, problem: Problem) -> tuple[str, ...]:
+        """Name listed cases that contradict the signs that the tree was fitted with."""
+        signs = problem.tree.monotone
+        if signs is None or problem.tree.n_classes != 2:
+            return ()
+        return _name_contradiction(problem, signs.tolist(), self.listed, "Listed rows")
 
     def _certify(self, problem: Problem, result: Deletions) -> None:
         _certify_by_domain(problem.paths, self.listed, result)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["METHOD"]
 
 CERTAINTY_TOLERANCE = 1e-12
-# Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first, and a
-# p-value of 3/10 is not above 0.3, whichever way its last digits fall.
+# Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first, and
+# 3/10 is not above 0.3, whichever way its last digits fall.
 P_TOLERANCE = 1e-9
 
 

@@ -25,7 +25,7 @@ __all__ = ["render_page"]
 TEMPLATES = Path(__file__).parent / "templates"
 
 # In the order in which they build on one another.
-SCRIPTS = ("data.js", "words.js", "rules.js", "slider.js", "drawing.js", "row.js", "start.js")
+SCRIPTS = ("data.js", "words.js", "rules.js", "diagnosis.js", "slider.js", "drawing.js", "row.js", "start.js")
 
 # The page's own table has so many rules; the rest is drawn on demand, or is in a plainer table for browsers without
 # JavaScript.
@@ -114,6 +114,7 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
             for links in kept.values()
         ],
         "gone": [{"text": tree["conditions"][link], "why": why[link]} for link in rule["links"] if link in gone],
+        "assimilated_into": rule["assimilated_into"],
         **{name: rule[name] for name in ("support", "source_support", "reliability", "source_reliability")},
         "limits": step["limits"][place],
         "d_limits": step["d_limits"][place],

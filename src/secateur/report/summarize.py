@@ -9,6 +9,7 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS
+from secateur.report.diagnosing import describe_effects
 from secateur.report.drawing import describe_tree
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
@@ -111,6 +112,7 @@ def summarize(
         "steps": steps,
         "step": current,
         "rules": listed,
+        "diagnosis": describe_effects(rules, at_hand),
         "reasons": texts.listed,
         "phrases": texts.phrases,
         "merged": _merge_conditions(rule_sets),
@@ -133,6 +135,7 @@ def _describe_rules(rules: RuleSet, texts: Texts) -> list[dict[str, Any]]:
             "reasons": [texts.place(reason.text) for reason in rule.reasons.values()],
             "support": rule.support,
             "reliability": rule.reliability,
+            "assimilated_into": rule.assimilated_into,
             "source_support": source_support[rule.index],
             "source_hits": source_hits[rule.index],
             "source_reliability": rule.source_reliability,
@@ -164,7 +167,7 @@ def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
 def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
     """List what is known about the columns, and whether a deletion rests on it."""
     facts, used = rules.tree.facts, set(rules.facts_used.used)
-    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
+    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
     texts += [facts.describe_decimals(feature, rules.tree.feature_name(feature)) for feature in facts.decimals_of]
     return [{"text": text, "is_used": text in used} for text in texts]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from secateur.rows.memory_rows import MemoryRows
     from secateur.rows.row_source import Decider, GivenRows, ModelTerms, Result
-    from secateur.rows.rows import LabelledRows
+    from secateur.rows.rows import LabelledRows, Rows
     from secateur.rows.source import Source
     from secateur.tree.tree import Tree
 
@@ -73,6 +73,12 @@ class BatchedRows(RowSource):
         self.check_labelled()
         named = self.fit(tree, features)
         return BatchReader(named, self.source, self.y, self._weight, checks_facts, features).map(work)
+
+    def map_unlabelled(
+        self, tree: Tree, work: Callable[[Rows, NDArray[np.float64] | None], Result]
+    ) -> Iterator[Result]:
+        """Work on the batches, several at a time."""
+        return BatchReader(self.fit(tree), self.source, weight=self._weight).map_weighted(work)
 
     def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
         """Decide the batches one after the other."""

@@ -56,6 +56,12 @@ class BatchReader:
         """Work on the labelled rows of each batch, in several threads; results come in the order of the rows."""
         return self._map(lambda batch, first: work(self._read_labelled(batch, first)), self.columns)
 
+    def map_weighted(self, work: Callable[[Rows, NDArray[np.float64] | None], Result]) -> Iterator[Result]:
+        """Work on the rows of each batch and their weights, in several threads, as :meth:`map` does."""
+        return self._map(
+            lambda batch, first: work(self._read_rows(batch, first), self._read_weights(batch, first)), self.columns
+        )
+
     def map_rows(self, work: Callable[[Any, Rows], Result], columns: list[str] | None = None) -> Iterator[Result]:
         """Work on the rows of each batch and on the batch itself, of these columns or of those to read."""
         chosen = self.columns if columns is None else columns
@@ -78,12 +84,15 @@ class BatchReader:
             raise self.source.refuse_empty()
 
     def _read_labelled(self, batch: Any, first: int) -> LabelledRows:
-        rows, named = self._read_rows(batch, first), f"The column {{!r}} of {self.source.inner_name}".format
-        labels = _read_labels(self.tree, batch.column(self.y), first, named(self.y))
+        rows, named = self._read_rows(batch, first), f"The column {self.y!r} of {self.source.inner_name}"
+        labels = _read_labels(self.tree, batch.column(self.y), first, named)
+        return LabelledRows(rows, labels, self._read_weights(batch, first))
+
+    def _read_weights(self, batch: Any, first: int) -> NDArray[np.float64] | None:
         if self.weight is None:
-            return LabelledRows(rows, labels, None)
-        weights = _read_weights(batch.column(self.weight), batch.num_rows, named(self.weight), first)
-        return LabelledRows(rows, labels, weights)
+            return None
+        named = f"The column {self.weight!r} of {self.source.inner_name}"
+        return _read_weights(batch.column(self.weight), batch.num_rows, named, first)
 
     def _read_rows(self, batch: Any, first: int) -> Rows:
         tree, name = self.tree, self.source.name

@@ -79,15 +79,27 @@ class MemoryRows(RowSource):
         """Work on all rows at once."""
         yield work(self.read_labelled(tree, checks_facts=checks_facts, is_part=True))
 
+    def map_unlabelled(
+        self, tree: Tree, work: Callable[[Rows, NDArray[np.float64] | None], Result]
+    ) -> Iterator[Result]:
+        """Work on all rows at once."""
+        held = self.hold(lambda: ModelTerms.of(tree), "")
+        rows = held._read_rows(tree)
+        yield work(rows, check_weights(held.sample_weight, rows.n_rows, is_part=True))
+
     def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
-        """Decide all rows at once; columns of a frame that the tree does not know are left aside."""
+        """Decide all rows at once."""
+        return decider(self._read_rows(tree))
+
+    def _read_rows(self, tree: Tree) -> Rows:
+        """Bring the rows into the tree's terms; columns of a frame that the tree does not know are left aside."""
         own, names = ModelTerms.of(tree).columns, None if isinstance(self.X, Rows) else frame_columns(self.X)
         is_wider = own is not None and names is not None and set(own) < set(names)
         if not is_wider or (derives(tree) and set(tree.feature_names or ()) <= set(names or ())):
-            return decider(check_rows(tree, self.X))
+            return check_rows(tree, self.X)
         import narwhals as nw
 
-        return decider(check_rows(tree, nw.from_native(self.X, eager_only=True)[own].to_native()))
+        return check_rows(tree, nw.from_native(self.X, eager_only=True)[own].to_native())
 
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
         """Split labels and weights off the frame that holds them."""

@@ -14,6 +14,7 @@ from secateur.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from secateur.rows.memory_rows import MemoryRows
@@ -136,6 +137,12 @@ class RowSource(ABC):
         ``checks_facts`` refuses a row that contradicts a fact of the tree. ``features`` are the columns to read, by
         default those that the tree asks for.
         """
+
+    @abstractmethod
+    def map_unlabelled(
+        self, tree: Tree, work: Callable[[Rows, NDArray[np.float64] | None], Result]
+    ) -> Iterator[Result]:
+        """Work on the rows and their weights a piece at a time, in their order, whether they have labels or not."""
 
     def fold(
         self, tree: Tree, counter: Counter[Any], *, checks_facts: bool = False, progress: Progress | None = None

@@ -87,13 +87,13 @@ class Audit:
     auc, tree_auc : float
         Area under the ROC curve; with more than two classes, the mean of each class against the rest. NaN if these
         rows have no row of some class.
+    mean_abs_delta_p : float
+        How far the rules' probabilities are from the tree's, on average over the rows: half of what all classes differ
+        by, which with two classes is the difference of either class's probability.
     conflict_interval : tuple of float
         Limits of the conflict at the level of 95 %, by Clopper and Pearson, in percent.
     per_rule : RuleAudits
         Each rule on these rows: its support, its reliability with limits, and whether it still holds.
-    mean_abs_delta_p : float
-        How far the rules' probabilities are from the tree's, on average over the rows: half of what all classes differ
-        by, which with two classes is the difference of either class's probability.
 
     Notes
     -----

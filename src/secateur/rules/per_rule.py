@@ -294,8 +294,8 @@ class RuleAudits(Sequence[RuleAudit]):
         """How many rules moved, still hold, and have no rows, in a sentence."""
         n_moved, n_holding, n_empty = (int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS))
         against = "their training rows" if self.since is None else "the earlier audit"
-        said = f"{n_moved} of {count_of(len(self), 'rule')} moved against {against}; {n_holding} still hold"
-        return f"{said}, {n_empty} cannot be compared, for want of rows." if n_empty else f"{said}."
+        said = f"{n_moved:,} of {count_of(len(self), 'rule')} moved against {against}; {n_holding:,} still hold"
+        return f"{said}, {n_empty:,} cannot be compared, for want of rows." if n_empty else f"{said}."
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ WORDS: dict[int, str] = {
         "without any condition on {feature} the rule still meets no leaf that predicts anything but {name}"
     ),
     Why.FINITE_DOMAIN: "all {rows} listed rows that the rule covers without its mismatched conditions are {name}",
-    Why.MONOTONE: "it only cuts off values that favour {name} by the stated monotonicity",
+    Why.MONOTONE: "it only cuts off values that favour {name}, by the signs in which the tree is monotone",
     Why.RELIABILITY_JOINT: (
         "without all its mismatched conditions the rule's reliability goes {moved_from_leaf}, within ±{tolerance:g}"
     ),
@@ -65,9 +65,7 @@ WORDS: dict[int, str] = {
     Why.DOMAIN_REFUTES: (
         "the mismatched conditions cannot go together: listed row {node} would be covered, and is not {name}"
     ),
-    Why.DIRECTION_REFUTES: (
-        "the mismatched conditions cannot go together: the stated monotonicity does not cover {other}"
-    ),
+    Why.DIRECTION_REFUTES: ("the mismatched conditions cannot go together: the monotone signs do not cover {other}"),
     Why.SIGNIFICANT: "certainty would go {moved}, significantly (Fisher p = {number:.3g})",
     Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
     Why.OVER_BUDGET: (

@@ -98,6 +98,15 @@ class Rule:
         return None if np.isnan(counts).any() else tuple(counts.tolist())
 
     @property
+    def assimilated_into(self) -> int | None:
+        """The ancestor node whose rule this one became: it asks what the path to that node asks, and covers more rows.
+
+        The root is node 0. None where the rule became no ancestor's, or where its rows are not known.
+        """
+        node = int(self._rules.assimilated_into[self.index])
+        return None if node < 0 else node
+
+    @property
     def reasons(self) -> dict[int, Reason]:
         """Why each link was deleted or kept, by link id."""
         rules = self._rules

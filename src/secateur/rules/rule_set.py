@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.audit import Audit
     from secateur.rules.explanation import Explanation
+    from secateur.rules.overlaps import Overlaps
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
@@ -77,6 +78,8 @@ class RuleSet(Sequence[Rule]):
         The listed cases of ``mismatch-certified``, where they are not the training rows.
     stored : StoredContent, default=None
         What the file says of itself, for a rule set that was read from one.
+    notes : tuple of str, default=()
+        What the method remarks on the rows, a sentence each; a file does not keep it.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class RuleSet(Sequence[Rule]):
     training: GivenRows | None = field(default=None, repr=False)
     domain: GivenRows | None = field(default=None, repr=False)
     stored: StoredContent | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (*vars(self.deletions).values(), self.class_counts, self.source_class_counts):
@@ -123,8 +127,8 @@ class RuleSet(Sequence[Rule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the columns before a pipeline, a sentence each."""
-        return () if self.tree.columns is None else self.tree.columns.remarks
+        """Remarks on the rows, and on the columns before a pipeline, a sentence each."""
+        return (*self.notes, *(() if self.tree.columns is None else self.tree.columns.remarks))
 
     @property
     def deleted(self) -> NDArray[np.bool_]:
@@ -158,6 +162,23 @@ class RuleSet(Sequence[Rule]):
     def n_conditions(self) -> NDArray[np.int64]:
         """Number of kept links of each rule."""
         return np.bincount(self.paths.rule[~self.deleted], minlength=self.paths.n_rules)
+
+    @cached_property
+    def assimilated_into(self) -> NDArray[np.int64]:
+        """The ancestor whose rule each shortened rule became, by node id, shape (n_rules,); -1 where it did not.
+
+        A rule is assimilated when its kept conditions are exactly the path to a proper ancestor of its leaf (0, the
+        root, if none is kept) and it covers more training rows than its leaf.
+        """
+        paths = self.paths
+        ends = paths.offsets[1:]
+        gone_before = np.cumsum(np.concatenate([[0], self.deleted]))
+        n_gone = gone_before[ends] - gone_before[paths.offsets[:-1]]
+        # The kept links are a prefix of the path exactly when the deleted ones are its last.
+        is_prefix = (n_gone > 0) & (gone_before[ends] - gone_before[ends - n_gone] == n_gone)
+        last_kept = np.concatenate([[0], paths.links])[ends - n_gone]  # behind the root, links are shifted by one
+        into = np.where(n_gone == np.diff(paths.offsets), 0, last_kept)
+        return np.where(is_prefix & (self.support > self.source_support), into, -1)
 
     @cached_property
     def ranking(self) -> NDArray[np.int64]:
@@ -306,6 +327,37 @@ class RuleSet(Sequence[Rule]):
 
         with self._open(X, y, sample_weight) as rows:
             return audit_rows(self, rows, since)
+
+    def overlaps(self, X: Any, *, sample_weight: Any = None) -> Overlaps:
+        """Find the rules of different classes that share rows, and how many; the pair that shares most comes first.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+
+        Returns
+        -------
+        Overlaps
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> import secateur
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> X = X[:, :10]
+        >>> model = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
+        >>> rules = secateur.simplify(model, X, y, method="quinlan", class_names=["malignant", "benign"])
+        >>> print(rules.overlaps(X))
+        1 pair of rules of different classes with rows in common:
+          rule 2 (malignant) and rule 3 (benign): 9 rows, 1.6% of all
+        """
+        from secateur.rules.overlaps import find_overlaps
+
+        with self._open(X, None, sample_weight) as rows:
+            return find_overlaps(self, rows)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
         """Prove the guarantee again, with code that shares nothing with the deletion code.

@@ -32,6 +32,7 @@ __all__ = [
     "Condition",
     "count_of",
     "join_conditions",
+    "read_assimilation",
     "read_conditions",
     "read_count",
     "read_evidence",
@@ -180,6 +181,16 @@ def read_evidence_in(rule: Rule | MergedRule, unit: str | None) -> str:
         return "no row"
     support = count_of(rule.support, "row") if unit is None else f"{unit} {read_count(rule.support)}"
     return f"{support}, {read_share(rule.reliability)} {rule.class_name}"
+
+
+def read_assimilation(rule: Rule) -> str:
+    """Say which ancestor's rule an assimilated rule became."""
+    node = f"node {rule.assimilated_into}, an ancestor of its leaf" if rule.assimilated_into else "the root"
+    unit = "weight" if rule.is_weighted else "rows"
+    return (
+        f"assimilated: it is now the rule of {node}, and covers all that comes there ({unit}: "
+        f"{read_count(rule.support or 0)} instead of {read_count(rule.source_support or 0)})"
+    )
 
 
 def read_value(tree: Tree, feature: int, value: Label | None) -> str:

@@ -72,6 +72,10 @@ class SparkRows(RowSource):
         """Refuse: rows are not collected."""
         self._refuse("All rows are read here")
 
+    def map_unlabelled(self, tree: Tree, work: Callable[..., Any]) -> Iterator[Any]:
+        """Refuse: rows are not collected."""
+        self._refuse("All rows are read here")
+
     def fold(
         self, tree: Tree, counter: Counter[Any], *, checks_facts: bool = False, progress: Progress | None = None
     ) -> Any:

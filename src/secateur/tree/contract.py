@@ -187,6 +187,11 @@ def _check_facts(tree: Tree) -> None:
         fits = (size is None) == (codes is None) and all(0 <= code <= (size or 0) for code in codes or ())
         require(fits, f"the fact {claim.text!r} does not fit its column")
         require(not claim.region.is_empty, f"the fact {claim.text!r} leaves its column no value")
+    require(_are_distinct([order.feature for order in facts.orders]), "two facts order the categories of one feature")
+    for order in facts.orders:
+        size = sizes[order.feature] if 0 <= order.feature < tree.n_features else None
+        fits = size is not None and len(order.codes) > 1 and all(0 <= code < size for code in order.codes)
+        require(fits and _are_distinct(order.codes), f"the fact {order.text!r} does not fit its column")
     for known in facts.implications:
         require(known.premise.subject != known.conclusion.subject, f"the fact {str(known)!r} is about one column alone")
 

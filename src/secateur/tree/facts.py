@@ -1,7 +1,8 @@
-"""What is known of the columns beyond the tree: groups, whole numbers, bounds, implications.
+"""What is known of the columns beyond the tree: groups, whole numbers, bounds, implications, orders.
 
 A fact says which rows are possible. Exact methods may then delete a condition that only keeps out impossible rows, and
-their promise holds for possible rows: so every certificate names the facts that it rests on.
+their promise holds for possible rows: so every certificate names the facts that it rests on. An order of categories
+rules out no row; it says which of two rows is the larger.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from secateur.tree.regions import Region
     from secateur.tree.tree import Label
 
-__all__ = ["NO_FACTS", "Claim", "Facts", "Group", "Implication"]
+__all__ = ["NO_FACTS", "Claim", "Facts", "Group", "Implication", "Order"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,28 @@ class Implication:
 
 
 @dataclass(frozen=True)
+class Order:
+    """Categories of one column from the least to the greatest; categories that it leaves out compare with none.
+
+    Attributes
+    ----------
+    feature : int
+        A categorical feature.
+    codes : tuple of int
+        The codes of its categories, rising.
+    text : str
+        The order in words.
+    """
+
+    feature: int
+    codes: tuple[int, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class Facts:
     """Everything that is known of a tree's columns.
 
@@ -87,6 +110,8 @@ class Facts:
     groups : tuple of Group
         No feature is in two of them.
     implications : tuple of Implication
+    orders : tuple of Order
+        At most one for each feature.
     """
 
     integers: tuple[int, ...] = ()
@@ -94,8 +119,14 @@ class Facts:
     claims: tuple[Claim, ...] = ()
     groups: tuple[Group, ...] = ()
     implications: tuple[Implication, ...] = ()
+    orders: tuple[Order, ...] = ()
 
     def __bool__(self) -> bool:
+        return bool(self.limits_rows or self.orders)
+
+    @property
+    def limits_rows(self) -> bool:
+        """Whether some row is impossible."""
         return bool(self.integers or self.decimals or self.claims or self.groups or self.implications)
 
     @cached_property

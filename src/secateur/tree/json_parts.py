@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from secateur.tree.facts import Claim, Facts, Group, Implication
+from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.regions import Region
 
@@ -25,6 +25,7 @@ __all__ = [
 
 def facts_to_dict(facts: Facts) -> dict[str, Any]:
     """Turn facts into plain lists and scalars."""
+    ordered = [{"feature": one.feature, "codes": list(one.codes), "text": one.text} for one in facts.orders]
     return {
         "integers": list(facts.integers),
         "decimals": [list(pair) for pair in facts.decimals],
@@ -37,6 +38,7 @@ def facts_to_dict(facts: Facts) -> dict[str, Any]:
             {"premise": _write_claim(known.premise), "conclusion": _write_claim(known.conclusion)}
             for known in facts.implications
         ],
+        **({"orders": ordered} if ordered else {}),  # older versions know no orders, and most trees have none
     }
 
 
@@ -53,6 +55,10 @@ def facts_from_dict(content: dict[str, Any]) -> Facts:
         implications=tuple(
             Implication(_read_claim(known["premise"]), _read_claim(known["conclusion"]))
             for known in content["implications"]
+        ),
+        orders=tuple(
+            Order(read_whole(one["feature"]), tuple(map(read_whole, one["codes"])), str(one["text"]))
+            for one in content.get("orders", ())
         ),
     )
 

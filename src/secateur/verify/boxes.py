@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from secateur.verify.paths import Paths
     from secateur.verify.possible import Possible
 
-__all__ = ["Boxes", "find_foreign_leaves"]
+__all__ = ["Boxes", "find_foreign_leaves", "meet_domains"]
 
 
 class Boxes:
@@ -72,13 +72,6 @@ class Boxes:
         self.is_restricted |= ~self.missing & tree.accepts_missing[self.features][:, None]
         self.is_possible = np.asarray(has_value.all(axis=0))
 
-    def can_move(self, places: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark the possible boxes that hold a number of a numeric feature."""
-        rows = self.row_of[features]
-        numeric = ~np.isin(features, list(self.codes))
-        able: NDArray[np.bool_] = self.is_possible[places] & (self.low[rows, places] < self.high[rows, places])
-        return able & numeric
-
     def meet(self, feature: int, places: NDArray[np.int64], cell: Allowed, possible: Possible) -> NDArray[np.bool_]:
         """Mark the boxes that share a possible value of the feature with the cell."""
         row = self.row_of[feature]
@@ -116,7 +109,7 @@ def find_foreign_leaves(
     """List leaves, each with the rules of another class whose boxes meet its cell in a possible row."""
     only = _only_class_below(tree)
     start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
-    start = start[_meet_domains(tree, boxes, start, possible)]
+    start = start[meet_domains(boxes, start, possible)]
     todo: list[tuple[int, dict[int, Allowed], NDArray[np.int64]]] = [(0, {}, start)]
     while todo:
         node, cell, places = todo.pop()
@@ -148,7 +141,7 @@ def _only_class_below(tree: Tree) -> NDArray[np.int64]:
     return np.array(only)
 
 
-def _meet_domains(tree: Tree, boxes: Boxes, places: NDArray[np.int64], possible: Possible) -> NDArray[np.bool_]:
+def meet_domains(boxes: Boxes, places: NDArray[np.int64], possible: Possible) -> NDArray[np.bool_]:
     """Mark the boxes that hold a possible value of every feature; a leaf's cell need not ask all of them."""
     met = possible.find_states(boxes, places, {})
     for feature in boxes.features.tolist():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.verify.boxes import Boxes, find_foreign_leaves
+from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.paths import walk_paths
 from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.possible import Possible
@@ -141,7 +142,8 @@ class _Checker:
         self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
         self.deleted: NDArray[np.bool_] = record["deleted"]
         self.method: str = record["method"]
-        self.possible = Possible(tree, is_asked=record["parameters"].get("domain_knowledge", True))
+        self.facts = tree.facts if record["parameters"].get("domain_knowledge", True) else type(tree.facts)()
+        self.possible = Possible(tree, self.facts)
         self.failures: list[str] = []
         self.checks: list[str] = []
         self.unchecked: list[str] = []
@@ -335,12 +337,16 @@ class _Checker:
         )
 
     def _check_certificate(self) -> None:
-        """M1-D: check that the listed domain, or the stated directions, certify each shortened rule."""
+        """M1-D: check that the listed domain, or the tree's monotonicity, certifies each shortened rule."""
         signs = self.record["parameters"].get("monotone")
         if signs is not None:
-            refuted = self._refuted_by_direction(signs)
-            self.report("every shortened rule is certified by the stated monotonicity", refuted)
+            self._check_monotone(signs)
             return
+        unsigned = self._rules_with(self.deleted & (self.record["kinds"].astype(str) == "monotone"))
+        self.failures += [
+            f"The rule of leaf {self.leaves[rule]} is said to rest on monotonicity, but no signs are stated."
+            for rule in np.flatnonzero(unsigned)[:SHOWN_FAILURES]
+        ]
         if self.domain is None:
             self.failures.append(
                 "The domain was not re-checked: pass its rows, verify(X, y), to prove the certificate."
@@ -360,26 +366,42 @@ class _Checker:
             ],
         )
 
-    def _refuted_by_direction(self, signs: list[int]) -> list[str]:
-        tree, paths = self.tree, self.paths
-        gone = np.flatnonzero(self.deleted)
-        nodes, to_left = paths.parent[paths.links[gone]], paths.is_left[paths.links[gone]]
-        features, rule = tree.feature[nodes], paths.rule[gone]
-        favours = np.array(signs)[features] * np.where(self.classes[rule] == 1, 1, -1)
-        cuts_nothing = to_left & np.isposinf(tree.threshold[nodes])
-        covered = cuts_nothing | ((favours != 0) & (to_left == (favours > 0)))
-        covered &= (tree.missing_left[nodes] == to_left) | ~tree.accepts_missing[features]
-        stuck = np.zeros(len(gone), dtype=bool)  # where no number can be moved
-        for boxes in self._boxes(np.ones(len(paths.links), dtype=bool), self._all_rules):
-            here = boxes.place_of[rule] >= 0
-            stuck[here] = ~boxes.can_move(boxes.place_of[rule[here]], features[here])
-        unreached = set(rule[stuck].tolist())
-        return [
-            f"No row reaches leaf {self.leaves[broken]}, so no direction certifies its rule."
-            if broken in unreached
-            else f"The rule of leaf {self.leaves[broken]} lost a condition that the stated directions do not cover."
-            for broken in np.unique(rule[stuck | ~covered]).tolist()
-        ]
+    def _check_monotone(self, signs: Any) -> None:
+        """Check that the tree is monotone in the signs, for all rows or for those that the facts allow."""
+        useless = check_signs(self.tree, signs)
+        if useless is not None:
+            self.failures.append(useless)
+            return
+        # An order of categories rules out no row: it is part of what the signs say.
+        known, among = Possible(self.tree, replace(type(self.facts)(), orders=self.facts.orders)), ""
+        monotone = Monotone(self.tree, self.paths, signs, known, self._boxes)
+        wrong = monotone.find_wrong_order()
+        if wrong is not None and self.possible.words:
+            among = f", among rows that keep to: {'; '.join(self.possible.words)}"
+            monotone = Monotone(self.tree, self.paths, signs, self.possible, self._boxes)
+            if monotone.too_many is not None:
+                self.failures.append(monotone.too_many)
+                return
+            wrong = monotone.find_wrong_order()
+        if wrong is not None:
+            self.failures.append(
+                f"The tree is not monotone in the stated signs: leaf {wrong[0]} predicts the second class, but a row "
+                f"that favours it no less reaches leaf {wrong[1]}, which predicts the first."
+            )
+            return
+        self.checks.append(f"the tree is monotone in the stated signs (all pairs of leaves compared){among}")
+        unreached, uncovered = monotone.find_uncovered(self.deleted)
+        refuted = {
+            rule: f"No row reaches leaf {self.leaves[rule]}, so no direction certifies its rule." for rule in unreached
+        }
+        for rule in uncovered:
+            refuted[rule] = (
+                f"The rule of leaf {self.leaves[rule]} lost a condition that the stated directions do not cover."
+            )
+        self.report(
+            "for every row of a shortened rule there is one of its leaf that favours its class no more",
+            [refuted[rule] for rule in sorted(refuted)],
+        )
 
     @cached_property
     def _is_exact_kind(self) -> NDArray[np.bool_]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.tree.facts import Facts
     from secateur.tree.tree import Tree
     from secateur.verify.boxes import Allowed, Boxes
 
@@ -27,18 +28,17 @@ __all__ = ["Possible"]
 
 
 class Possible:
-    """The facts of a tree, or none of them.
+    """The facts of a tree that count.
 
     Parameters
     ----------
     tree : Tree
-    is_asked : bool
-        Whether the facts count; otherwise every row that the tree takes is possible.
+    facts : Facts
+        With none of them, every row that the tree takes is possible.
     """
 
-    def __init__(self, tree: Tree, *, is_asked: bool) -> None:
-        self.tree = tree
-        facts = tree.facts if is_asked else type(tree.facts)()
+    def __init__(self, tree: Tree, facts: Facts) -> None:
+        self.tree, self.orders = tree, facts.orders
         self.decimals = {**dict(facts.decimals), **dict.fromkeys(facts.integers, 0)}
         self.claims, self.groups, self.implications = facts.claims, facts.groups, facts.implications
         self.words = [str(known) for known in (*self.implications, *self.claims, *self.groups)]

@@ -45,6 +45,7 @@ function ruleRow(rule, before) {
     if (!was.has(link)) element.classList.add("fresh");
     dropped.push(element, " ");
   });
+  const assimilated = assimilationWords(rule);
   const step = data.steps[state.step];
   const sourceShare = listed.source_support ? listed.source_hits / listed.source_support : null;
   const most = data.rows.most_support || 1;
@@ -57,7 +58,7 @@ function ruleRow(rule, before) {
     "tr",
     { "data-rule": rule },
     make("th", { scope: "row" }, String(rule + 1)),
-    make("td", { class: "conds" }, make("div", { class: "kept" }, kept), dropped.length ? make("div", { class: "dropped" }, dropped) : null),
+    make("td", { class: "conds" }, make("div", { class: "kept" }, kept), dropped.length ? make("div", { class: "dropped" }, dropped) : null, assimilated ? make("p", { class: "fine" }, assimilated) : null, diagnosisButton(rule)),
     make("td", { class: "class" }, make("span", { dir: "auto" }, className(rule))),
     make("td", { class: "bars", "data-label": data.rows.is_weighted ? "Weight" : "Rows" }, numbers(count(listed.source_support), count(step.support[rule])), pairElement(listed.source_support, step.support[rule], most)),
     make("td", { class: "bars", "data-label": "Reliability" }, numbers(share(sourceShare), share(reliability), near), pairElement(sourceShare, reliability, 1), moved),
@@ -93,11 +94,11 @@ function chosenRules() {
 
 function showRules(before) {
   table.order = chosenRules();
-  const rows = table.order.slice(0, table.shown).map((rule) => ruleRow(rule, before));
-  byId("rule-rows").replaceChildren(...rows);
+  const shown = table.order.slice(0, table.shown);
+  byId("rule-rows").replaceChildren(...shown.flatMap((rule) => [ruleRow(rule, before), ...(opened.has(rule) ? [diagnosisRow(rule)] : [])]));
   byId("rules-shown").textContent =
     table.order.length === nRules ? plural(nRules, "rule", "rules") : `${count(table.order.length)} of ${plural(nRules, "rule", "rules")}`;
-  const rest = table.order.length - rows.length;
+  const rest = table.order.length - shown.length;
   const more = byId("more-rules");
   more.hidden = rest <= 0;
   more.textContent = `Show ${Math.min(PAGE, rest)} more of ${count(rest)}`;

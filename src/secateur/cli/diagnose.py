@@ -1,0 +1,277 @@
+"""``secateur diagnose``: say what each condition of each rule does, before anything is deleted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secateur.cli.batches import check_batch_options, in_batches, open_batches
+from secateur.cli.console import counting, print_json, print_text, tell, working
+from secateur.cli.options import Force, Growing, Json, Method, Model, Output, Quiet, Reading, Rows, Trusting, spread
+from secateur.cli.outputs import check_outputs, deliver
+from secateur.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secateur.diagnosis import Diagnosis
+    from secateur.rules.overlaps import Overlaps
+
+__all__ = ["command"]
+
+SHOWN_RULES = 50
+DEFAULT_TOLERANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Which rules to tell of, and what of them."""
+
+    rule: Annotated[
+        list[int] | None, typer.Option(metavar="NUMBER", help="A rule to tell of, by its number; all by default.")
+    ] = None
+    leaf: Annotated[list[int] | None, typer.Option(metavar="ID", help="A rule to tell of, by the id of its leaf.")] = (
+        None
+    )
+    pairs: Annotated[bool, typer.Option("--pairs", help="Add the pairs of conditions that interact most.")] = False
+    overlaps: Annotated[
+        bool,
+        typer.Option(
+            "--overlaps", help="Add which rules of different classes share rows after --method shortens them."
+        ),
+    ] = False
+
+    def choose(self, diagnosis: Diagnosis) -> list[int] | None:
+        """Find the leaves that were asked for; None for all."""
+        leaves = diagnosis.leaf_ids
+        for number in self.rule or ():
+            if not 1 <= number <= len(leaves):
+                raise ParameterError(f"There is no rule {number}: the rules are numbered from 1 to {len(leaves)}.")
+        for leaf in self.leaf or ():
+            diagnosis.of_leaf(leaf)  # which refuses what is no leaf
+        if self.rule is None and self.leaf is None:
+            return None
+        asked = {leaves[number - 1] for number in self.rule or ()} | set(self.leaf or ())
+        return [leaf for leaf in leaves if leaf in asked]
+
+
+@spread
+def command(
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input."),
+    ] = None,
+    *,
+    used: Rows,
+    model: Model = None,
+    tolerance: Annotated[
+        float, typer.Option(help="A reliability that changes by no more than this counts as unchanged, 0 to 1.")
+    ] = DEFAULT_TOLERANCE,
+    choosing: Choosing,
+    method: Method = None,
+    growing: Growing,
+    no_facts: Annotated[
+        bool, typer.Option("--no-facts", help="Do not take for granted what the table shows: whole numbers, no blanks.")
+    ] = False,
+    output: Output = None,
+    force: Force = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    reading: Reading,
+    trusting: Trusting,
+) -> None:
+    """Say what each condition of each rule does: where it points, and what happens to reliability without it.
+
+    A model without DATA gives the first two layers; the third needs rows. --output writes a .csv, .json or .txt file.
+
+    For example:
+
+    secateur diagnose loans.csv --target outcome
+    secateur diagnose loans.csv --target outcome --rule 3 --pairs
+    secateur diagnose loans.csv --target outcome --overlaps --method layered
+    secateur diagnose loans.csv --target outcome --model tree.skops -o diagnosis.csv
+    secateur diagnose --model tree.skops --leaf 7
+    """
+    write = _choose_writer(output, as_json=as_json)
+    check_outputs(output, force=force)
+    if method is not None and not choosing.overlaps:
+        raise ParameterError("--method shortens the rules for --overlaps: add --overlaps, or leave --method out.")
+    if data is None and (model is None or used != Rows() or reading != Reading()):
+        raise ParameterError("Name a table with its --target, or a model with --model, or both.")
+    if data is None and (choosing.pairs or choosing.overlaps):
+        raise ParameterError("--pairs and --overlaps are about rows: name a table with its --target.")
+    if model is not None and growing != Growing():
+        raise ParameterError("--max-depth, --min-rows and --seed are for a tree that is fitted here: leave them out.")
+    brought = None if model is None else trusting.load(model, quiet=quiet)
+    if data is None:
+        story = _from_model(brought, str(model), tolerance)
+    else:
+        shorten = method or "layered" if choosing.overlaps else None
+        story = _from_data(data, brought, used, growing, reading, tolerance, shorten, not no_facts, quiet)
+    leaves = choosing.choose(story.diagnosis)
+    if write is not None:
+        deliver(write(story, leaves, choosing.pairs), output, quiet=quiet)
+    elif as_json:
+        print_json(story.to_dict(leaves, pairs=choosing.pairs))
+    elif not quiet:
+        _show(story, leaves, pairs=choosing.pairs)
+
+
+@dataclass(frozen=True)
+class _Story:
+    """What one diagnosis has to tell."""
+
+    name: str
+    opening: str
+    diagnosis: Diagnosis
+    overlaps: Overlaps | None = None
+    method: str | None = None  # that shortened the rules whose overlaps these are
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self, leaves: list[int] | None, *, pairs: bool) -> dict[str, Any]:
+        """Tell the same to machines."""
+        told = {"name": self.name, "notes": list(self.notes), **self.diagnosis.to_dict(leaves, pairs=pairs)}
+        if self.overlaps is not None:
+            told["overlaps"] = {"method": self.method, "pairs": self._list_overlaps(self.overlaps)}
+        return told
+
+    @staticmethod
+    def _list_overlaps(overlaps: Overlaps) -> list[dict[str, Any]]:
+        """List the pairs with the numbers that rules have on the command line, from 1."""
+        return [
+            {
+                "rules": [one.first + 1, one.second + 1],
+                "predictions": [one.first_prediction, one.second_prediction],
+                "rows": one.rows,
+                "share": one.share,
+            }
+            for one in overlaps
+        ]
+
+    def to_text(self, leaves: list[int] | None, *, pairs: bool) -> str:
+        """Tell it to people, without the notes."""
+        from secateur.export.diagnosis import explain_words
+
+        parts = [self.diagnosis.to_text(leaves, pairs=pairs), explain_words(self.diagnosis)]
+        if self.overlaps is not None:
+            parts.insert(1, f"After {self.method}: {self.overlaps.to_text()}")
+        return "\n\n".join(parts)
+
+
+def _choose_writer(output: Path | None, *, as_json: bool) -> Callable[[_Story, list[int] | None, bool], str] | None:
+    """Settle what a file holds by its ending."""
+    if output is None or str(output) == "-":
+        return None
+    if as_json:
+        raise ParameterError("--json prints to the screen: leave it out, or leave --output out.")
+    if output.suffix.lower() not in WRITERS:
+        raise ParameterError(f"What should {output} hold? Give it the ending .csv, .json or .txt.")
+    return WRITERS[output.suffix.lower()]
+
+
+def _write_csv(story: _Story, leaves: list[int] | None, pairs: bool) -> str:
+    if pairs or story.overlaps is not None:
+        raise ParameterError(
+            "A CSV file holds one line per condition: leave --pairs and --overlaps out, or write .json."
+        )
+    return story.diagnosis.to_csv(leaves)
+
+
+WRITERS: dict[str, Callable[[_Story, list[int] | None, bool], str]] = {
+    ".csv": _write_csv,
+    ".json": lambda story, leaves, pairs: json.dumps(
+        story.to_dict(leaves, pairs=pairs), ensure_ascii=False, indent=1, allow_nan=False
+    ),
+    ".txt": lambda story, leaves, pairs: story.to_text(leaves, pairs=pairs),
+}
+
+
+def _from_model(model: Any, name: str, tolerance: float) -> _Story:
+    from secateur.cli.tables.fitted_table import read_one_tree
+    from secateur.diagnosis import diagnose
+
+    found = diagnose(read_one_tree(model), tolerance=tolerance)
+    note = "Without rows, what happens to a rule's reliability is not known: name a table with its --target."
+    return _Story(name, f"The model in {name}", found, notes=(note,))
+
+
+def _from_data(
+    data: str,
+    model: Any,
+    used: Rows,
+    growing: Growing,
+    reading: Reading,
+    tolerance: float,
+    method: str | None,
+    take_facts: bool,
+    quiet: bool,
+) -> _Story:
+    """Diagnose a given model, or a tree that is fitted to the table."""
+    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted
+    from secateur.diagnosis import diagnose
+    from secateur.simplification import simplify
+
+    settings = _find_settings(method, tolerance)
+    tree = None if model is None else read_one_tree(model)
+    if in_batches(data, tree):
+        check_batch_options(data, used, reading, 0.0)
+        target = used.require_target(data)
+        with open_batches(data, read_one_tree(model), target, reading, no_facts=not take_facts) as (table, told):
+            with counting("Counting", quiet=quiet) as progress:
+                overlaps = None
+                if method is not None:
+                    rules = simplify(model, table, y=target, method=method, progress=progress, **settings)
+                    overlaps = rules.overlaps(table)
+                found = diagnose(model, table, target, tolerance=tolerance)
+            name = table.name
+        opening = f"The model for {target!r} on the rows of {name}"
+        return _Story(name, opening, found, overlaps, method, tuple(told))
+    read = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
+    with working("Fitting and diagnosing the tree", quiet=quiet):
+        fitted = fit_table(read, **used.take(read), **growing.arguments, model=model)
+        rules = simplify_fitted(fitted, method=method or "none", take_facts=take_facts, **settings)
+        rows: Any = rules.training
+        found = diagnose(rules.tree, rows.X, rows.y, tolerance=tolerance)
+        overlaps = None if method is None else rules.overlaps(rows.X)
+    rows_of = f"{len(fitted.train.y):,} rows of {fitted.name}"
+    opening = f"A decision tree for {fitted.target!r}, fitted to {rows_of},"
+    if model is not None:
+        opening = f"The model for {fitted.target!r} on {rows_of}"
+    return _Story(fitted.name, opening, found, overlaps, method, fitted.notes)
+
+
+def _find_settings(method: str | None, tolerance: float) -> dict[str, Any]:
+    """Give a method the tolerance, if it reads one."""
+    from secateur.methods import find_method
+
+    if method is None:
+        return {}
+    return {"tolerance": tolerance} if "tolerance" in find_method(method).parameters else {}
+
+
+def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
+    """Print the whole story."""
+    from rich.text import Text
+
+    from secateur.cli.console import out
+    from secateur.export.diagnosis import explain_words
+    from secateur.rules.wording import count_of
+
+    diagnosis = story.diagnosis
+    for note in story.notes:
+        tell(note)
+    n_rules, n_conditions = len(diagnosis.leaf_ids), len(diagnosis)
+    opening = f"{story.opening} gives {count_of(n_rules, 'rule')} with {count_of(n_conditions, 'condition')}."
+    print_text(f"{opening}\n\n")
+    listed = list(diagnosis.leaf_ids) if leaves is None else leaves
+    print_text(diagnosis.to_text(listed[:SHOWN_RULES], pairs=pairs))
+    if len(listed) > SHOWN_RULES:
+        rest = len(listed) - SHOWN_RULES
+        print_text(f"\n… and {rest:,} more rules: name some with --rule, or write them all with --output.")
+    if story.overlaps is not None:
+        print_text(f"\nAfter {story.method}: {story.overlaps.to_text()}")
+    out.print(Text(f"\n{explain_words(diagnosis)}", style="dim"))

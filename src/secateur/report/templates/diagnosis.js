@@ -1,0 +1,143 @@
+// The diagnosis of a rule: what each condition of its leaf's own rule does, in the paper's three layers.
+
+const opened = new Set(); // rules whose diagnosis is open
+
+const EFFECTS = { lower: "positive relevance", raise: "negative relevance", keep: "probabilistic IRC" };
+const EFFECT_WORDS = {
+  lower: "reliability falls without it: the rule needs it",
+  raise: "reliability rises without it: it sets apart rows of lower reliability",
+  keep: "reliability hardly depends on it",
+};
+
+// ε: the slider's value where it moves the tolerance, else the one that the rules were made with.
+function toleranceAt(step) {
+  return data.knob?.parameter === "tolerance" ? data.steps[step].value : data.diagnosis.tolerance;
+}
+
+function nodeShare(node, ofClass) {
+  const counts = tree.counts?.[node];
+  const total = counts ? counts.reduce((sum, one) => sum + one, 0) : 0;
+  return total ? counts[ofClass] / total : null;
+}
+
+// The three layers of the condition at one place of a rule's path.
+function layersOf(rule, place) {
+  const listed = data.rules[rule];
+  const link = listed.links[place];
+  const status = MATCHES[orientation(link, listed.class)];
+  const inside = tree.homogeneous[parent[link]] >= 0;
+  const presumed = status !== "mismatched" ? null : inside ? "negative-relevance-presumed" : "IRC-presumed";
+  const support = data.diagnosis.support?.[rule][place] ?? null;
+  const base = listed.source_support ? listed.source_hits / listed.source_support : null;
+  const after = support ? data.diagnosis.hits[rule][place] / support : null;
+  const d = base === null || after === null ? null : after - base;
+  const epsilon = toleranceAt(state.step);
+  const effect = d === null ? null : d < -epsilon ? "lower" : d > epsilon ? "raise" : "keep";
+  return { link, status, inside, presumed, support, after, d, effect, epsilon };
+}
+
+// A change of a share in percentage points; one that is not zero never reads as zero.
+function inPoints(change) {
+  if (change === 0) return "±0 points";
+  const size = 100 * Math.abs(change);
+  return `${change > 0 ? "+" : "−"}${size >= 0.05 ? size.toFixed(1) : number(size.toPrecision(1))} points`;
+}
+
+function layerElement(name, words, label) {
+  return make("div", {}, make("dt", {}, name), make("dd", {}, words, label ? make("span", { class: "tag" }, label) : null));
+}
+
+function orientationWords(rule, link) {
+  const own = data.rules[rule].class;
+  const [before, after] = [nodeShare(parent[link], own), nodeShare(link, own)];
+  if (before === null || after === null) return "unknown: the tree carries no counts here";
+  const kind = orientation(link, own);
+  const name = shorten(data.classes[own], 80);
+  if (kind === "flat") return `neutral: the share of ${name} stays at ${share(before)}`;
+  const sign = data.classes.length === 2 ? ` (${SIGNS[orientation(link, 1)]})` : "";
+  return `the share of ${name} ${kind === "rise" ? "rises" : "falls"} from ${share(before)} to ${share(after)}${sign}`;
+}
+
+function statusWords(rule, layers) {
+  const name = shorten(className(rule), 80);
+  if (layers.status === "matched") return `matched: it points to ${name}`;
+  if (!layers.status) return "unknown: the tree carries no counts";
+  if (layers.status === "neutral") return "neutral: it points neither way";
+  return layers.inside
+    ? `mismatched, inside H (all leaves around predict ${name}): it may set apart a part where ${name} is less certain`
+    : `mismatched, outside H: it points away from ${name}`;
+}
+
+function effectElement(rule, layers) {
+  if (layers.d === null) {
+    const why = data.diagnosis.note || "no training row satisfies the rule, so there is nothing to compare";
+    return layerElement("Without it alone", why);
+  }
+  const rows = data.rows.is_weighted ? "weight" : "rows";
+  const side = layers.effect === "keep" ? "within" : "beyond";
+  const words = `${rows} ${count(data.rules[rule].source_support)} → ${count(layers.support)}, reliability ${share(data.rules[rule].source_hits / data.rules[rule].source_support)} → ${share(layers.after)}: D = ${inPoints(layers.d)}, ${side} ±${number(100 * layers.epsilon)} points; ${EFFECT_WORDS[layers.effect]}`;
+  return layerElement("Without it alone", words, EFFECTS[layers.effect]);
+}
+
+// The ancestor whose rule a shortened rule became: what it keeps is the path there, and it covers more rows.
+function assimilation(rule, step = state.step) {
+  const { links, source_support: before } = data.rules[rule];
+  const gone = goneAt(step, rule);
+  const after = data.steps[step].support[rule];
+  const n = links.length - gone.size;
+  if (!gone.size || before === null || after === null || after <= before) return null;
+  return links.slice(n).every((link) => gone.has(link)) ? (n ? links[n - 1] : 0) : null;
+}
+
+function assimilationWords(rule) {
+  const node = assimilation(rule);
+  if (node === null) return null;
+  return `Assimilated: it is now the rule of ${node ? `node ${node}, an ancestor of its leaf` : "the root"}, and covers all that comes there.`;
+}
+
+function diagnosisRow(rule) {
+  const items = data.rules[rule].links.map((link, place) => {
+    const layers = layersOf(rule, place);
+    return make(
+      "li",
+      { "data-link": link },
+      make("p", { class: "asked" }, make("span", { class: "clip" }, squeeze(tree.conditions[link], LONG))),
+      make(
+        "dl",
+        {},
+        layerElement("Orientation", orientationWords(rule, link)),
+        layerElement("Status", statusWords(rule, layers), layers.presumed),
+        effectElement(rule, layers),
+      ),
+    );
+  });
+  const head = make("p", { class: "fine" }, `What each condition of leaf ${data.rules[rule].leaf}’s own rule does, before anything was deleted.`);
+  const body = items.length ? make("ol", {}, items) : make("p", {}, "The tree is one leaf: its rule has no condition.");
+  return make(
+    "tr",
+    { class: "diagnosis", id: `diagnosis-${rule + 1}` },
+    make("td", { colspan: 5 }, make("div", { role: "region", "aria-label": `Diagnosis of rule ${rule + 1}` }, head, body)),
+  );
+}
+
+function diagnosisButton(rule) {
+  const isOpen = opened.has(rule);
+  const button = make(
+    "button",
+    { type: "button", class: "quiet diagnose", "aria-expanded": String(isOpen), "aria-controls": isOpen ? `diagnosis-${rule + 1}` : null, "aria-label": `Diagnosis of rule ${rule + 1}` },
+    "Diagnosis",
+  );
+  button.addEventListener("click", () => {
+    const row = button.closest("tr");
+    if (opened.delete(rule)) {
+      row.nextElementSibling.remove();
+      button.removeAttribute("aria-controls");
+    } else {
+      opened.add(rule);
+      row.after(diagnosisRow(rule));
+      button.setAttribute("aria-controls", `diagnosis-${rule + 1}`);
+    }
+    button.setAttribute("aria-expanded", String(opened.has(rule)));
+  });
+  return button;
+}
