@@ -51,11 +51,14 @@ def one_split(study: str, arm: str, dataset: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("study", ["by_folds", "beyond", "readings"])
-@pytest.mark.parametrize("arm", ["cart", "optimal"])
-def test_all_splits_of_all_data_sets_are_stored(study: str, arm: str) -> None:
+@pytest.mark.parametrize(
+    ("arm", "n_splits"), [("cart", 30), ("optimal", 20)]
+)  # 20 at least: each takes the local search
+def test_the_same_splits_of_all_data_sets_are_stored(study: str, arm: str, n_splits: int) -> None:
     splits = load_study(study, arm)
-    assert {split["dataset"] for split in splits} == set(DATASETS)
-    assert len(splits) == 240
+    numbers = [{split["split"] for split in splits if split["dataset"] == dataset} for dataset in DATASETS]
+    assert len(numbers[0]) >= n_splits
+    assert all(found == set(range(len(numbers[0]))) for found in numbers)
 
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])

@@ -91,6 +91,10 @@ class Evidence:
         found = {arm: fit_readings(ARMS[arm], load_study("readings", arm), self.tables[arm]) for arm in ARM_NAMES}
         return {arm: {fit.reading: fit for fit in fits} for arm, fits in found.items()}
 
+    def count_readings(self, arm: str) -> int:
+        """Count the splits on which the other readings were measured."""
+        return len(load_study("readings", arm)) // len(DATASETS)
+
     def count_undefined(self, method: str) -> tuple[int, int]:
         """Count the splits of both arms in which a precision is undefined, and all splits."""
         studies = [load_study("readings", arm) for arm in ARM_NAMES]

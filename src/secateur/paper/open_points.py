@@ -30,11 +30,13 @@ def _always(text: str) -> Callable[[Evidence], str]:
 
 
 def _compare_fits(evidence: Evidence, ours: str, other: str) -> str:
-    return "; ".join(
-        f"{name} {evidence.fits[arm][ours].rms:.2f} against {evidence.fits[arm][other].rms:.2f}, beyond three SE "
-        f"{evidence.fits[arm][ours].n_far} against {evidence.fits[arm][other].n_far}"
-        for arm, name in ARM_NAMES.items()
-    )
+    parts = []
+    for arm, name in ARM_NAMES.items():
+        mine, theirs, n_splits = evidence.fits[arm][ours], evidence.fits[arm][other], evidence.count_readings(arm)
+        only = f" (on the first {n_splits} splits)" if n_splits < N_SPLITS else ""
+        shown = f"{name} {mine.rms:.2f} against {theirs.rms:.2f}{only}"
+        parts.append(f"{shown}, beyond three SE {mine.n_far} against {theirs.n_far}")
+    return "; ".join(parts)
 
 
 def _izza(evidence: Evidence) -> str:
