@@ -13,10 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from secateur.datasets import load
 from secateur.paper.deterministic import TABLES, DeterministicRow, reproduce_deterministic
-from secateur.paper.protocol import ARMS, DATASETS
+from secateur.paper.protocol import ARMS, DATASETS, TOLERANCES
 from secateur.paper.readings import Fit, count_undefined, fit_readings
 from secateur.paper.stored_results import load_study, load_table, load_timings
-from secateur.paper.summary import NO_SPREAD, PAPER_COLUMNS, Cell, compare, standard_error
+from secateur.paper.summary import NO_SPREAD, PAPER_COLUMNS, Cell, compare, standard_error, summarize
 from secateur.paper.tolerances import Choice, choose_tolerances
 from secateur.simplification import simplify
 
@@ -87,9 +87,15 @@ class Evidence:
 
     @cached_property
     def fits(self) -> dict[str, dict[str, Fit]]:
-        """How near each reading comes to the paper, by arm."""
-        found = {arm: fit_readings(ARMS[arm], load_study("readings", arm), self.tables[arm]) for arm in ARM_NAMES}
-        return {arm: {fit.reading: fit for fit in fits} for arm, fits in found.items()}
+        """How near each reading comes to the paper, by arm; ours on the splits on which the others were measured."""
+        found = {}
+        for arm in ARM_NAMES:
+            others = load_study("readings", arm)
+            both = {(split["dataset"], split["split"]) for split in others}
+            ours = [split for split in load_study("splits", arm) if (split["dataset"], split["split"]) in both]
+            fits = fit_readings(ARMS[arm], others, summarize(ours, ARMS[arm].learner, TOLERANCES))
+            found[arm] = {fit.reading: fit for fit in fits}
+        return found
 
     def count_readings(self, arm: str) -> int:
         """Count the splits on which the other readings were measured."""

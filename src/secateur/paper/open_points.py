@@ -33,7 +33,7 @@ def _compare_fits(evidence: Evidence, ours: str, other: str) -> str:
     parts = []
     for arm, name in ARM_NAMES.items():
         mine, theirs, n_splits = evidence.fits[arm][ours], evidence.fits[arm][other], evidence.count_readings(arm)
-        only = f" (on the first {n_splits} splits)" if n_splits < N_SPLITS else ""
+        only = f" (the first {n_splits} splits)" if n_splits < N_SPLITS else ""
         shown = f"{name} {mine.rms:.2f} against {theirs.rms:.2f}{only}"
         parts.append(f"{shown}, beyond three SE {mine.n_far} against {theirs.n_far}")
     return "; ".join(parts)
