@@ -52,7 +52,7 @@ def one_split(study: str, arm: str, dataset: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("study", ["by_folds", "beyond", "readings"])
 @pytest.mark.parametrize(
-    ("arm", "n_splits"), [("cart", 30), ("optimal", 20)]
+    ("arm", "n_splits"), [("cart", 30), ("optimal", 30)]
 )  # 20 at least: each takes the local search
 def test_the_same_splits_of_all_data_sets_are_stored(study: str, arm: str, n_splits: int) -> None:
     splits = load_study(study, arm)
