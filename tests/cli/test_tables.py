@@ -374,6 +374,37 @@ def test_audit_says_which_rules_moved_and_its_status_does(files: Path, tmp_path:
     assert "--target" in str(unnamed.exception)
 
 
+def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path: Path) -> None:
+    asked = files / "loans.csv", "--target", "outcome"
+    tree = secateur.RuleSet.from_json((files / "exact.json").read_text(encoding="utf-8")).tree
+    untold = tmp_path / "untold.json"
+    untold.write_text(secateur.simplify(tree, method="exact").to_json(), encoding="utf-8")
+    result = invoke("audit", untold, *asked)
+    assert result.exit_code == 2
+    assert "none of " in result.stdout
+    assert str(result.exception) == (
+        "No rule could be tested: the rules were made without rows, so their training numbers are not known. "
+        "Name an earlier table with --since FILE."
+    )
+    told = invoke("audit", untold, *asked, "--json")
+    assert told.exit_code == 2
+    assert json.loads(told.stdout)["ok"] is None
+    assert invoke("audit", untold, *asked, "-q").exit_code == 2
+    assert invoke("audit", untold, *asked, "--since", files / "loans.csv").exit_code == 0
+    twice = invoke("audit", files / "rules.json", "-", "--target", "outcome", "--since", "-")
+    assert twice.exit_code == 2
+    assert str(twice.exception).startswith("ROWS and --since are both -, but standard input can be read once")
+
+
+def test_audit_without_since_says_that_a_fall_is_expected(files: Path) -> None:
+    asked = files / "rules.json", files / "loans.csv", "--target", "outcome"
+    alone, compared = invoke("audit", *asked), invoke("audit", *asked, "--since", files / "later.csv")
+    said = "Against the training rows, to which the rules were fitted, so that a fall is expected"
+    assert said in " ".join(alone.stdout.split())
+    assert said not in " ".join(compared.stdout.split())
+    assert " still hold (" in " ".join(alone.stdout.split())  # on how many rows
+
+
 def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:
     content = json.loads((files / "exact.json").read_text())
     content["rules"][0]["class_counts"][0] += 1
