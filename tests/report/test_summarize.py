@@ -236,6 +236,19 @@ def test_columns_of_a_group_share_one_field() -> None:
     ]
 
 
+def test_the_ladder_does_not_take_the_trees_probabilities_for_those_of_rules_made_without_rows() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[::2], y[::2])
+    found = summarize(secateur.simplify(model, method="exact"), X[1::2], y[1::2])
+    ladder = {step["method"]: step for step in found["ladder"]}
+    for name in ("none", "exact"):
+        for number in ("auc", "brier", "log_loss", "mean_abs_delta_p", "max_abs_delta_p"):
+            assert ladder[name][number] is None
+        assert ladder[name]["tree_auc"] > 0.5
+    ranked = summarize(secateur.simplify(model, X[::2], y[::2], method="exact"), X[1::2], y[1::2])
+    assert all(step["auc"] is not None for step in ranked["ladder"] if step["problem"] is None)
+
+
 def test_the_ladder_keeps_to_rules_made_without_knowledge_of_the_columns() -> None:
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 4, 300)

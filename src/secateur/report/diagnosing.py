@@ -8,6 +8,7 @@ import numpy as np
 
 from secateur.counting.deletion_effects import count_without_one
 from secateur.counting.row_evidence import RowEvidence
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.report.steps import known_numbers
 from secateur.rows.checking import check_labels
 
@@ -19,7 +20,6 @@ __all__ = ["describe_effects"]
 
 # Up to this many conditions the page carries the effect of each; two numbers apiece, about a megabyte in all.
 MOST_DIAGNOSED = 50_000
-DEFAULT_TOLERANCE = 0.05
 
 
 def describe_effects(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
