@@ -76,7 +76,9 @@ class DiagnosisRow:
         Whether the condition alone is certified by a sibling leaf, by a same-class sibling subtree, or because no
         leaf of another class meets the rule without it.
     finite_domain : bool or None
-        Whether every passed row that satisfies the rule without it has the rule's class. None without rows.
+        Whether every passed row that satisfies the rule without it has the rule's class, and some passed row satisfies
+        the rule: without one there is nothing to show. Rows of weight 0 count too, as for ``mismatch-certified``. None
+        without rows, and where sums of weights do not tell.
     monotone : bool or None
         Whether the tree's monotonicity certifies it. None when the tree was fitted without signs. Whether the tree
         keeps to its signs is decided first; if it does not, they certify nothing and this is False throughout.
@@ -143,21 +145,16 @@ class Diagnosis(Sequence[DiagnosisRow]):
             self._leaf_counts = np.full((paths.n_rules, n_classes), np.nan)
             counts = np.full((len(paths.links), n_classes), np.nan)
         self._is_weighted = _is_weighted(problem.evidence)
-        own = self._leaf_class
         self._support_without = counts.sum(axis=1)
         self._reliability_without = find_reliability(paths, counts, paths.rule)
-        self._finite_domain = counts[np.arange(len(counts)), own] == self._support_without
+        self._finite_domain = _find_certified_by_rows(problem, self._leaf_counts, counts)
         self._reliability = find_reliability(paths, self._leaf_counts)
         self.effect_size: NDArray[np.float64] = self._reliability_without - self._reliability[paths.rule]
         nothing = np.zeros(len(paths.links), dtype=bool)
         self._exact = run_witnesses(problem.feasible_tree(), paths, nothing, by_feature=False) < 0
-        self._subtree = paths.homogeneous[paths.sibling[paths.links]] == own
+        self._subtree = paths.homogeneous[paths.sibling[paths.links]] == paths.leaf_class_of_entry
         self._monotone = _monotone(problem)
         self._shift = paths.shift
-
-    @property
-    def _leaf_class(self) -> NDArray[np.int64]:
-        return self._paths.leaf_class[self._paths.rule]
 
     @property
     def has_rows(self) -> bool:
@@ -386,14 +383,13 @@ class Diagnosis(Sequence[DiagnosisRow]):
         tree, paths = self.tree, self._paths
         rule, links = paths.rule[entries], paths.links[entries].tolist()
         matched, mismatched, inside = (part[entries] for part in (paths.matched, paths.mismatched, paths.inside_h))
-        own = self._leaf_class[entries]
+        own = paths.leaf_class[rule]
         if tree.n_classes == 2:
             rises, falls = np.where(own == 1, "C1", "C0"), np.where(own == 1, "C0", "C1")
         else:
             rises, falls = np.full(len(own), "rises"), np.full(len(own), "falls")
         presumed = np.where(inside, "negative-relevance-presumed", "IRC-presumed")
         sizes = _list_known(self.effect_size[entries])
-        known = self.has_rows
         unknown = [None] * len(entries)
         columns = {
             "leaf_id": paths.leaf_ids[rule].tolist(),
@@ -410,7 +406,7 @@ class Diagnosis(Sequence[DiagnosisRow]):
             "sibling": paths.sibling_certified[entries].tolist(),
             "subtree": self._subtree[entries].tolist(),
             "exact": self._exact[entries].tolist(),
-            "finite_domain": self._finite_domain[entries].tolist() if known else unknown,
+            "finite_domain": unknown if self._finite_domain is None else self._finite_domain[entries].tolist(),
             "monotone": unknown if self._monotone is None else self._monotone[entries].tolist(),
             "presumption": [
                 label if is_candidate else None
@@ -583,6 +579,25 @@ def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     entries = enumerate(problem.paths.rule.tolist())
     refuting = [found.find_refuting_link(rule, np.array([entry])) for entry, rule in entries]
     return np.array(refuting, dtype=np.int64) < 0
+
+
+def _find_certified_by_rows(
+    problem: Problem, leaf_counts: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[Any] | None:
+    """Mark the entries without which a rule that has rows still covers none of another class; None where not known."""
+    paths, evidence = problem.paths, problem.evidence
+    if evidence is None:
+        return None
+    if isinstance(evidence, RowEvidence) and evidence.weights is not None:
+        # A certificate must hold for each row, however little it weighs.
+        leaf_counts, counts = count_without_one(replace(evidence, weights=None), paths)
+    foreign = counts.copy()
+    foreign[np.arange(len(counts)), paths.leaf_class_of_entry] = 0
+    is_refuted = foreign.any(axis=1)
+    if isinstance(evidence, Evidence) and evidence.is_weighted:
+        return np.where(is_refuted, False, None)  # rows of weight 0 leave no trace in the sums
+    certified: NDArray[np.bool_] = leaf_counts.any(axis=1)[paths.rule] & ~is_refuted
+    return certified
 
 
 def _is_weighted(evidence: TrainingEvidence | None) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.errors import shorten
 from secateur.verify.boxes import Boxes, find_foreign_leaves
 from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.paths import walk_paths
@@ -365,6 +366,7 @@ class _Checker:
                 for rule in np.flatnonzero(refuting < len(labels))
             ],
         )
+        self._check_sentence(f"the {len(labels)} listed rows")
 
     def _check_monotone(self, signs: Any) -> None:
         """Check that the tree is monotone in the signs, for all rows or for those that the facts allow."""
@@ -375,6 +377,10 @@ class _Checker:
         # An order of categories rules out no row: it is part of what the signs say.
         known, among = Possible(self.tree, replace(type(self.facts)(), orders=self.facts.orders)), ""
         monotone = Monotone(self.tree, self.paths, signs, known, self._boxes)
+        self.failures += [
+            f"A sign is stated for {self.tree.feature_name(feature)!r}, but its categories have no order."
+            for feature in monotone.unordered
+        ]
         wrong = monotone.find_wrong_order()
         if wrong is not None and self.possible.words:
             among = f", among rows that keep to: {'; '.join(self.possible.words)}"
@@ -401,6 +407,17 @@ class _Checker:
         self.report(
             "for every row of a shortened rule there is one of its leaf that favours its class no more",
             [refuted[rule] for rule in sorted(refuted)],
+        )
+        about = f" that keep to the facts {shorten(self.possible.words)}" if among else ""
+        self._check_sentence(f"all rows{about}, for which the tree was proved to be monotone in the stated signs")
+
+    def _check_sentence(self, proved: str) -> None:
+        """Check that the guarantee speaks of the domain that was proved, and of no other."""
+        said = self.record["parameters"].get("certificate")
+        self.expect(
+            said == proved,
+            "the guarantee names the certified domain as it was found here",
+            f"The guarantee is said to hold on another domain ({said}) than the one found here ({proved}).",
         )
 
     @cached_property
