@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.counting import violations
+from secateur.errors import InputError
 from secateur.tree.tree import Tree
 
 SET_NAMES = {-1: "reliability-decreasing", 0: "reliability-preserving", 1: "reliability-increasing"}
@@ -348,3 +349,26 @@ def test_texts_and_records_say_what_the_rows_say(tree: Tree, data: st.DataObject
     assert found.to_text([leaf]) == found.to_text().split("\n\n")[-1]
     assert [rule["leaf_id"] for rule in found.to_dict([leaf])["rules"]] == [leaf]
     assert len(found.to_csv([leaf]).splitlines()) == 1 + len(found.of_leaf(leaf))
+
+
+def test_the_tree_of_a_rule_set_is_diagnosed_before_deletion() -> None:
+    X, y, model = cancer()
+    rules = secateur.simplify(model, X, y)
+    assert list(secateur.diagnose(rules, X, y)) == list(secateur.diagnose(rules.tree, X, y))
+    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y)
+    with pytest.raises(InputError, match=r"found the rules of a forest: diagnose one tree's, such as rules\[0\]"):
+        secateur.diagnose(forest, X, y)
+
+
+def test_one_link_is_a_set_of_one() -> None:
+    X, y, model = cancer()
+    found = secateur.diagnose(model, X, y)
+    row = found[0]
+    assert found.effect_of(row.leaf_id, row.link_id) == found.effect_of(row.leaf_id, [row.link_id])
+    assert found.effect_of(row.leaf_id, np.int64(row.link_id)).effect_size == row.effect_size
+
+
+def test_the_class_of_each_condition_is_named() -> None:
+    X, y, model = cancer()
+    frame = secateur.diagnose(model, X, y, class_names=["malignant", "benign"]).to_frame("pandas")
+    assert (frame["class_name"] == frame["prediction"].map({0: "malignant", 1: "benign"})).all()

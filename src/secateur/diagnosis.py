@@ -28,7 +28,8 @@ from secateur.methods.settings import check_amount, check_share
 from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rules.deletion_effects import PairEffects, SetEffect, name_effect, name_set_effect
-from secateur.rules.forest import run_each
+from secateur.rules.forest import ForestRules, run_each
+from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.shares import none_if_nan
@@ -90,6 +91,8 @@ class DiagnosisRow:
         (Weighted) training rows that satisfy the rule, and the rule without the condition. None without rows.
     reliability, reliability_without : float or None
         Share of those rows in the rule's class; None without rows.
+    class_name : str
+        How the leaf's class reads.
     """
 
     leaf_id: int
@@ -113,6 +116,7 @@ class DiagnosisRow:
     support_without: float | None = None
     reliability: float | None = None
     reliability_without: float | None = None
+    class_name: str = ""
 
 
 class Diagnosis(Sequence[DiagnosisRow]):
@@ -201,14 +205,14 @@ class Diagnosis(Sequence[DiagnosisRow]):
         """
         return self[self._paths.entries(self._find_rule(leaf_id))]
 
-    def effect_of(self, leaf_id: int, link_ids: Iterable[int]) -> SetEffect:
+    def effect_of(self, leaf_id: int, link_ids: int | Iterable[int]) -> SetEffect:
         """Find what a rule's reliability does when a set of its conditions goes: D_c(Q; R).
 
         Parameters
         ----------
         leaf_id : int
             The leaf whose rule it is.
-        link_ids : iterable of int
+        link_ids : int or iterable of int
             The conditions, by their links.
 
         Returns
@@ -228,12 +232,12 @@ class Diagnosis(Sequence[DiagnosisRow]):
         """
         return self.effects_of([(leaf_id, link_ids)])[0]
 
-    def effects_of(self, sets: Iterable[tuple[int, Iterable[int]]]) -> list[SetEffect]:
+    def effects_of(self, sets: Iterable[tuple[int, int | Iterable[int]]]) -> list[SetEffect]:
         """Find the same for many sets; sets of different leaves share a look at the rows.
 
         Parameters
         ----------
-        sets : iterable of (int, iterable of int)
+        sets : iterable of (int, int or iterable of int)
             Leaves and links, as :meth:`effect_of` takes them.
 
         Returns
@@ -357,10 +361,10 @@ class Diagnosis(Sequence[DiagnosisRow]):
             raise ParameterError(f"The tree has no leaf {leaf_id!r}: its leaves are {shorten(self.leaf_ids)}.")
         return int(found[0])
 
-    def _find_entries(self, rule: int, link_ids: Iterable[int]) -> NDArray[np.int64]:
+    def _find_entries(self, rule: int, link_ids: int | Iterable[int]) -> NDArray[np.int64]:
         span = self._paths.entries(rule)
         own = self._paths.links[span].tolist()
-        asked = {int(link) for link in link_ids}
+        asked = {int(link) for link in (link_ids if isinstance(link_ids, Iterable) else [link_ids])}
         unknown = sorted(asked - set(own))
         if unknown:
             raise ParameterError(
@@ -416,6 +420,7 @@ class Diagnosis(Sequence[DiagnosisRow]):
             "support_without": _list_known(self._support_without[entries]),
             "reliability": _list_known(self._reliability[rule]),
             "reliability_without": _list_known(self._reliability_without[entries]),
+            "class_name": [tree.class_names[class_id] for class_id in own.tolist()],
         }
         return {one.name: columns[one.name] for one in fields(DiagnosisRow)}
 
@@ -509,7 +514,8 @@ def diagnose(
 
     Parameters
     ----------
-    model : fitted tree, forest or Tree
+    model : fitted tree, forest, Tree or RuleSet
+        Of a rule set, the tree that its rules were made from is diagnosed, before any deletion.
     X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
         Training rows, as :func:`simplify` takes them; without them the third layer and the finite-domain certificate
         are None.
@@ -544,6 +550,12 @@ def diagnose(
     ('matched', 'positive-relevance')
     """
     epsilon, tolerated = check_share("tolerance", tolerance), check_amount("rf_tol", rf_tol)
+    if isinstance(model, ForestRules):
+        raise InputError(
+            "Expected a tree or a forest, found the rules of a forest: diagnose one tree's, such as rules[0]."
+        )
+    if isinstance(model, RuleSet):
+        model = model.tree
     known = Knowledge(feature_names, class_names, accepts_missing)
     if evidence is not None:
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names}
@@ -593,10 +605,10 @@ def _find_certified_by_rows(
         leaf_counts, counts = count_without_one(replace(evidence, weights=None), paths)
     foreign = counts.copy()
     foreign[np.arange(len(counts)), paths.leaf_class_of_entry] = 0
-    is_refuted = foreign.any(axis=1)
-    if isinstance(evidence, Evidence) and evidence.is_weighted:
-        return np.where(is_refuted, False, None)  # rows of weight 0 leave no trace in the sums
-    certified: NDArray[np.bool_] = leaf_counts.any(axis=1)[paths.rule] & ~is_refuted
+    is_refuted, has_rows = foreign.sum(axis=1) > 0, leaf_counts.sum(axis=1) > 0
+    if isinstance(evidence, Evidence) and evidence.is_weighted:  # rows of weight 0 leave no trace in the sums
+        return np.array([False if refuted else None for refuted in is_refuted.tolist()], dtype=object)
+    certified: NDArray[np.bool_] = has_rows[paths.rule] & ~is_refuted
     return certified
 
 
