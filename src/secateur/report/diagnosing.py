@@ -42,7 +42,7 @@ def describe_effects(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     class_ids = check_labels(rules.tree, training.y, training.X.n_rows)
     evidence = RowEvidence(rules.tree, training.X, class_ids, training.sample_weight)
     _, counts = count_without_one(evidence, paths)
-    hits = counts[np.arange(len(counts)), paths.leaf_class[paths.rule]]
+    hits = counts[np.arange(len(counts)), paths.leaf_class_of_entry]
     bounds = paths.offsets[1:-1]
     lists = {"support": counts.sum(axis=1), "hits": hits}
     return found | {name: [known_numbers(part) for part in np.split(one, bounds)] for name, one in lists.items()}

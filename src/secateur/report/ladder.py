@@ -8,6 +8,7 @@ import numpy as np
 
 from secateur.errors import SecateurError
 from secateur.methods import METHODS
+from secateur.methods.contract import Asks
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **
                 step["verified"] = made.verify().ok
         except SecateurError as error:
             step["problem"] = str(error)
+            if at_hand.training is None and method.asks_of(rules.tree) is not Asks.NOTHING:
+                step["problem"] = "It judges deletions by training rows, which are not at hand."
         ladder.append(step)
     return ladder
 
