@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond bench-optimal bench-pyxai docs docs-serve pictures oldest oldest-slice pyxai clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai docs docs-serve pictures oldest oldest-slice pyxai clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,8 +70,13 @@ reproduce: .venv/.package  ## Recompute the paper's deterministic table and comp
 reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resumes in ./reproduction)
 	$(BIN)/secateur reproduce all
 
-reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (half an hour; resumes in ./reproduction)
+reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (an hour; resumes in ./reproduction)
+	$(BIN)/secateur reproduce readings
 	$(BIN)/secateur reproduce beyond
+
+reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
+	if [ -d reproduction ]; then $(BIN)/python -m secateur.paper.stored_results reproduction; fi
+	$(BIN)/python -m secateur.paper.documents docs
 
 bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
 	$(BIN)/python -m benchmarks.optimal

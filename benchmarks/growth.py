@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+import secateur
 from benchmarks.answers import agrees, simplify
 from benchmarks.cases import APPLY, FIT, MEMORY, Reference
 from benchmarks.problems import Problem, fit_to_first, make_rows, skewed_tree
@@ -50,6 +51,25 @@ def grow_depth(quick: bool) -> Iterator[tuple[int, Problem]]:
         yield tree.depth, Problem(tree, *no_rows)
 
 
+def grow_rules(quick: bool) -> Iterator[tuple[int, Problem]]:
+    """More and more leaves on the same rows, as the paper counts M1-P's cost."""
+    X, y = make_rows(2_048 if quick else 65_536, 5, noise=0.8)
+    for n_leaves in (16, 64) if quick else (16, 64, 256, 1_024, 4_096, 16_384):
+        model = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
+        yield int(model.get_n_leaves()), Problem(model, X, y)
+
+
+def grow_paths(quick: bool) -> Iterator[tuple[int, Problem]]:
+    """Trees of equally many leaves with longer and longer paths, on the same rows, three in ten with another class."""
+    rng = np.random.default_rng(0)
+    X = rng.random((2_048 if quick else 16_384, 10), dtype=np.float32)
+    flipped = rng.random(len(X)) < 0.3
+    for share in (0.5, 0.1) if quick else (0.5, 0.1, 0.03, 0.01, 0.003):
+        tree = skewed_tree(256, share)
+        labels = secateur.simplify(tree, method="none").predict(X).astype(np.int64)
+        yield tree.depth, Problem(tree, X, np.where(flipped, 1 - labels, labels))
+
+
 def grow_features(quick: bool) -> Iterator[tuple[int, Problem]]:
     """32 leaves on more and more columns."""
     sizes = (5, 20) if quick else (5, 20, 80, 320)
@@ -61,7 +81,10 @@ def grow_features(quick: bool) -> Iterator[tuple[int, Problem]]:
 
 @dataclass(frozen=True)
 class Curve:
-    """Methods on problems of growing size; the exponent is fitted to the sizes from ``fitted_from`` on."""
+    """Methods on problems of growing size; the exponent is fitted to the sizes from ``fitted_from`` on.
+
+    A curve has the name of what grows, or one of its own where two grow the same.
+    """
 
     unit: str
     about: str
@@ -70,11 +93,12 @@ class Curve:
     reference: Reference | None = None
     fitted_from: int = 0
     bars: dict[str, str] = field(default_factory=dict)  # of the exponent, by method
+    own_name: str = ""
 
     @property
     def name(self) -> str:
         """Name of the case."""
-        return f"growth/{self.unit}"
+        return f"growth/{self.own_name or self.unit}"
 
 
 EXACT = ("sibling", "subtree", "exact")
@@ -91,6 +115,14 @@ CURVES = [
     ),
     Curve("leaves", "unpruned trees, 5 columns", grow_leaves, EXACT, ONE_FIT, 900, dict.fromkeys(EXACT, "≤ 1.2")),
     Curve("depth", "1,024 leaves", grow_depth, EXACT),
+    # The paper: M1-P is linear in the leaves and quadratic in the length of a path, O(M n_L D²).
+    Curve(
+        *("leaves", "65,536 rows, 5 columns", grow_rules, ("mismatch",)),
+        fitted_from=256,
+        bars={"mismatch": "≤ 1.2"},
+        own_name="rules",
+    ),
+    Curve(*("depth", "16,384 rows, 256 leaves", grow_paths, ("mismatch",)), bars={"mismatch": "≤ 2"}, own_name="paths"),
     Curve("features", "100,000 rows, 32 leaves", grow_features, ("mismatch", "layered"), APPLY),
 ]
 

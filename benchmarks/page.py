@@ -18,7 +18,7 @@ BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 
 
 def to_markdown(record: dict[str, Any]) -> str:
-    """The cases of a run as a table."""
+    """The cases of a run as a table; one that was measured on another day says so."""
     machine = record["machine"]
     lines = [
         f"Run of {record['date'][:10]}: {machine['cores']} cores ({machine['processor']}), Python {machine['python']}, "
@@ -28,12 +28,13 @@ def to_markdown(record: dict[str, Any]) -> str:
         "|---|---|---|",
     ]
     for result in record["results"]:
+        case = f"{result['case']} ({result['date']})" if "date" in result else result["case"]
         if result["skipped"]:
-            lines.append(f"| {result['case']} | not run: {result['skipped']} | |")
+            lines.append(f"| {case} | not run: {result['skipped']} | |")
         for name, values in result["measures"].items():
             measured = Quartiles(*values)
             verdict = read_verdict(result["bars"].get(name), measured)
-            lines.append(f"| {result['case']} | {read_quartiles(measured)} {name} | {verdict} |")
+            lines.append(f"| {case} | {read_quartiles(measured)} {name} | {verdict} |")
     return "\n".join(lines) + "\n"
 
 

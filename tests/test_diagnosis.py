@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.counting import violations
+from secateur.errors import InputError
 from secateur.tree.tree import Tree
 
 SET_NAMES = {-1: "reliability-decreasing", 0: "reliability-preserving", 1: "reliability-increasing"}
@@ -78,8 +79,35 @@ def test_every_row_equals_its_slow_version(tree: Tree, data: st.DataObject) -> N
         assert (row.reliability, row.reliability_without) == (base, after)
         assert row.support == oracles.support_and_reliability(tree, X, y, w, path, c)[0]
         assert row.support_without == oracles.support_and_reliability(tree, X, y, w, rest, c)[0]
-        admitted = [i for i, x in enumerate(X) if oracles.satisfies(tree, x, rest) and (w is None or w[i] > 0)]
-        assert row.finite_domain == all(y[i] == c for i in admitted)
+        admitted = [i for i, x in enumerate(X) if oracles.satisfies(tree, x, rest)]
+        has_rows = any(oracles.satisfies(tree, x, path) for x in X)
+        assert row.finite_domain == (has_rows and all(y[i] == c for i in admitted))
+
+
+@given(tree=strategies.trees(max_leaves=8), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_rows_certify_a_mismatched_condition_alone_exactly_where_m1_d_deletes_it(
+    tree: Tree, data: st.DataObject
+) -> None:
+    X, _, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans())))
+    y = tree.classes[[oracles.tree_class(tree, row) for row in X]]  # so that equal rows have equal labels
+    rules = secateur.simplify(tree, X, y, sample_weight=w, method="mismatch-certified")
+    for row in secateur.diagnose(tree, X, y, sample_weight=w):
+        rule = next(rule for rule in rules if rule.leaf_id == row.leaf_id)
+        tried = [link for link, reason in rule.reasons.items() if reason.kind not in ("matched", "neutral")]
+        if tried == [row.link_id]:
+            assert row.finite_domain == (row.link_id in rule.deleted_ids)
+
+
+def test_sums_of_weights_do_not_certify() -> None:
+    X, y, model = cancer()
+    weights = np.where(y == 1, 1.0, 0.0)
+    tree = secateur.from_model(model, X)
+    counted = secateur.collect_evidence(tree, X, y, sample_weight=weights)
+    by_rows = secateur.diagnose(tree, X, y, sample_weight=weights)
+    for row, known in zip(secateur.diagnose(tree, evidence=counted), by_rows, strict=True):
+        assert row.finite_domain in (None, False)
+        assert row.finite_domain is None or not known.finite_domain
 
 
 def test_two_classes_are_called_c1_and_c0() -> None:
@@ -321,3 +349,26 @@ def test_texts_and_records_say_what_the_rows_say(tree: Tree, data: st.DataObject
     assert found.to_text([leaf]) == found.to_text().split("\n\n")[-1]
     assert [rule["leaf_id"] for rule in found.to_dict([leaf])["rules"]] == [leaf]
     assert len(found.to_csv([leaf]).splitlines()) == 1 + len(found.of_leaf(leaf))
+
+
+def test_the_tree_of_a_rule_set_is_diagnosed_before_deletion() -> None:
+    X, y, model = cancer()
+    rules = secateur.simplify(model, X, y)
+    assert list(secateur.diagnose(rules, X, y)) == list(secateur.diagnose(rules.tree, X, y))
+    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y)
+    with pytest.raises(InputError, match=r"found the rules of a forest: diagnose one tree's, such as rules\[0\]"):
+        secateur.diagnose(forest, X, y)
+
+
+def test_one_link_is_a_set_of_one() -> None:
+    X, y, model = cancer()
+    found = secateur.diagnose(model, X, y)
+    row = found[0]
+    assert found.effect_of(row.leaf_id, row.link_id) == found.effect_of(row.leaf_id, [row.link_id])
+    assert found.effect_of(row.leaf_id, np.int64(row.link_id)).effect_size == row.effect_size
+
+
+def test_the_class_of_each_condition_is_named() -> None:
+    X, y, model = cancer()
+    frame = secateur.diagnose(model, X, y, class_names=["malignant", "benign"]).to_frame("pandas")
+    assert (frame["class_name"] == frame["prediction"].map({0: "malignant", 1: "benign"})).all()

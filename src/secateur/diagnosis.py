@@ -28,7 +28,8 @@ from secateur.methods.settings import check_amount, check_share
 from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rules.deletion_effects import PairEffects, SetEffect, name_effect, name_set_effect
-from secateur.rules.forest import run_each
+from secateur.rules.forest import ForestRules, run_each
+from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.shares import none_if_nan
@@ -76,7 +77,9 @@ class DiagnosisRow:
         Whether the condition alone is certified by a sibling leaf, by a same-class sibling subtree, or because no
         leaf of another class meets the rule without it.
     finite_domain : bool or None
-        Whether every passed row that satisfies the rule without it has the rule's class. None without rows.
+        Whether every passed row that satisfies the rule without it has the rule's class, and some passed row satisfies
+        the rule: without one there is nothing to show. Rows of weight 0 count too, as for ``mismatch-certified``. None
+        without rows, and where sums of weights do not tell.
     monotone : bool or None
         Whether the tree's monotonicity certifies it. None when the tree was fitted without signs. Whether the tree
         keeps to its signs is decided first; if it does not, they certify nothing and this is False throughout.
@@ -88,6 +91,8 @@ class DiagnosisRow:
         (Weighted) training rows that satisfy the rule, and the rule without the condition. None without rows.
     reliability, reliability_without : float or None
         Share of those rows in the rule's class; None without rows.
+    class_name : str
+        How the leaf's class reads.
     """
 
     leaf_id: int
@@ -111,6 +116,7 @@ class DiagnosisRow:
     support_without: float | None = None
     reliability: float | None = None
     reliability_without: float | None = None
+    class_name: str = ""
 
 
 class Diagnosis(Sequence[DiagnosisRow]):
@@ -143,21 +149,16 @@ class Diagnosis(Sequence[DiagnosisRow]):
             self._leaf_counts = np.full((paths.n_rules, n_classes), np.nan)
             counts = np.full((len(paths.links), n_classes), np.nan)
         self._is_weighted = _is_weighted(problem.evidence)
-        own = self._leaf_class
         self._support_without = counts.sum(axis=1)
         self._reliability_without = find_reliability(paths, counts, paths.rule)
-        self._finite_domain = counts[np.arange(len(counts)), own] == self._support_without
+        self._finite_domain = _find_certified_by_rows(problem, self._leaf_counts, counts)
         self._reliability = find_reliability(paths, self._leaf_counts)
         self.effect_size: NDArray[np.float64] = self._reliability_without - self._reliability[paths.rule]
         nothing = np.zeros(len(paths.links), dtype=bool)
         self._exact = run_witnesses(problem.feasible_tree(), paths, nothing, by_feature=False) < 0
-        self._subtree = paths.homogeneous[paths.sibling[paths.links]] == own
+        self._subtree = paths.homogeneous[paths.sibling[paths.links]] == paths.leaf_class_of_entry
         self._monotone = _monotone(problem)
         self._shift = paths.shift
-
-    @property
-    def _leaf_class(self) -> NDArray[np.int64]:
-        return self._paths.leaf_class[self._paths.rule]
 
     @property
     def has_rows(self) -> bool:
@@ -204,14 +205,14 @@ class Diagnosis(Sequence[DiagnosisRow]):
         """
         return self[self._paths.entries(self._find_rule(leaf_id))]
 
-    def effect_of(self, leaf_id: int, link_ids: Iterable[int]) -> SetEffect:
+    def effect_of(self, leaf_id: int, link_ids: int | Iterable[int]) -> SetEffect:
         """Find what a rule's reliability does when a set of its conditions goes: D_c(Q; R).
 
         Parameters
         ----------
         leaf_id : int
             The leaf whose rule it is.
-        link_ids : iterable of int
+        link_ids : int or iterable of int
             The conditions, by their links.
 
         Returns
@@ -231,12 +232,12 @@ class Diagnosis(Sequence[DiagnosisRow]):
         """
         return self.effects_of([(leaf_id, link_ids)])[0]
 
-    def effects_of(self, sets: Iterable[tuple[int, Iterable[int]]]) -> list[SetEffect]:
+    def effects_of(self, sets: Iterable[tuple[int, int | Iterable[int]]]) -> list[SetEffect]:
         """Find the same for many sets; sets of different leaves share a look at the rows.
 
         Parameters
         ----------
-        sets : iterable of (int, iterable of int)
+        sets : iterable of (int, int or iterable of int)
             Leaves and links, as :meth:`effect_of` takes them.
 
         Returns
@@ -360,10 +361,10 @@ class Diagnosis(Sequence[DiagnosisRow]):
             raise ParameterError(f"The tree has no leaf {leaf_id!r}: its leaves are {shorten(self.leaf_ids)}.")
         return int(found[0])
 
-    def _find_entries(self, rule: int, link_ids: Iterable[int]) -> NDArray[np.int64]:
+    def _find_entries(self, rule: int, link_ids: int | Iterable[int]) -> NDArray[np.int64]:
         span = self._paths.entries(rule)
         own = self._paths.links[span].tolist()
-        asked = {int(link) for link in link_ids}
+        asked = {int(link) for link in (link_ids if isinstance(link_ids, Iterable) else [link_ids])}
         unknown = sorted(asked - set(own))
         if unknown:
             raise ParameterError(
@@ -386,14 +387,13 @@ class Diagnosis(Sequence[DiagnosisRow]):
         tree, paths = self.tree, self._paths
         rule, links = paths.rule[entries], paths.links[entries].tolist()
         matched, mismatched, inside = (part[entries] for part in (paths.matched, paths.mismatched, paths.inside_h))
-        own = self._leaf_class[entries]
+        own = paths.leaf_class[rule]
         if tree.n_classes == 2:
             rises, falls = np.where(own == 1, "C1", "C0"), np.where(own == 1, "C0", "C1")
         else:
             rises, falls = np.full(len(own), "rises"), np.full(len(own), "falls")
         presumed = np.where(inside, "negative-relevance-presumed", "IRC-presumed")
         sizes = _list_known(self.effect_size[entries])
-        known = self.has_rows
         unknown = [None] * len(entries)
         columns = {
             "leaf_id": paths.leaf_ids[rule].tolist(),
@@ -410,7 +410,7 @@ class Diagnosis(Sequence[DiagnosisRow]):
             "sibling": paths.sibling_certified[entries].tolist(),
             "subtree": self._subtree[entries].tolist(),
             "exact": self._exact[entries].tolist(),
-            "finite_domain": self._finite_domain[entries].tolist() if known else unknown,
+            "finite_domain": unknown if self._finite_domain is None else self._finite_domain[entries].tolist(),
             "monotone": unknown if self._monotone is None else self._monotone[entries].tolist(),
             "presumption": [
                 label if is_candidate else None
@@ -420,6 +420,7 @@ class Diagnosis(Sequence[DiagnosisRow]):
             "support_without": _list_known(self._support_without[entries]),
             "reliability": _list_known(self._reliability[rule]),
             "reliability_without": _list_known(self._reliability_without[entries]),
+            "class_name": [tree.class_names[class_id] for class_id in own.tolist()],
         }
         return {one.name: columns[one.name] for one in fields(DiagnosisRow)}
 
@@ -513,7 +514,8 @@ def diagnose(
 
     Parameters
     ----------
-    model : fitted tree, forest or Tree
+    model : fitted tree, forest, Tree or RuleSet
+        Of a rule set, the tree that its rules were made from is diagnosed, before any deletion.
     X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
         Training rows, as :func:`simplify` takes them; without them the third layer and the finite-domain certificate
         are None.
@@ -548,6 +550,12 @@ def diagnose(
     ('matched', 'positive-relevance')
     """
     epsilon, tolerated = check_share("tolerance", tolerance), check_amount("rf_tol", rf_tol)
+    if isinstance(model, ForestRules):
+        raise InputError(
+            "Expected a tree or a forest, found the rules of a forest: diagnose one tree's, such as rules[0]."
+        )
+    if isinstance(model, RuleSet):
+        model = model.tree
     known = Knowledge(feature_names, class_names, accepts_missing)
     if evidence is not None:
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names}
@@ -583,6 +591,25 @@ def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     entries = enumerate(problem.paths.rule.tolist())
     refuting = [found.find_refuting_link(rule, np.array([entry])) for entry, rule in entries]
     return np.array(refuting, dtype=np.int64) < 0
+
+
+def _find_certified_by_rows(
+    problem: Problem, leaf_counts: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[Any] | None:
+    """Mark the entries without which a rule that has rows still covers none of another class; None where not known."""
+    paths, evidence = problem.paths, problem.evidence
+    if evidence is None:
+        return None
+    if isinstance(evidence, RowEvidence) and evidence.weights is not None:
+        # A certificate must hold for each row, however little it weighs.
+        leaf_counts, counts = count_without_one(replace(evidence, weights=None), paths)
+    foreign = counts.copy()
+    foreign[np.arange(len(counts)), paths.leaf_class_of_entry] = 0
+    is_refuted, has_rows = foreign.sum(axis=1) > 0, leaf_counts.sum(axis=1) > 0
+    if isinstance(evidence, Evidence) and evidence.is_weighted:  # rows of weight 0 leave no trace in the sums
+        return np.array([False if refuted else None for refuted in is_refuted.tolist()], dtype=object)
+    certified: NDArray[np.bool_] = has_rows[paths.rule] & ~is_refuted
+    return certified
 
 
 def _is_weighted(evidence: TrainingEvidence | None) -> bool:

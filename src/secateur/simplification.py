@@ -11,6 +11,7 @@ import numpy as np
 from secateur.adapters.forests import is_forest
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, find_method
+from secateur.methods.monotonicity import NotMonotoneError
 from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rules.forest import ForestRules, run_each
@@ -214,10 +215,14 @@ def _simplify_forest(
     own = method.read_once(forest.named)
     untold = Knowledge(domain_knowledge=known.domain_knowledge)
 
-    def make(tree: Tree) -> RuleSet:
-        return _slim(_simplify(tree, forest.rows, untold, own, None))
+    def make(numbered: tuple[int, Tree]) -> RuleSet:
+        number, tree = numbered
+        try:
+            return _slim(_simplify(tree, forest.rows, untold, own, None))
+        except NotMonotoneError as error:
+            raise ParameterError(f"Of tree {number} of the forest (the first is 0): {error}") from error
 
-    return ForestRules(run_each(make, forest.trees, progress), forest.leaf_shares)
+    return ForestRules(run_each(make, list(enumerate(forest.trees)), progress), forest.leaf_shares)
 
 
 def _slim(rules: RuleSet) -> RuleSet:

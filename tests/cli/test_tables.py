@@ -19,6 +19,7 @@ from loans import make_loans
 from typer.testing import CliRunner, Result
 
 import secateur
+from secateur import ParameterError
 from secateur.cli.completion import DIALECTS, complete_dialect, complete_method
 from secateur.cli.console import errors, out
 from secateur.cli.main import COMMANDS, app, make_app
@@ -231,14 +232,21 @@ def test_verify_tells_what_is_false_from_what_needs_rows(files: Path) -> None:
     assert isinstance(result.exception, secateur.ParameterError)
     assert "name the table that the rules were made from with --data FILE --target COLUMN" in str(result.exception)
     assert "✓ one rule for each leaf" in result.stdout
+    assert "? The reliabilities were not recounted: no rows were named." in result.stdout
+    assert result.stdout.rstrip().endswith("Nothing is wrong, but not everything was checked.")
     assert invoke("verify", files / "exact.json").exit_code == 0
 
 
 def test_explain_says_that_a_row_is_outside_of_the_promise(files: Path) -> None:
     row = {"age": 30.5, "income": 1000, "purpose": "car", "member": "no", "children": 1}
     told = invoke("explain", files / "exact.json", "--row", json.dumps(row)).stdout
-    assert "The guarantee does not cover this row, which contradicts what is known: age is a whole number." in told
-    assert "No promise" not in invoke("explain", files / "exact.json", "--row", json.dumps({**row, "age": 30})).stdout
+    rules = secateur.RuleSet.from_json((files / "exact.json").read_text())
+    relied_on = "age is a whole number" in rules.facts_used.used
+    assert ("The guarantee does not cover this row" in told) == relied_on
+    assert "contradicts what is known" in told
+    assert told.rstrip().endswith(": age is a whole number.")
+    usual = invoke("explain", files / "exact.json", "--row", json.dumps({**row, "age": 30})).stdout
+    assert "contradicts" not in usual
 
 
 @pytest.mark.long
@@ -372,6 +380,37 @@ def test_audit_says_which_rules_moved_and_its_status_does(files: Path, tmp_path:
     unnamed = invoke("audit", files / "rules.json", files / "loans.csv")
     assert unnamed.exit_code != 0
     assert "--target" in str(unnamed.exception)
+
+
+def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path: Path) -> None:
+    asked = files / "loans.csv", "--target", "outcome"
+    tree = secateur.RuleSet.from_json((files / "exact.json").read_text(encoding="utf-8")).tree
+    untold = tmp_path / "untold.json"
+    untold.write_text(secateur.simplify(tree, method="exact").to_json(), encoding="utf-8")
+    result = invoke("audit", untold, *asked)
+    assert isinstance(result.exception, ParameterError)  # which main ends with status 2
+    assert "none of " in result.stdout
+    assert str(result.exception) == (
+        "No rule could be tested: the rules were made without rows, so their training numbers are not known. "
+        "Name an earlier table with --since FILE."
+    )
+    told = invoke("audit", untold, *asked, "--json")
+    assert isinstance(told.exception, ParameterError)
+    assert json.loads(told.stdout)["ok"] is None
+    assert isinstance(invoke("audit", untold, *asked, "-q").exception, ParameterError)
+    assert invoke("audit", untold, *asked, "--since", files / "loans.csv").exit_code == 0
+    twice = invoke("audit", files / "rules.json", "-", "--target", "outcome", "--since", "-")
+    assert isinstance(twice.exception, ParameterError)
+    assert str(twice.exception).startswith("ROWS and --since are both -, but standard input can be read once")
+
+
+def test_audit_without_since_says_that_a_fall_is_expected(files: Path) -> None:
+    asked = files / "rules.json", files / "loans.csv", "--target", "outcome"
+    alone, compared = invoke("audit", *asked), invoke("audit", *asked, "--since", files / "later.csv")
+    said = "Against the training rows, to which the rules were fitted, so that a fall is expected"
+    assert said in " ".join(alone.stdout.split())
+    assert said not in " ".join(compared.stdout.split())
+    assert " still hold (" in " ".join(alone.stdout.split())  # on how many rows
 
 
 def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:

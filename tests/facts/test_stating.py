@@ -318,6 +318,25 @@ def test_orders_of_categories_are_read_and_kept_by_a_file(words: str, codes: tup
     assert state_facts(again, None, facts=["city is ordered: Paris < Rome"]).facts.orders[0].codes == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "codes"),
+    [
+        ('size is ordered: "<10" < "10-20" < ">20"', (0, 2, 3)),
+        ("size is ordered: '<10'<'10-20'<'a < b'", (0, 2, 4)),
+        ("size is ordered: <10 < 10 < 10-20 < >20", (0, 1, 2, 3)),
+        ("size is ordered: 10<10-20<'it is <'", (1, 2, 5)),
+        ("size is ordered: child's < 10", (6, 1)),
+    ],
+)
+def test_labels_that_hold_an_operator_can_be_ordered(sentence: str, codes: tuple[int, ...]) -> None:
+    labels = ["<10", "10", "10-20", ">20", "a < b", "it is <", "child's"]
+    builder = secateur.TreeBuilder(classes=[0, 1], feature_names=["size"], categories={"size": labels})
+    root = builder.split_categories("size", ["<10"])
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([2, 8], parent=root, side="right")
+    assert state_facts(builder.build(), None, facts=[sentence]).facts.orders[0].codes == codes
+
+
 def test_an_implication_has_two_sides() -> None:
     for arrow in ("=>", "⇒", "implies"):
         (known,) = parse_facts(small_tree(), GROUPS, f"bmi > 2 {arrow} city = Rome or missing").implications
@@ -407,7 +426,7 @@ def test_an_implication_makes_a_condition_irrelevant_and_is_named() -> None:
     assert rules.verify()
     assert rules.verify(np.array([[1.0, 1.0], [0.0, 0.0]]), ["yes", "no"])
     refuted = rules.verify(np.array([[1.0, 1.0], [1.0, 0.0]]), ["yes", "no"])
-    assert "Row 1 contradicts what the rules rest on: pregnant = 1 => female = 1." in refuted.failures
+    assert "Row 1 contradicts a fact that was given: pregnant = 1 => female = 1." in refuted.failures
 
 
 def test_columns_of_a_group_are_shuffled_as_one() -> None:

@@ -121,6 +121,12 @@ def certified(tree: Tree, signs: Sequence[int], **how: Any) -> RuleSet:
     return secateur.simplify(tree, method="mismatch-certified", monotone=signs, **how)
 
 
+def sign_what_is_ordered(tree: Tree, signs: Sequence[int]) -> list[int]:
+    """The signs without those of categories that have no order, which are refused."""
+    ordered = {order.feature for order in tree.facts.orders}
+    return [sign if tree.categories[f] is None or f in ordered else 0 for f, sign in enumerate(signs)]
+
+
 @given(signed_trees())
 @settings(max_examples=2500, deadline=None)
 def test_the_verdict_is_that_of_comparing_every_two_rows(drawn: tuple[Tree, list[int], list[Row]]) -> None:
@@ -154,6 +160,7 @@ def test_true_signs_certify_what_is_true_and_others_are_refused_with_two_rows(
     drawn: tuple[Tree, list[int], list[Row]],
 ) -> None:
     tree, signs, possible = drawn
+    signs = sign_what_is_ordered(tree, signs)
     if is_monotone_by_trying(tree, signs, tree.facts, possible):
         rules = certified(tree, signs)
         event(f"deletes: {rules.deleted.any()}, by facts: {'keep to the facts' in rules.guarantee}")
@@ -217,6 +224,7 @@ def value_of(tree: Tree, feature: int, value: Any) -> float:
 @settings(max_examples=600, deadline=None)
 def test_a_forged_certificate_fails(drawn: tuple[Tree, list[int], list[Row]], data: st.DataObject) -> None:
     tree, signs, possible = drawn
+    signs = sign_what_is_ordered(tree, signs)
     rules = secateur.simplify(tree, method="none")
     widened = np.array(data.draw(strategies.lists_of(st.booleans(), len(rules.deleted))))
     assume(widened.any())
@@ -343,12 +351,20 @@ def test_ordered_categories_count_as_ordered_where_a_fact_says_so() -> None:
     tree = sized_tree()
     rising = ["size is ordered: S < M < L"]
     signs = {"size": 1, "age": 1}
-    assert certified(tree, signs).verify().ok
     assert certified(tree, signs, facts=rising).verify().ok
     with pytest.raises(ParameterError, match=r"'yes' for a row with size = .*, but leaf .* 'no' for one with size = S"):
         certified(tree, signs, facts=["size is ordered L < M < S"])
-    # What is said of the columns is not to be used.
-    assert certified(tree, signs, facts=["size is ordered L < M < S"], domain_knowledge=False).verify().ok
+
+
+def test_a_sign_for_categories_without_an_order_is_refused() -> None:
+    tree, refusal = sized_tree(), r"monotone says \+1 for 'size', .* no order: .* 'size is ordered: S < M < L'"
+    for facts in ({}, {"facts": ["size is ordered L < M < S"], "domain_knowledge": False}):
+        with pytest.raises(ParameterError, match=refusal):
+            certified(tree, {"size": 1, "age": 1}, **facts)
+    rules = certified(tree, {"age": 1})
+    assert rules.verify().ok
+    forged = replace(rules, parameters={**rules.parameters, "monotone": [1, 1]})
+    assert forged.verify().failures == ("A sign is stated for 'size', but its categories have no order.",)
 
 
 def test_facts_can_make_signs_true_and_are_then_named() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import gzip
 import json
 import math
@@ -19,81 +18,74 @@ from typer.testing import CliRunner
 import secateur
 from secateur.cli.main import app
 from secateur.datasets import load
-from secateur.paper import exhibits, experiment, protocol, report, runtime, store, summary, tolerances
+from secateur.paper import exhibits, experiment, protocol, readings, report, runtime, store, summary, tolerances
 from secateur.paper.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, find_arm, run_split
+from secateur.paper.stored_results import STORED, load_study, load_table, load_timings, load_versions, store_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.long
 
-STORED = files("secateur.paper") / "stored"
-
-
-@functools.cache
-def stored() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gzip.decompress((STORED / "splits.json.gz").read_bytes()))
-    return found
-
-
-def stored_splits(arm: str) -> list[dict[str, Any]]:
-    """Every stored split, as a run gives it."""
-    columns = stored()["columns"]
-    return [
-        {
-            "dataset": dataset,
-            "split": number,
-            "n_rules": split["n_rules"],
-            "rows": [dict(zip(columns, row, strict=True)) for row in split["rows"]],
-        }
-        for dataset, splits in stored()["arms"][arm].items()
-        for number, split in enumerate(splits)
-    ]
-
-
-def stored_table(arm: str) -> list[dict[str, Any]]:
-    rows = csv.DictReader((STORED / f"{arm}_by_dataset.csv").read_text(encoding="utf-8").splitlines())
-    words = ("learner", "dataset", "method")
-    return [{k: v if k in words else float(v) for k, v in row.items()} for row in rows]
-
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
 @pytest.mark.parametrize("dataset", protocol.DATASETS)
 def test_a_split_gives_the_stored_result(arm: str, dataset: str, data_dir: str) -> None:
     """Any drift in a tree, a method or a metric shows here; a newer scikit-learn that gives other trees does, too."""
-    skip_if_older(stored()["scikit-learn"])
+    skip_if_older(load_versions("splits")["scikit-learn"])
     number = {"adult": 0, "EEG": 1, "spambase": 2}.get(dataset, 3)
     found = run_split(ARMS[arm], load(dataset, data_dir), number)
-    (wanted,) = [s for s in stored_splits(arm) if (s["dataset"], s["split"]) == (dataset, number)]
+    (wanted,) = [s for s in load_study("splits", arm) if (s["dataset"], s["split"]) == (dataset, number)]
     assert found["n_rules"] == wanted["n_rules"]
     for ours, theirs in zip(found["rows"], wanted["rows"], strict=True):
         assert ours == pytest.approx(theirs, abs=1e-8)
 
 
+@pytest.mark.parametrize(("arm", "dataset"), [("cart", "heart-h"), ("cart", "german"), ("optimal", "backache")])
+def test_other_readings_of_a_split_give_the_stored_result(arm: str, dataset: str, data_dir: str) -> None:
+    skip_if_older(load_versions("readings")["scikit-learn"])
+    found = readings.measure_readings(ARMS[arm], load(dataset, data_dir), 3)
+    (wanted,) = [s for s in load_study("readings", arm) if (s["dataset"], s["split"]) == (dataset, 3)]
+    for ours, theirs in zip(found["rows"], wanted["rows"], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-8)
+
+
+def test_our_readings_are_those_of_the_tables() -> None:
+    """The study of readings measures M1-P and Quinlan, too, for what is undefined: they are the ones of the tables."""
+    for arm in ("cart", "optimal"):
+        tables = {(s["dataset"], s["split"]): s["rows"] for s in load_study("splits", arm)}
+        for split in load_study("readings", arm):
+            rows = tables[split["dataset"], split["split"]]
+            for method, tolerance in {"Quinlan": None, "M1-P": TOLERANCES[split["dataset"]]}.items():
+                (ours,) = [row for row in rows if (row["method"], row["tolerance"]) == (method, tolerance)]
+                (again,) = [row for row in split["rows"] if row["method"] == method]
+                assert {c: again[c] for c in METRICS} == pytest.approx({c: ours[c] for c in METRICS}, abs=1e-8)
+
+
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
 def test_the_stored_tables_follow_from_the_stored_splits(arm: str) -> None:
-    table = summary.summarize(stored_splits(arm), ARMS[arm].learner, TOLERANCES)
-    for derived, written in zip(table, stored_table(arm), strict=True):
+    table = summary.summarize(load_study("splits", arm), ARMS[arm].learner, TOLERANCES)
+    for derived, written in zip(table, load_table(arm), strict=True):
         assert derived == pytest.approx(written, abs=2e-6)
 
 
 def test_the_grid_picks_the_documented_tolerances() -> None:
-    choices = tolerances.choose_tolerances([stored_splits("cart"), stored_splits("optimal")])
+    choices = tolerances.choose_tolerances([load_study("splits", "cart"), load_study("splits", "optimal")])
     assert [choice.picked for choice in choices] == [0.0, 0.05, 0.2, 0.0, 0.01, 0.1, 0.05, 0.2]
 
 
 def test_the_stored_cart_arm_agrees_with_the_paper() -> None:
-    cells = summary.compare(stored_table("cart"), "CART")
-    assert len(cells) == 160
-    assert sum(abs(cell.distance) <= 3 for cell in cells) >= 155
-    removed = {row["method"]: row["removed_pct"] for row in summary.aggregate(stored_table("cart"))}
+    cells = summary.compare(load_table("cart"), "CART")
+    assert len(cells) == 288
+    assert sum(abs(cell.distance) <= 3 for cell in cells) == 286
+    removed = {row["method"]: row["removed_pct"] for row in summary.aggregate(load_table("cart"))}
     assert removed["M1-P"] == pytest.approx(27.1, abs=0.3)
     assert removed["M2-P"] == pytest.approx(8.6, abs=0.05)
     assert removed["Izza"] == pytest.approx(11.1, abs=0.05)
 
 
 def test_the_stored_stand_in_comes_near_the_papers_iai_columns() -> None:
-    ours = {row["method"]: row for row in summary.aggregate(stored_table("optimal"))}
+    ours = {row["method"]: row for row in summary.aggregate(load_table("optimal"))}
     paper = {row["method"]: row for row in summary.expected_aggregate() if row["learner"] == "IAI"}
     for method in ("M1-P", "M2-P", "Izza"):
         assert ours[method]["rule_irc_pct"] == pytest.approx(paper[method]["rule_irc_pct"], abs=3)
@@ -106,7 +98,7 @@ def test_the_stored_tables_have_the_papers_columns_and_more() -> None:
         header = (STORED / f"{arm}_by_dataset.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
         assert set(paper.split(",")) <= set(header)
         assert {"removed_pct", *(f"{column}_sd" for column in METRICS)} <= set(header)
-        assert len(stored_table(arm)) == 32
+        assert len(load_table(arm)) == 32
 
 
 def test_a_finished_split_is_reused_and_a_damaged_one_is_run_again(data_dir: str, tmp_path: Path) -> None:
@@ -193,14 +185,14 @@ def test_the_grid_picks_the_most_deletion_that_is_feasible_for_all_arms() -> Non
 
 
 def test_the_report_shows_every_table_with_ours_beside_the_papers() -> None:
-    pages = report.make_pages(ARMS["optimal"], stored_table("optimal"))
+    pages = report.make_pages(ARMS["optimal"], load_table("optimal"))
     titles = [page.title for page in pages]
     assert sum("by data set" in title for title in titles) == sum("mean ± SD" in title for title in titles) == 3
     assert all("stand-in" in page.note for page in pages)
     text = "\n".join(report.to_markdown(page) for page in pages)
     assert "72.66" in text  # the paper's mean RuleIRC of M1-P
     assert text.count("| spambase |") == 12
-    assert "| 160 | 157 |" in text
+    assert "| 288 | 285 | 175 | 172 |" in text
 
 
 def test_the_entropy_table_is_the_papers() -> None:
@@ -240,9 +232,42 @@ def test_a_small_runtime_study_measures_and_draws(tmp_path: Path, monkeypatch: p
     timings = runtime.run_runtime(seen.append, row_counts=(512, 1024))
     assert len(timings) == 16
     assert len(seen) == 4
-    assert all(0 < t.lower <= t.median <= t.upper for t in timings)
+    assert all(len(t.seconds) == 3 for t in timings)
+    assert all(0 < t.quartiles[0] <= t.median <= t.quartiles[1] for t in timings)
     for path in runtime.draw_runtime(timings, tmp_path):
         assert path.stat().st_size > 1000
+
+
+def test_every_call_of_the_runtime_study_is_stored() -> None:
+    timings = load_timings()["timings"]
+    assert len(timings) == 4 * (len(runtime.LEAF_TARGETS) + len(runtime.ROW_COUNTS))
+    assert {len(timing["seconds"]) for timing in timings} == {len(runtime.SEEDS) * runtime.REPETITIONS}
+    sizes = {(timing["panel"], timing["size"], timing["method"]) for timing in timings}
+    assert set(runtime.PAPER_SECONDS) <= sizes
+
+
+def test_the_splits_that_all_data_sets_have_are_stored(tmp_path: Path) -> None:
+    output, kept = tmp_path / "run", tmp_path / "stored"
+    row = {"method": "faithful", "picked": 0.05, "allowed": True}
+    for arm in ("cart", "optimal"):
+        for dataset in protocol.DATASETS:
+            for number in range(protocol.N_SPLITS):
+                path = output / "by_folds" / arm / dataset / f"{number:02d}.json"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                found = {"secateur": "1", "scikit-learn": "2", "n_rules": 0, "rows": [{**row, "picked": number / 30}]}
+                path.write_text(json.dumps(found))
+    assert store_run(output, kept) == ["by_folds"]
+    packed = json.loads(gzip.decompress((kept / "by_folds.json.gz").read_bytes()))
+    assert packed["columns"] == ["method", "picked", "allowed"]
+    assert packed["arms"]["cart"]["EEG"][1] == {"n_rules": 0, "rows": [["faithful", 0.033333333, True]]}
+    path.unlink()  # the last split of the last data set: the others are taken
+    store_run(output, kept)
+    packed = json.loads(gzip.decompress((kept / "by_folds.json.gz").read_bytes()))
+    assert {len(splits) for splits in packed["arms"]["optimal"].values()} == {protocol.N_SPLITS - 1}
+    assert {len(splits) for splits in packed["arms"]["cart"].values()} == {protocol.N_SPLITS}
+    (path.parent / "00.json").unlink()
+    with pytest.raises(secateur.InputError, match=r"Expected finished splits of all data sets in .*optimal"):
+        store_run(output, kept)
 
 
 def test_rows_of_the_runtime_study_are_nested_and_keep_every_leaf() -> None:

@@ -189,7 +189,7 @@ def test_rules_from_a_file_say_what_is_absent_without_rows() -> None:
     assert "are not at hand" in summary["knob_note"]
     assert summary["rows"]["note"] == "No rows were at hand, so nothing was measured on rows."
     ladder = {step["method"]: step for step in summary["ladder"]}
-    assert "pass X and y" in ladder["mismatch"]["problem"]
+    assert ladder["mismatch"]["problem"] == "It judges deletions by training rows, which are not at hand."
     assert ladder["exact"]["removed"] > 0
     assert ladder["exact"]["conflict"] is None
     assert summary["rules"][0]["support"] == stored[0].support
@@ -234,6 +234,19 @@ def test_columns_of_a_group_share_one_field() -> None:
     assert [(field["name"], field["kind"], field["labels"]) for field in form["fields"]] == [
         ("kind", "group", ["a", "b", "c"])
     ]
+
+
+def test_the_ladder_does_not_take_the_trees_probabilities_for_those_of_rules_made_without_rows() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[::2], y[::2])
+    found = summarize(secateur.simplify(model, method="exact"), X[1::2], y[1::2])
+    ladder = {step["method"]: step for step in found["ladder"]}
+    for name in ("none", "exact"):
+        for number in ("auc", "brier", "log_loss", "mean_abs_delta_p", "max_abs_delta_p"):
+            assert ladder[name][number] is None
+        assert ladder[name]["tree_auc"] > 0.5
+    ranked = summarize(secateur.simplify(model, X[::2], y[::2], method="exact"), X[1::2], y[1::2])
+    assert all(step["auc"] is not None for step in ranked["ladder"] if step["problem"] is None)
 
 
 def test_the_ladder_keeps_to_rules_made_without_knowledge_of_the_columns() -> None:

@@ -223,3 +223,21 @@ def test_a_difference_reads_and_serializes() -> None:
 def test_a_rule_set_is_the_same_as_itself_read_from_json() -> None:
     rules = train(0, "layered", missing=True)
     assert compare_rules(rules, RuleSet.from_json(rules.to_json())).is_same
+
+
+def test_rules_about_other_classes_or_columns_are_said_to_be_so_first() -> None:
+    def train(column: str, classes: list[str]) -> secateur.RuleSet:
+        builder = secateur.TreeBuilder(classes=classes, feature_names=[column])
+        root = builder.split(column, 30)
+        builder.leaf([8, 2], parent=root, side="left")
+        builder.leaf([1, 9], parent=root, side="right")
+        return secateur.simplify(builder.build(), method="exact")
+
+    old = train("age", ["no", "yes"])
+    assert compare_rules(old, old).notes == ()
+    found = compare_rules(old, train("income", ["bad", "good"]))
+    assert str(found).splitlines()[:2] == [
+        "The two predict different classes: 'no', 'yes' before, 'bad', 'good' now.",
+        "The two have different columns: only the old rules ask for 'age', only the new rules ask for 'income'.",
+    ]
+    assert found.to_dict()["notes"] == list(found.notes)

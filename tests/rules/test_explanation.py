@@ -97,3 +97,31 @@ def test_one_row_is_covered_and_decided_as_many_rows_are(data: st.DataObject, me
             assert explanation.rule.index == winner
             others = [index for index in rules.ranking.tolist() if covered[index] and index != winner]
             assert [rule.index for rule in explanation.covering] == [winner, *others]
+
+
+def test_a_broken_fact_takes_the_guarantee_away_only_where_it_rests_on_it() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "bmi"])
+    root = builder.split("age", 29.2)
+    builder.leaf([8, 2], parent=root, side="left")
+    older = builder.split("age", 29.8, parent=root, side="right")
+    builder.leaf([2, 8], parent=older, side="left")  # which no whole number reaches
+    builder.leaf([9, 1], parent=older, side="right")
+    facts = ["age is a whole number", "bmi <= 100"]
+    rules = secateur.simplify(builder.build(), method="exact", facts=facts)
+    assert rules.facts_used.used == ("age is a whole number",)
+    assert rules.explain({"age": 29.7, "bmi": 20}).text.endswith(
+        "\nThe guarantee does not cover this row, which contradicts what is known: age is a whole number."
+    )
+    assert rules.explain({"age": 29, "bmi": 120}).text.endswith(
+        "\nThis row contradicts what is known, but the guarantee does not rest on it: bmi <= 100."
+    )
+    assert rules.explain({"age": 29, "bmi": 20}).text.endswith("The tree itself predicts no.")
+
+
+def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    root = builder.split("age", 30)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    told = secateur.simplify(builder.build(), method="none").explain([20]).text.splitlines()[0]
+    assert told == "Predicted no by rule 1 (leaf 1): age <= 30 => no (10 rows, 80.0% no)"

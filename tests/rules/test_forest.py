@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -609,3 +610,24 @@ def test_a_knob_is_not_selected_for_a_forest() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(secateur.UnsupportedModelError, match="not for a forest that votes"):
         secateur.select_tolerance(RandomForestClassifier(3).fit(X, y), X, y)
+
+
+def test_what_is_about_one_tree_is_refused_with_the_way_to_ask_for_it() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    rules = secateur.simplify(RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, y), X, y)
+    for name in ("overlaps", "explain", "report", "to_json"):
+        with pytest.raises(AttributeError, match=rf"the rules of one tree: .* such as forest_rules\[0\]\.{name}"):
+            getattr(rules, name)
+    with pytest.raises(AttributeError, match="'ForestRules' object has no attribute 'overlap'"):
+        rules.overlap  # noqa: B018
+    with pytest.raises(secateur.ParameterError, match=r"since compares rules one by one, .*forest_rules\[0\]\.audit"):
+        rules.audit(X, y, since=rules.audit(X, y))
+    assert copy.deepcopy(rules) == rules
+
+
+def test_a_forest_that_is_not_monotone_names_the_tree() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y)
+    words = r"Of tree \d of the forest \(the first is 0\): The tree is not monotone"
+    with pytest.raises(secateur.ParameterError, match=words):
+        secateur.simplify(forest, X, y, method="mismatch-certified", monotone=[1] * 30)

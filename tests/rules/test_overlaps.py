@@ -98,7 +98,13 @@ def test_they_read_as_a_list_of_pairs_of_rules() -> None:
     assert lines[-1] == f"  … and {len(found) - 3} more"
     frame = found.to_frame("pandas")
     assert isinstance(frame, pd.DataFrame)
-    assert frame.to_dict("records") == [vars(one) for one in found]
+    numbered = [vars(one) | {"first": one.first + 1, "second": one.second + 1} for one in found]
+    named = [
+        {"first_class_name": rules[one.first].class_name, "second_class_name": rules[one.second].class_name}
+        for one in found
+    ]
+    assert frame.to_dict("records") == [one | names for one, names in zip(numbered, named, strict=True)]
+    assert lines[1].startswith(f"  rule {frame['first'][0]} ({frame['first_class_name'][0]}) and rule")
     with pytest.raises(IndexError, match="found index"):
         found[len(found)]
     assert str(secateur.simplify(rules.tree, method="exact").overlaps(X)) == (

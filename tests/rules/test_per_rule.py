@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,24 @@ def slow_holm(p_values: list[float | None]) -> list[float | None]:
     ]
 
 
+def slow_tail(k: float, n: float, other_k: float, other_n: float) -> float:
+    """Fisher's p of "the first share is larger", its binomial coefficients extended by gamma functions."""
+    right, total = k + other_k, n + other_n
+    least, most = max(0.0, right - other_n), min(n, right)
+    if k <= least + 1e-9:
+        return 1.0
+
+    def choose(of: float, some: float) -> float:
+        return math.lgamma(of + 1) - math.lgamma(some + 1) - math.lgamma(of - some + 1)
+
+    def term(i: float) -> float:
+        return math.exp(choose(n, i) + choose(other_n, right - i) - choose(total, right))
+
+    if k > n * right / total:
+        return min(1.0, sum(term(k + step) for step in range(int(most - k + 1e-9) + 1)))
+    return max(0.0, 1.0 - sum(term(k - 1 - step) for step in range(int(k - 1 - least + 1e-9) + 1)))
+
+
 @given(tree=strategies.trees(), method=METHODS, data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_each_rule_equals_its_slow_version(tree: Tree, method: str, data: st.DataObject) -> None:
@@ -52,9 +72,10 @@ def test_each_rule_equals_its_slow_version(tree: Tree, method: str, data: st.Dat
         assert (one.training_support, one.training_reliability) == (rule.support, rule.reliability)
         assert one.support == support
         assert one.reliability == (None if share is None else pytest.approx(share))
-        assert (one.verdict == "no rows") == (share is None or rule.reliability is None)
-        if one.verdict == "no rows":
-            assert one.change is None
+        assert (one.verdict == "no rows") == (share is None)
+        assert (one.verdict == "not comparable") == (share is not None and rule.reliability is None)
+        if one.verdict in ("no rows", "not comparable"):
+            assert (one.change, one.p_value) == (None, None)
             raw.append(None)
             continue
         assert one.low <= one.reliability <= one.high
@@ -63,15 +84,27 @@ def test_each_rule_equals_its_slow_version(tree: Tree, method: str, data: st.Dat
         assert (one.d is None) == (rule.source_reliability is None)
         if one.d is not None:
             assert one.d == pytest.approx(rule.reliability - rule.source_reliability)
-            assert one.d_low - 1e-12 <= one.d <= one.d_high + 1e-12
-        now, then = round(share * support), round(rule.reliability * rule.support)
-        table = [[now, int(support) - now], [then, int(rule.support) - then]]
+            gained = rule.support - rule.source_support
+            is_shown = not gained or min(gained, rule.source_support) >= 5
+            assert (one.d_low is not None, one.d_high is not None) == (is_shown, is_shown)
+            assert not is_shown or one.d_low - 1e-12 <= one.d <= one.d_high + 1e-12
         if w_new is None:
+            now, then = round(share * support), round(rule.reliability * rule.support)
+            table = [[now, int(support) - now], [then, int(rule.support) - then]]
             raw.append(min(1.0, 2 * min(fisher_exact(table, side).pvalue for side in ("greater", "less"))))
-    if w_new is None:
-        for one, expected in zip(found, slow_holm(raw), strict=True):
-            assert one.p_value == (None if expected is None else pytest.approx(expected, rel=1e-6))
-            assert (one.verdict == "moved") == (expected is not None and expected <= 0.05)
+            continue
+        covered = [k for k, row in enumerate(X_new) if rules.covers(row.reshape(1, -1))[0, rule.index]]
+        weights = [float(w_new[k]) for k in covered]
+        n_rows = sum(weights) ** 2 / sum(weight**2 for weight in weights)
+        assert (one.effective_rows, one.effective_rows_before) == pytest.approx((n_rows, rule.support))
+        sizes = [share * n_rows, n_rows, rule.reliability * rule.support, rule.support]
+        sizes = [round(size, 9) for size in sizes]  # products of shares are near whole numbers
+        tails = slow_tail(*sizes), slow_tail(*sizes[2:], *sizes[:2])
+        raw.append(min(1.0, 2 * min(tails)))
+    for one, expected in zip(found, slow_holm(raw), strict=True):
+        assert one.p_value == (None if expected is None else pytest.approx(expected, rel=1e-6, abs=1e-9))
+        if expected is not None and abs(expected - 0.05) > 1e-6:
+            assert (one.verdict == "moved") == (expected <= 0.05)
 
 
 def make_rows(seed: int, n_rows: int, *, broken: bool = False) -> tuple[Any, Any]:
@@ -97,8 +130,9 @@ def test_rules_that_broke_are_found_and_the_others_still_hold() -> None:
     high = [any("dose >" in str(condition) for condition in rule.conditions) for rule in rules]
     assert any(high)
     for one, is_high in zip(found, high, strict=True):
-        if one.support > 50:
-            assert one.verdict == ("moved" if is_high else "still holds"), str(one)
+        assert one.support > 50
+        assert one.verdict == ("moved" if is_high else "still holds"), str(one)
+    assert 0 < len(found.moved) <= sum(high)
     assert {one.rule for one in found.moved} <= {place + 1 for place, is_high in enumerate(high) if is_high}
     assert [one.p_value for one in found.moved] == sorted(one.p_value for one in found.moved)
     assert "moved" in found.summary
@@ -137,11 +171,126 @@ def test_equal_weights_count_as_rows_whatever_their_size() -> None:
     assert ((unequal.interval[1] - unequal.interval[0]) > (plain.interval[1] - plain.interval[0])).any()
 
 
-def test_rules_made_with_weights_say_that_the_sums_are_taken_for_rows() -> None:
-    rules = make_rules(sample_weight=np.full(600, 2.0))
-    audit = rules.audit(*make_rows(5, 200))
-    assert "weights" in audit.per_rule.notes[-1]
-    assert audit.per_rule[0].d_low is None
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1000.0])
+def test_rules_made_with_weights_are_not_compared_with_their_training_rows(unit: float) -> None:
+    """Sums of weights do not tell how many rows there are: the verdict must not depend on the unit."""
+    rules = make_rules(sample_weight=np.full(600, unit))
+    audit = rules.audit(*make_rows(5, 200, broken=True))
+    found = audit.per_rule
+    assert set(found.verdicts.tolist()) == {"not comparable"}
+    assert np.isnan(found.p_values).all()
+    assert np.isnan(found.change_interval).all()
+    assert not np.isnan(found.change).any()
+    assert "made with weights" in found.notes[-1]
+    assert "none of 4 rules could be tested" in found.summary
+    assert "expected" not in found.summary
+    assert "rows of weight" in str(found[0])
+    assert found[0].d_low is None
+    later = rules.audit(*make_rows(5, 200), since=audit)
+    assert later.per_rule.moved  # two audits carry the numbers of their rows
+    assert set(later.per_rule.verdicts.tolist()) <= {"moved", "still holds"}
+
+
+def test_rules_made_without_rows_have_nothing_to_be_compared_with() -> None:
+    X, y = make_rows(0, 600)
+    model = DecisionTreeClassifier(max_leaf_nodes=4, random_state=1, class_weight={0: 1, 1: 5}).fit(X, y)
+    rules = secateur.simplify(model, method="none")
+    audit = rules.audit(*make_rows(1, 400, broken=True))
+    found = audit.per_rule
+    assert set(found.verdicts.tolist()) == {"not comparable"}
+    assert np.isnan(found.before[0]).all()
+    assert np.isnan(found.d).all()
+    one = found[0]
+    assert (one.training_support, one.training_reliability, one.change, one.d_low) == (None, None, None, None)
+    assert "not known in training" in str(one)
+    assert found.notes == (
+        "The rules were made without rows, so their numbers in training are not known. Compare with an earlier audit "
+        "(since) instead.",
+    )
+    assert found.summary == "Against the training rows: none of 4 rules could be tested, 4 are not comparable."
+    plain = secateur.simplify(DecisionTreeClassifier(max_leaf_nodes=4, random_state=1).fit(X, y), method="exact")
+    assert set(plain.audit(X, y).per_rule.verdicts.tolist()) == {"not comparable"}
+    assert plain.audit(*make_rows(2, 400), since=plain.audit(*make_rows(1, 400, broken=True))).per_rule.moved
+
+
+def draw_audits(n_audits: int) -> Iterator[tuple[secateur.Audit, secateur.Audit]]:
+    """Audits of fitted trees on fresh rows of the same kind: against the training rows, and against other rows."""
+    rng = np.random.default_rng(0)
+
+    def draw(n_rows: int) -> tuple[Any, Any]:
+        X = rng.normal(size=(n_rows, 5))
+        return X, (X[:, 0] + rng.normal(size=n_rows) > 0).astype(int)
+
+    for _ in range(n_audits):
+        train, first, second = draw(600), draw(600), draw(600)
+        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*train)
+        rules = secateur.simplify(model, *train, method="none")
+        against_training = rules.audit(*first)
+        yield against_training, rules.audit(*second, since=against_training)
+
+
+def test_only_an_earlier_audit_keeps_false_alarms_rare_and_the_other_comparison_says_so() -> None:
+    """Nothing changes here but the rows. Against training rows a fall is found all the same: trees are fitted."""
+    audits = list(draw_audits(200))
+    against_training, since = (
+        np.mean([bool(one.per_rule.moved) for one in side]) for side in zip(*audits, strict=True)
+    )
+    assert since <= 0.05
+    assert against_training > 0.2
+    for flattered, fair in audits[:3]:
+        assert flattered.per_rule.summary.startswith(
+            "Against the training rows, to which the rules were fitted, so that a fall is expected (to watch for "
+            "change, compare with an earlier audit: since): "
+        )
+        assert "Training rows flatter" in flattered.per_rule.notes[-1]
+        assert fair.per_rule.summary.startswith("Against the earlier audit: ")
+        assert not any("flatter" in note for note in fair.per_rule.notes)
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0])
+def test_with_weights_false_alarms_stay_rare(spread: float) -> None:
+    """The test of effective rows is approximate; by simulation, it alarms less often than it may."""
+    rules, alarms = make_rules(), []
+    rng = np.random.default_rng(12)
+    for seed in range(150):
+        draws = [(*make_rows(1_000 + 2 * seed + half, 300), rng.lognormal(0.0, spread, 300)) for half in (0, 1)]
+        before, now = draws
+        earlier = rules.audit(before[0], before[1], sample_weight=before[2])
+        found = rules.audit(now[0], now[1], sample_weight=now[2], since=earlier).per_rule
+        alarms.append(bool(found.moved))
+        assert any("approximate" in note for note in found.notes)
+    assert np.mean(alarms) <= 0.05
+
+
+def test_a_rule_that_still_holds_says_on_how_many_rows_and_why_its_limits_may_leave_out_zero() -> None:
+    rules = make_rules()
+    earlier = rules.audit(*make_rows(7, 400))
+    found = rules.audit(*make_rows(8, 60), since=earlier).per_rule
+    holding = [one for one in found if one.verdict == "still holds"]
+    few = [one for one in holding if min(one.effective_rows, one.effective_rows_before) < 30]
+    assert 0 < len(few) == len(holding)
+    rows = [int(one.support) for one in holding]
+    assert f"4 still hold ({min(rows)} to {max(rows)} rows each; 4 have too few rows to tell)" in found.summary
+    assert all("still holds, as far as so few rows can tell:" in str(one) for one in few)
+    assert "not corrected, so a rule may still hold although its limits leave out 0" in found.notes[0]
+    assert "twice the smaller one-sided p" in found.notes[0]
+    assert f"rules 1 ({rows[0]} rows), 2 ({rows[1]} rows)" in found.notes[1]
+    many = rules.audit(*make_rows(9, 400), since=earlier).per_rule
+    assert "too few" not in many.summary
+    assert "so few" not in str(many)
+
+
+def test_numbers_and_words_agree() -> None:
+    X, y = make_rows(0, 200)
+    rules = secateur.simplify(DecisionTreeClassifier(max_depth=1).fit(X, np.zeros(200)), X, np.zeros(200))
+    found = rules.audit(X[:1], np.zeros(1)).per_rule
+    assert found.summary.endswith(": 0 of 1 rule moved, 1 still holds (1 row; 1 has too few rows to tell).")
+    assert "corrected for 1 tested rule (Holm)" in found.notes[0]
+    assert "rule 1 (1 row)." in found.notes[1]
+    rules = make_rules()
+    found = rules.audit(X[:1], y[:1]).per_rule
+    assert ", 3 have no rows here." in found.summary
+    assert "Rule 1 has no rows: " in str(found) or "Rule 2 has no rows: " in str(found)
 
 
 def test_a_table_of_rules_can_be_read_and_stored() -> None:
@@ -152,6 +301,7 @@ def test_a_table_of_rules_can_be_read_and_stored() -> None:
     assert frame["verdict"].tolist() == [one.verdict for one in found]
     assert frame["rule"].tolist() == list(range(1, len(rules) + 1))
     assert json.loads(json.dumps(found.to_dicts(), allow_nan=False))[0]["text"] == rules[0].text
+    assert frame["class_name"].tolist() == [rule.class_name for rule in rules]
     assert found[-1] == found[len(found) - 1]
     assert [one.rule for one in found[1:3]] == [2, 3]
     with pytest.raises(IndexError):
@@ -171,4 +321,7 @@ def test_a_rule_without_rows_is_not_judged() -> None:
     verdicts = [one.verdict for one in found]
     assert verdicts.count("no rows") == len(rules) - int(rules.covers(X).sum())
     assert "satisfied by none of these rows" in str(found)
-    assert "cannot be compared" in found.summary
+    assert "no rows here" in found.summary
+    back = rules.audit(*make_rows(1, 100), since=rules.audit(X, rules.predict(X))).per_rule
+    assert [one.verdict == "not comparable" for one in back] == [verdict == "no rows" for verdict in verdicts]
+    assert "no rows in the earlier audit" in str(back)

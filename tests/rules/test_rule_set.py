@@ -202,3 +202,22 @@ def test_labels_come_back_as_the_model_knows_them() -> None:
         assert predicted.tolist() == model.predict(X).tolist()
         assert predicted.dtype.kind == model.predict(X).dtype.kind
         assert {rule.prediction for rule in rules} == set(y.tolist())
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([[8, 2, 0], [3, 2, 0]], ("Every rule predicts a, though 26.7% of the rows are b.",)),
+        ([[8, 2, 1], [3, 4, 0]], ("No rule predicts c, though 5.6% of the rows are.",)),
+        ([[8, 0, 0], [3, 0, 0]], ("Every rule predicts a: the tree tells no class apart from another.",)),
+        ([[8, 2, 0], [3, 4, 0]], ()),
+    ],
+)
+def test_classes_that_no_rule_predicts_are_remarked(counts: list[list[int]], expected: tuple[str, ...]) -> None:
+    builder = secateur.TreeBuilder(classes=["a", "b", "c"], feature_names=["age"])
+    root = builder.split("age", 30)
+    for side, numbers in zip(("left", "right"), counts, strict=True):
+        builder.leaf(numbers, parent=root, side=side)
+    rules = secateur.simplify(builder.build(), method="none")
+    assert rules.remarks == expected
+    assert str(rules).endswith("".join(f"Note: {remark}" for remark in expected))

@@ -23,7 +23,7 @@ from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import make_tree, round_down
 
-ROW_FREE = [name for name, method in secateur.METHODS.items() if method.is_exact]
+ROW_FREE = [name for name, method in secateur.METHODS.items() if method.is_exact and not method.needs_rows]
 
 
 def stump(**changes: Any) -> Tree:

@@ -98,6 +98,42 @@ def test_false_words_under_a_new_digest_fail(problem: tuple[Any, Any, Any], lie:
     assert not tamper(rules, change).verify(*problem[1:]).ok
 
 
+def test_a_tolerance_that_deleted_nothing_promises_nothing_of_each_rule(problem: tuple[Any, Any, Any]) -> None:
+    model, X, y = problem
+    for method in ("mismatch", "layered", "faithful"):
+        checks = secateur.simplify(model, X, y, method=method, tolerance=0.0).verify().checks
+        lost = next(check for check in checks if "lost a condition" in check)
+        assert lost.startswith("no rule lost a condition") == ("each is" not in lost and "which is" not in lost)
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    untouched = secateur.simplify(stump, X, y, method="layered").verify()
+    assert "no rule lost a condition by the tolerance" in untouched.checks
+    within = secateur.simplify(model, X, y, method="mismatch", tolerance=1.0).verify().checks
+    assert any("rules lost a condition, and each is within 1 of its leaf's" in check for check in within)
+
+
+@pytest.mark.parametrize("by", ["listed rows", "signs"])
+def test_a_certificate_that_claims_another_domain_fails(by: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 2))
+    y = (X.sum(axis=1) > 1).astype(int)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    y = model.predict(X)
+    options = {"monotone": [1, 1]} if by == "signs" else {}
+    rules = secateur.simplify(model, X, y, method="mismatch-certified", **options)
+    everywhere = "all rows, for which the tree was proved to be monotone in the stated signs"
+    lie = "every row that there is" if by == "signs" else everywhere
+
+    def claim_more(content: dict[str, Any]) -> None:
+        content["guarantee"] = content["guarantee"].replace(content["parameters"]["certificate"], lie)
+        content["parameters"]["certificate"] = lie
+        sign_again(content)
+
+    assert tamper(rules, sign_again).verify(X, y).ok
+    found = tamper(rules, claim_more).verify(X, y)
+    assert not found.ok
+    assert any(lie in failure for failure in found.failures)
+
+
 def with_deletions(rules: secateur.RuleSet, flags: Any) -> secateur.RuleSet:
     """The same rule set with other conditions deleted, as a faulty method would leave it."""
     return replace(rules, deletions=replace(rules.deletions, deleted=np.array(flags)))
@@ -346,9 +382,11 @@ def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) 
     )
     record = rules_to_record(rules) | {"method": "budgeted", "parameters": {"budget": 1.0}}
     found = verify.verify_rules(tree, record, matrix, y)
-    assert any(f"cover {n_conflicts / len(X):.4g} of the rows (recounted)" in check for check in found.checks)
+    told = f"cover {n_conflicts / len(X):.4g} of the rows" if n_conflicts else "no row is in conflict"
+    assert any(f"{told} (recounted)" in check for check in found.checks)
     assert "every row is covered by a rule of the tree's class" in found.checks
     record = rules_to_record(rules) | {"method": "mismatch-certified", "parameters": {"domain": "listed cases"}}
+    record["parameters"]["certificate"] = f"the {len(X)} listed rows"
     found = verify.verify_rules(tree, record, domain=(matrix, y))
     refuted = []
     for rule in rules:

@@ -10,6 +10,7 @@ import typer
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import print_json, tell, working
 from secateur.cli.options import Json, Quiet, Reading, Rows, spread
+from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
     from secateur.rules.audit import Audit
@@ -26,13 +27,18 @@ def command(
     used: Rows,
     since: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="An earlier table to compare with, instead of the rows behind the rules."),
+        typer.Option(
+            metavar="FILE", help="An earlier table to compare with, instead of the training rows, which flatter."
+        ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
     reading: Reading,
 ) -> None:
     """Audit every rule on new rows: is it still right as often as it was? Status 1 if a rule moved.
+
+    To watch for change, name earlier rows with --since. The rules were fitted to their training rows, so against those
+    a fall is expected.
 
     For example:
 
@@ -41,12 +47,18 @@ def command(
     """
     from secateur.cli.model_files import load_rules
 
+    if data == "-" and since == "-":
+        raise ParameterError("ROWS and --since are both -, but standard input can be read once: name a file for one.")
     rules = load_rules(rules_file)
     earlier = None if since is None else _audit(rules, since, used, reading, quiet=quiet)[0]
     audit, notes = _audit(rules, data, used, reading, earlier, quiet=quiet)
-    moved = audit.per_rule.moved
+    moved, is_tested = audit.per_rule.moved, audit.per_rule.n_tested > 0
     if as_json:
-        found = {"ok": not moved, "summary": audit.per_rule.summary, "notes": [*notes, *audit.per_rule.notes]}
+        found = {
+            "ok": not moved if is_tested else None,
+            "summary": audit.per_rule.summary,
+            "notes": [*notes, *audit.per_rule.notes],
+        }
         print_json({**found, "audit": audit.to_dict(), "rules": audit.per_rule.to_dicts()})
     elif not quiet:
         for note in notes:
@@ -54,6 +66,8 @@ def command(
         _show(rules, rules_file, audit)
     elif moved:
         tell(audit.per_rule.summary)
+    if not is_tested:
+        raise ParameterError(_tell_why_untested(rules, earlier))
     raise typer.Exit(code=1 if moved else 0)
 
 
@@ -75,13 +89,27 @@ def _audit(
         return rules.audit(rows.X, rows.y, since=since), list(rows.notes)
 
 
+def _tell_why_untested(rules: RuleSet, earlier: Audit | None) -> str:
+    if earlier is not None:
+        return "No rule could be tested: none is satisfied by rows of both tables. Name tables with more rows."
+    if not rules.is_ranked:
+        why = "the rules were made without rows, so their training numbers are not known"
+    elif rules.is_weighted:
+        why = "the rules were made with weights, which do not tell how many training rows there were"
+    else:
+        why = "none of the rules that these rows satisfy has training rows"
+    return f"No rule could be tested: {why}. Name an earlier table with --since FILE."
+
+
 def _show(rules: RuleSet, path: Path, audit: Audit) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
+    from secateur.rules.wording import count_of
 
     found = audit.per_rule
-    out.print(Text(f"{len(rules):,} rules by {rules.method} from {path}, on {audit.n_rows:,} rows:"))
+    sizes = count_of(len(rules), "rule"), count_of(audit.n_rows, "row")
+    out.print(Text(f"{sizes[0]} by {rules.method} from {path}, on {sizes[1]}:"))
     out.print(Text(str(audit)))
     out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
     for one in found.moved:

@@ -51,7 +51,7 @@ def command(
     secateur compare loans.csv --target outcome
     secateur compare loans.csv --target outcome --holdout 0.5 --json
     """
-    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted
+    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted, tell_facts
     from secateur.report.ladder import make_ladder
     from secateur.report.rows_at_hand import find_rows
 
@@ -61,6 +61,7 @@ def command(
     with working("Comparing the methods", quiet=quiet):
         fitted = fit_table(table, **used.take(table), **growing.arguments, model=brought, holdout=holdout)
         rules = simplify_fitted(fitted, method="none", take_facts=not knobs.no_facts)
+        notes = (*fitted.notes, *(() if knobs.no_facts else tell_facts(fitted, rules.tree)))
         held_out = fitted.held_out
         at_hand = find_rows(rules) if held_out is None else find_rows(rules, held_out.X, held_out.y)
         ladder = make_ladder(rules, at_hand, verify=True, **knobs.settings)
@@ -68,7 +69,7 @@ def command(
         print_json(
             {
                 "name": fitted.name,
-                "notes": fitted.notes,
+                "notes": notes,
                 "rows": len(fitted.train.y),
                 "measured_rows": at_hand.n_rows,
                 "held_out": held_out is not None,
@@ -76,7 +77,7 @@ def command(
             }
         )
     elif not quiet:
-        for note in fitted.notes:
+        for note in notes:
             tell(note)
         _show(fitted, len(rules), ladder)
     raise typer.Exit(code=0 if all(step.get("verified", True) for step in ladder) else 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,6 +96,8 @@ def command(
     secateur diagnose loans.csv --target outcome --model tree.skops -o diagnosis.csv
     secateur diagnose --model tree.skops --leaf 7
     """
+    from secateur.cli.model_files import is_rules_file
+
     write = _choose_writer(output, as_json=as_json)
     check_outputs(output, force=force)
     if method is not None and not choosing.overlaps:
@@ -112,6 +114,9 @@ def command(
     else:
         shorten = method or "layered" if choosing.overlaps else None
         story = _from_data(data, brought, used, growing, reading, tolerance, shorten, not no_facts, quiet)
+    if model is not None and is_rules_file(model):
+        told = f"{model} holds rules: the tree that they were made from is diagnosed, before any deletion."
+        story = replace(story, notes=(told, *story.notes))
     leaves = choosing.choose(story.diagnosis)
     if write is not None:
         deliver(write(story, leaves, choosing.pairs), output, quiet=quiet)
@@ -211,7 +216,7 @@ def _from_data(
     quiet: bool,
 ) -> _Story:
     """Diagnose a given model, or a tree that is fitted to the table."""
-    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted
+    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted, tell_facts
     from secateur.diagnosis import diagnose
     from secateur.simplification import simplify
 
@@ -241,7 +246,8 @@ def _from_data(
     opening = f"A decision tree for {fitted.target!r}, fitted to {rows_of},"
     if model is not None:
         opening = f"The model for {fitted.target!r} on {rows_of}"
-    return _Story(fitted.name, opening, found, overlaps, method, fitted.notes)
+    notes = (*fitted.notes, *(tell_facts(fitted, rules.tree) if take_facts else ()))
+    return _Story(fitted.name, opening, found, overlaps, method, notes)
 
 
 def _find_settings(method: str | None, tolerance: float) -> dict[str, Any]:

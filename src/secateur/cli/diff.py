@@ -40,11 +40,14 @@ def command(
         from rich.text import Text
 
         from secateur.cli.console import out
+        from secateur.rules.wording import count_of
 
+        for note in difference.notes:
+            out.print(Text(note, style="bold"))
         for change in difference.changes:
             if change.kind != "same" or everything:
                 out.print(Text(str(change), style=STYLES.get(change.kind, "")))
         counted = ", ".join(f"{number} {kind}" for kind, number in difference.counts.items() if number)
-        same = f"The same {len(difference.changes)} rules."
+        same = f"The same {count_of(len(difference.changes), 'rule')}."
         out.print(Text(same if difference.is_same else f"{counted}.", style="bold"))
     raise typer.Exit(code=0 if difference.is_same else 1)

@@ -71,11 +71,14 @@ def _explain_rows(rules: RuleSet, rows: Any, *, why: bool) -> Iterator[tuple[dic
             one = rules.explain(rows.iloc[[place]])
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
-    listed = [(rule.prediction, rule.class_name, rule.text) for rule in rules]
+    from secateur.rules.wording import read_evidence
+
+    listed = [(rule, rule.text, read_evidence(rule)) for rule in rules]
     for place, index in enumerate(rules.apply(rows).tolist()):
-        prediction, label, text = listed[index]
-        record = {"row": place + 1, "prediction": prediction, "rule": index + 1, "text": text}
-        yield record, f" {label}", f"by rule {index + 1}: {text}"
+        rule, text, evidence = listed[index]
+        record = {"row": place + 1, "prediction": rule.prediction, "rule": index + 1, "text": text}
+        record |= {"support": rule.support, "reliability": rule.reliability}
+        yield record, f" {rule.class_name}", f"by rule {index + 1}: {text} ({evidence})"
 
 
 def _print(start: str, words: str) -> None:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-Experiment = StrEnum("Experiment", ["deterministic", "cart", "optimal", "runtime", "exhibits", "beyond", "all"])
+Experiment = StrEnum(
+    "Experiment", ["deterministic", "cart", "optimal", "runtime", "exhibits", "readings", "beyond", "all"]
+)
 ARMS = ("cart", "optimal")
 # The columns of the deterministic tables: the field of a row, its title, and how it is shown.
 COLUMNS = (
@@ -114,12 +116,14 @@ def command(
 ) -> None:
     """Run experiments of the paper again and print their numbers beside ours.
 
-    `all` runs those of the paper; `beyond` measures every method and setting of secateur on its data sets.
+    `all` runs those of the paper. `readings` measures other readings of what the paper leaves open, and `beyond` every
+    method and setting of secateur on its data sets.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory.
     """
     study.choose_datasets()  # find a slip before the work
-    wanted = set(Experiment) - {Experiment.beyond} if experiment is Experiment.all else {experiment}
+    ours = {Experiment.readings, Experiment.beyond}
+    wanted = set(Experiment) - ours if experiment is Experiment.all else {experiment}
     code = 0
     pages: list[Page] = []
     if Experiment.deterministic in wanted:
@@ -130,6 +134,8 @@ def command(
         pages.append(_runtime(study))
     if Experiment.exhibits in wanted:
         pages.append(_exhibits(study))
+    if Experiment.readings in wanted:
+        pages += _readings(study)
     if Experiment.beyond in wanted:
         pages += _beyond(study)
     if pages:
@@ -158,31 +164,46 @@ def _arms(study: Study, names: list[str]) -> list[Page]:
     return pages
 
 
+def _readings(study: Study) -> list[Page]:
+    from secateur.paper.protocol import TOLERANCES
+    from secateur.paper.readings import READINGS, fit_readings, readings_page
+    from secateur.paper.summary import summarize
+
+    pages = []
+    for name in ARMS:
+        arm, ours = study.run_arm(name, f"{name} arm")
+        _, others = study.run_arm(name, f"readings, {name} arm", study=READINGS)
+        pages.append(readings_page(arm, fit_readings(arm, others, summarize(ours, arm.learner, TOLERANCES))))
+    return pages
+
+
 def _beyond(study: Study) -> list[Page]:
-    from secateur.paper.beyond import BEYOND, beyond_page, draw_fronts, find_fronts, summarize_beyond
+    from secateur.paper import beyond
+    from secateur.paper.by_folds import BY_FOLDS
     from secateur.paper.summary import to_csv
 
     _require_matplotlib("Beyond the paper")
     pages = []
     for name in ARMS:
-        arm, results = study.run_arm(name, f"beyond, {name} arm", study=BEYOND)
-        table = summarize_beyond(results)
-        points = find_fronts(table)
+        _, picked = study.run_arm(name, f"knobs by folds, {name} arm", study=BY_FOLDS)
+        arm, results = study.run_arm(name, f"beyond, {name} arm", study=beyond.make_study(picked))
+        table = beyond.summarize_beyond(results)
+        points = beyond.find_fronts(table)
         write_whole(study.place / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
         study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
-        draw_fronts(arm, points, study.place)
-        pages.append(beyond_page(arm, points))
+        beyond.draw_fronts(arm, points, study.place)
+        pages += [beyond.beyond_page(arm, points, study.splits), beyond.picks_page(arm, picked)]
     return pages
 
 
 def _runtime(study: Study) -> Page:
     from secateur.paper.report import Page
-    from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, draw_runtime, ratios, run_runtime
+    from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, describe_machine, draw_runtime, ratios, run_runtime
 
     _require_matplotlib("The runtime study")
     with study.show_progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS)) as advance:
         timings = run_runtime(advance)
-    study.write_json("runtime", [vars(timing) for timing in timings])
+    study.write_json("runtime", {"machine": describe_machine(), "timings": [vars(timing) for timing in timings]})
     draw_runtime(timings, study.place)
     rows = tuple((what, f"{ours:.1f} ×", f"{theirs:g} ×") for what, ours, theirs in ratios(timings))
     return Page(
@@ -200,11 +221,12 @@ def _require_matplotlib(what: str) -> None:
 
 
 def _exhibits(study: Study) -> Page:
-    from secateur.paper.exhibits import assimilated_rule, assimilation_tree, draw_tree, entropy_rows, orientation_tree
+    from secateur.paper.documents import FIGURES
+    from secateur.paper.exhibits import entropy_rows
     from secateur.paper.report import Page
 
-    write_whole(study.place / "c1c0.svg", draw_tree(orientation_tree()))
-    write_whole(study.place / "assimilation.svg", draw_tree(assimilation_tree(), assimilated_rule()))
+    for name, draw in FIGURES.items():
+        write_whole(study.place / name, draw())
     rows = tuple(entropy_rows())
     return Page(
         "Entropy asymmetry for parent counts (70, 30)",

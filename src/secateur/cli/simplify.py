@@ -38,7 +38,6 @@ from secateur.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from secateur.cli.tables.fitted_table import FittedTable
     from secateur.rules.audit import Audit
     from secateur.rules.rule_set import RuleSet
     from secateur.verify import Verification
@@ -217,7 +216,7 @@ def _from_data(
     quiet: bool,
 ) -> _Story:
     """Simplify a given model, or a tree that is fitted to the table."""
-    from secateur.cli.tables.fitted_table import DEFAULT_DEPTH, fit_table, read_one_tree, simplify_fitted
+    from secateur.cli.tables.fitted_table import DEFAULT_DEPTH, fit_table, read_one_tree, simplify_fitted, tell_facts
     from secateur.methods import find_method
 
     method = find_method(method).name  # find a slip before the work
@@ -238,7 +237,7 @@ def _from_data(
         what = f"A decision tree (depth up to {growing.max_depth or DEFAULT_DEPTH})"
         seen, unseen = "the tree was fitted on them", "the tree has not seen them"
     opening = f"{what} for {fitted.target!r} on {n_rows:,} rows of {fitted.name} ({classes})"
-    notes = (*fitted.notes, *(_tell_facts(fitted, rules) if take_facts else ()))
+    notes = (*fitted.notes, *(tell_facts(fitted, rules.tree) if take_facts else ()))
     measured: tuple[Any, Any] = (None, None)
     audited = f"all {n_rows:,} rows; {seen}"
     if fitted.held_out is not None:
@@ -272,15 +271,6 @@ def _name_sizes(class_sizes: dict[Any, int]) -> str:
     sizes = [f"{label} {size:,}" for label, size in class_sizes.items()]
     more = f" and {len(sizes) - SHOWN_CLASSES} more" if sizes[SHOWN_CLASSES:] else ""
     return ", ".join(sizes[:SHOWN_CLASSES]) + more
-
-
-def _tell_facts(fitted: FittedTable, rules: RuleSet) -> list[str]:
-    """Say what was taken for granted, if anything."""
-    from secateur.cli.tables.fitted_table import find_facts
-
-    whole, facts = find_facts(rules.tree, fitted.train)
-    told = "; ".join([*(f"{name} is a whole number" for name in whole), *facts])
-    return [f"Taken for granted, as the table shows it: {told} (--no-facts takes nothing for granted)."] if told else []
 
 
 def _from_model(model: Any, name: str, method: str, options: dict[str, Any]) -> _Story:

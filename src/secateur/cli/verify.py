@@ -109,9 +109,12 @@ def _show(rules: RuleSet, proof: Any, differing: list[str] | None) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
+    from secateur.verify.checker import NOT_RECHECKED, NOT_RECOUNTED
 
     out.print(Text(f"{len(rules):,} rules by {rules.method}. {rules.guarantee}"))
     if differing is not None:
         out.print(Text("\n".join(f"✗ {item}" for item in differing) or "✓ the rules belong to the model's tree"))
-    words = str(proof).replace("pass the training rows, verify(X, y), to prove them.", "no rows were named.")
-    out.print(Text(words if not differing else words.replace("\nVerified.", "\nNOT verified.")))
+    words, verdict = str(proof).rsplit("\n", 1)
+    for asked in (NOT_RECOUNTED, NOT_RECHECKED):  # of a caller in Python
+        words = words.replace(asked, f"{asked.partition(':')[0]}: no rows were named.")
+    out.print(Text(f"{words}\n{'NOT verified.' if differing else verdict}"))

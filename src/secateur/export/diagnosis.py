@@ -54,12 +54,21 @@ def explain_words(diagnosis: Diagnosis) -> str:
         f"{signs}Matched: there the share of the rule's own class rises; mismatched: it falls. H: the largest part of "
         "the tree around the leaf in which all leaves predict its class. IRC: irrelevant condition."
     )
+    if known := _list_facts(tree):
+        words = f"{words} Certificates are about rows that keep to: {'; '.join(known)}."
     if not diagnosis.has_rows:
         return words
     effect = (
         "D: by how much the rule's reliability changes when the condition alone goes, on the rows that were counted."
     )
     return f"{words} {effect}"
+
+
+def _list_facts(tree: Tree) -> list[str]:
+    """List the facts that say which rows are possible, in words."""
+    facts = tree.facts
+    words = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
+    return words + [facts.describe_decimals(feature, tree.feature_name(feature)) for feature in facts.decimals_of]
 
 
 def diagnosis_to_text(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = None, *, pairs: bool = False) -> str:
@@ -245,7 +254,12 @@ def diagnosis_to_dict(
         if found is not None:
             record["pairs"] = [asdict(pair) for pair in found.of_leaf(leaf_id)]
         rules.append(record)
-    return {"tolerance": diagnosis.tolerance, "is_weighted": diagnosis.is_weighted, "rules": rules}
+    return {
+        "tolerance": diagnosis.tolerance,
+        "is_weighted": diagnosis.is_weighted,
+        "facts": _list_facts(diagnosis.tree),
+        "rules": rules,
+    }
 
 
 def diagnosis_to_csv(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.rules.merged import read_votes
-from secateur.rules.wording import join_conditions, read_evidence, read_link
+from secateur.rules.wording import count_of, join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ def audits_to_html(audits: RuleAudits) -> str:
         body += f"<tr><td>{one.rule}</td><td>{one.verdict}</td><td style='text-align:left'>{escape(one.text)}"
         body += f"<br><small>{words}</small></td></tr>"
     rest_of = len(audits) - len(order)
-    more = f"<p>… and {rest_of:,} more rules: see to_frame().</p>" if rest_of else ""
+    more = f"<p>… and {count_of(rest_of, 'more rule')}: see to_frame().</p>" if rest_of else ""
     notes = " ".join(escape(note) for note in (audits.summary, *audits.notes))
     head = "<th>#</th><th>verdict</th><th style='text-align:left'>rule</th>"
     return f"<div><p>{notes}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"

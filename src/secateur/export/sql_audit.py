@@ -46,7 +46,8 @@ __all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql", "c
 
 # The columns of the result that rows are grouped by, and what is counted of each group.
 GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
-N_ROWS, LABEL, WEIGHT, SQUARES, ODD_WEIGHTS = "n_rows", "label", "weight", "squares", "odd_weights"
+N_ROWS, LABEL, WEIGHT, SQUARES = "n_rows", "label", "weight", "squares"
+ODD_WEIGHTS, N_COUNTED = "odd_weights", "n_counted"
 N_CLASSES = "n_classes"
 UNKNOWN = -1
 
@@ -66,8 +67,8 @@ class AuditStatement:
     Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
     else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``leaf``, ``rule``
     (indices of rules), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with
-    weights ``weight`` (their sum), ``squares`` (the sum of their squares) and ``odd_weights`` (rows whose weight is
-    negative, infinite or missing).
+    weights ``weight`` (their sum), ``squares`` (the sum of their squares), ``odd_weights`` (rows whose weight is
+    negative, infinite or missing) and ``n_counted`` (rows whose weight is above 0).
     """
 
     text: str
@@ -151,6 +152,7 @@ def audit_to_sql(
             WEIGHT: exp.Sum(this=own(WEIGHT)),
             SQUARES: exp.Sum(this=exp.Mul(this=own(WEIGHT), expression=own(WEIGHT))),
             ODD_WEIGHTS: exp.Sum(this=_flag(odd)),
+            N_COUNTED: exp.Sum(this=_flag(exp.GT(this=own(WEIGHT), expression=make_number(0)))),
         }
     grouped = {key.sql(): key.copy() for _, key in keys}  # the rule of the leaf may be there twice
     final = exp.select(*(named(key, name) for name, key in (*keys, *counted.items())), copy=False)

@@ -2,7 +2,8 @@
 
 ``bmi has 1 decimal`` and ``age is a whole number`` say how fine a column's numbers are, ``size is ordered: S < M < L``
 says which of a column's categories are the larger ones. Other facts are written as
-conditions are read. A name that holds an operator stands between backticks, a label that holds a comma between quotes.
+conditions are read. A name that holds an operator stands between backticks, a label that holds a comma or, in an
+order, ``<`` between quotes.
 Numbers are compared as the tree compares them, rounded to its dtype.
 """
 
@@ -36,6 +37,7 @@ BETWEEN = re.compile(r"^(\S+?)\s*(<=|<)\s*(.+?)\s*(<=|<)\s*(\S+)$")
 OPERATOR = re.compile(r"<=|>=|!=|==|=|<|>|\bnot in\b|\bin\b|\bis not\b|\bis\b")
 OR_MISSING = re.compile(r"\s+or\s+missing$")
 LISTED = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]+?))\s*(?:,|$)""")
+QUOTED_OR_PLAIN = r"""\s*(?:"[^"]*"|'[^']*'|[^<"']+?)\s*"""
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "=="}
 
 
@@ -123,7 +125,7 @@ class _Parser:
                 + ("holds numbers, which are ordered." if subject.labels is None else "is a group of columns.")
             )
         codes = _codes_by_label(subject.labels)
-        wanted = [_unquote(label) for label in ranked.split("<")]
+        wanted = _split_order(ranked, codes)
         self._check_labels(sentence, name, wanted, codes)
         found = [codes[label] for label in wanted]
         if len(found) < 2 or len(set(found)) < len(found):
@@ -249,6 +251,15 @@ def _codes_by_label(labels: Sequence[Label]) -> dict[str, int]:
         if isinstance(label, float) and label.is_integer():
             codes.setdefault(f"{label:.0f}", code)
     return codes
+
+
+def _split_order(ranked: str, known: Mapping[str, int]) -> list[str]:
+    """Split labels at ``<``; a label that holds one stands between quotes, or has no blanks around it."""
+    apart, plain = ([_unquote(part) for part in re.split(mark, ranked)] for mark in (r"\s<\s", "<"))
+    quoted = plain
+    if re.fullmatch(f"(?:{QUOTED_OR_PLAIN}<)*{QUOTED_OR_PLAIN}", ranked):
+        quoted = [_unquote(part) for part in re.findall(f"({QUOTED_OR_PLAIN})(?:<|$)", ranked)]
+    return next((labels for labels in (apart, quoted, plain) if all(label in known for label in labels)), quoted)
 
 
 def _refusal(tree: Tree, feature: int) -> str | None:

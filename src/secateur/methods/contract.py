@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["EVERY_RULE", "EXACT_GUARANTEE", "TOLERANCES", "Asks", "Deletions", "Knob", "Method", "Problem", "Why"]
+__all__ = [
+    "DEFAULT_TOLERANCE",
+    "EVERY_RULE",
+    "EXACT_GUARANTEE",
+    "TOLERANCES",
+    "Asks",
+    "Deletions",
+    "Knob",
+    "Method",
+    "Problem",
+    "Why",
+]
 
 EXACT_GUARANTEE = (
     "Exact for every possible row: each row is covered, every rule that covers it predicts what the tree "
@@ -180,6 +191,7 @@ class Knob(NamedTuple):
 
 # The values of ε that a slider has and a selection tries.
 TOLERANCES = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
+DEFAULT_TOLERANCE = 0.05  # the ε of methods that have one; and how far is far where a method has none
 EVERY_RULE = "How far a rule’s training reliability may move from its leaf’s own."
 
 
@@ -203,6 +215,7 @@ class Method(ABC):
     # rules may meet such leaves anyway.
     witness: ClassVar[str | None] = None
     knob: ClassVar[Knob | None] = None
+    tolerance_of: ClassVar[str] = "the method's own tolerance, for every rule"  # what an audit calls its tolerance
     words: ClassVar[Mapping[int, str]] = {}  # its own sentences for reasons, beside those of rules/reasons.py
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from secateur.counting.violations import find_reliability
 from secateur.kernels.run_walks import run_met, run_witnesses
 from secateur.methods.contract import (
+    DEFAULT_TOLERANCE,
     EVERY_RULE,
     EXACT_GUARANTEE,
     TOLERANCES,
@@ -47,7 +48,7 @@ __all__ = ["METHOD"]
 class Faithful(Method):
     """Delete single links while the class is implied and reliability holds."""
 
-    tolerance: float = share(0.05)
+    tolerance: float = share(DEFAULT_TOLERANCE)
     protect: bool = flag(True)
     rf_tol: float = amount(DEFAULT_RF_TOL)
 

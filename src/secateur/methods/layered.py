@@ -40,6 +40,7 @@ class Layered(ReliabilityMethod):
         "How near to its leaf’s own a rule’s training reliability must end for a further deletion to be made after the "
         "exact ones, which may move it anywhere.",
     )
+    tolerance_of = "the tolerance of further deletions; the method does not hold its exact ones to it"
     witness = "link"
     rung = 70
 

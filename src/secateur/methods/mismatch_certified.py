@@ -27,6 +27,7 @@ from secateur.counting.coverage import mask_blocks, rows_of_rule
 from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
+from secateur.facts.ordering import find_ranks
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
 from secateur.methods.contradictions import describe_contradiction, find_contradiction
 from secateur.methods.monotonicity import decide_monotonicity
@@ -35,6 +36,7 @@ from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
+from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
 __all__ = ["METHOD"]
+
+SHOWN_LEVELS = 5
 
 
 def _certify_by_domain(paths: Paths, domain: RowEvidence, result: Deletions) -> None:
@@ -138,6 +142,19 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
     return [sign for sign in signs if sign is not None]
 
 
+def _check_orders(tree: Tree, signs: list[int]) -> None:
+    """Refuse a sign for categories that have no order: it would say nothing, and seem to."""
+    for feature, sign in enumerate(signs):
+        levels = tree.categories[feature]
+        if sign and levels is not None and find_ranks(tree, feature) is None:
+            name = tree.feature_name(feature)
+            example = " < ".join([str(level) for level in levels[:SHOWN_LEVELS]] + ["…"] * (len(levels) > SHOWN_LEVELS))
+            raise ParameterError(
+                f"monotone says {sign:+d} for {name!r}, whose categories have no order: state it with a fact such as "
+                f"'{name} is ordered: {example}', smallest first, or leave the sign out."
+            )
+
+
 def _check_consistent(tree: Tree, listed: RowEvidence) -> None:
     """Refuse a domain that gives equal rows different labels."""
     if tree.columns is not None:
@@ -202,6 +219,7 @@ class MismatchCertified(Method):
             raise ParameterError("Pass a domain or monotone signs for mismatch-certified, not both.")
         signs = _check_signs(tree, monotone if monotone is not None or domain is not None else tree.monotone)
         if signs is not None:
+            _check_orders(tree if problem.walked is None else replace(tree, facts=NO_FACTS), signs)
             monotonicity = decide_monotonicity(problem, signs)
             monotonicity.refute("the stated signs" if monotone is not None else "the signs it was fitted with")
             return _BySigns(None, signs, self.rf_tol, monotonicity)

@@ -34,7 +34,12 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["Monotonicity", "Violation", "decide_monotonicity"]
+__all__ = ["Monotonicity", "NotMonotoneError", "Violation", "decide_monotonicity"]
+
+
+class NotMonotoneError(ParameterError):
+    """A tree is not monotone in the signs."""
+
 
 Point = dict[str, "Label | None"]
 
@@ -90,7 +95,7 @@ class Monotonicity:
         return f"all rows that keep to the facts {shorten(words)}"
 
     def refute(self, whose: str) -> None:
-        """Raise :class:`~secateur.errors.ParameterError` with two rows in the wrong order, unless it holds."""
+        """Raise :class:`NotMonotoneError` with two rows in the wrong order, unless it holds."""
         if self._leaves is None:
             return
         found = self.find_violation()
@@ -101,7 +106,7 @@ class Monotonicity:
             for point in (found.lower, found.upper)
         ]
         both = ", ".join(self._word(name, value) for name, value in same.items())
-        raise ParameterError(
+        raise NotMonotoneError(
             f"The tree is not monotone in {whose}: leaf {found.lower_leaf} predicts {labels[0]!r} for a row with "
             f"{rows[0]}, but leaf {found.upper_leaf} predicts {labels[1]!r} for one with {rows[1]}, which by the signs "
             f"favours {labels[0]!r} no less{f' (both with {both})' if both else ''}. Correct the signs, or pass a "
@@ -161,7 +166,7 @@ class Monotonicity:
         nodes, to_left = paths.parent[paths.links], paths.is_left[paths.links]
         feature, limit = tree.feature[nodes], tree.upper[nodes]
         cuts = np.where(to_left, limit < np.inf, limit > -np.inf)
-        favour = self.ordering.signs[feature] * np.where(paths.leaf_class[paths.rule] == 1, 1, -1)
+        favour = self.ordering.signs[feature] * np.where(paths.leaf_class_of_entry == 1, 1, -1)
         cuts_favoured = (favour != 0) & (to_left == (favour > 0))
         cuts_missing = tree.accepts_missing[feature] & (tree.missing_left[nodes] != to_left)
         is_number = ~np.isnan(tree.threshold[nodes])

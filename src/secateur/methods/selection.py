@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.counting.violations import find_reliability
-from secateur.methods.contract import EVERY_RULE, TOLERANCES, Asks, Deletions, Knob, Method, Problem, Why
+from secateur.methods.contract import (
+    DEFAULT_TOLERANCE,
+    EVERY_RULE,
+    TOLERANCES,
+    Asks,
+    Deletions,
+    Knob,
+    Method,
+    Problem,
+    Why,
+)
 from secateur.methods.settings import amount, share
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -32,7 +42,7 @@ __all__ = ["ReliabilityMethod"]
 class ReliabilityMethod(Method):
     """Runs ReliabilitySelect on the mismatched conditions outside H that a first step leaves."""
 
-    tolerance: float = share(0.05)
+    tolerance: float = share(DEFAULT_TOLERANCE)
     rf_tol: float = amount(DEFAULT_RF_TOL)
 
     asks = Asks.COUNTS

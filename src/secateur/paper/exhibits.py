@@ -1,4 +1,4 @@
-"""The paper's small exhibits: the entropy-asymmetry table, and the C1/C0 and assimilation figures from real trees."""
+"""The paper's small exhibits: the entropy-asymmetry table, and its figures of trees, drawn from real ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from secateur.rules.rule import Rule
     from secateur.tree.tree import Tree
 
-__all__ = ["assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "orientation_tree"]
+__all__ = [
+    *("assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "find_entropy"),
+    *("orientation_tree", "sibling_rises", "sibling_rule", "sibling_tree"),
+]
 
 # The paper's table: parent (70, 30), C1 child with class-1 share 0.90. Counts are (class 1, class 0).
 ENTROPY_PARENT = (70, 30)
@@ -29,13 +32,14 @@ def entropy_rows() -> list[tuple[str, str, str, str]]:
     rows = []
     for ones, zeros in ENTROPY_CHILDREN:
         other = (ENTROPY_PARENT[0] - ones, ENTROPY_PARENT[1] - zeros)
-        higher = _entropy(*other) > _entropy(*ENTROPY_PARENT)
+        higher = find_entropy(*other) > find_entropy(*ENTROPY_PARENT)
         share = other[1] / sum(other)
         rows.append((f"({ones},{zeros})", f"({other[0]},{other[1]})", f"{share:.3f}", "higher" if higher else "lower"))
     return rows
 
 
-def _entropy(*counts: int) -> float:
+def find_entropy(*counts: int) -> float:
+    """Find the entropy of class counts, in nats."""
     total = sum(counts)
     return -sum(n / total * math.log(n / total) for n in counts if n)
 
@@ -78,6 +82,32 @@ def assimilated_rule() -> Rule:
             X += [points[number % len(points)] for number in range(int(count))]
             y += [class_id] * int(count)
     return next(rule for rule in simplify(tree, np.array(X), y, method="quinlan") if rule.leaf_id == 5)
+
+
+def sibling_tree() -> Tree:
+    """Build the tree of the sibling figure: N_p with a leaf of class 1 and N_b, whose leaves are L_1 and L_2.
+
+    The figure gives no shares. Here the share of class 1 rises into N_b, so the link that goes is a matched one: the
+    certificate does not ask for orientation.
+    """
+    builder = TreeBuilder(classes=[0, 1], feature_names=["x", "z"])
+    root = builder.split("x", 0)
+    builder.leaf([40, 60], parent=root, side="left")
+    inner = builder.split("z", 0, parent=root, side="right")
+    builder.leaf([4, 76], parent=inner, side="left")
+    builder.leaf([16, 4], parent=inner, side="right")
+    return builder.build()
+
+
+def sibling_rule() -> Rule:
+    """Find the rule of leaf L_1 (node 3) after the sibling-certified deletion."""
+    return next(rule for rule in simplify(sibling_tree(), method="sibling") if rule.leaf_id == 3)
+
+
+def sibling_rises(link: int) -> bool:
+    """Whether the share of class 1 rises along a link of the sibling figure, so that it is matched for class 1."""
+    paths = trace_paths(sibling_tree())
+    return paths.share is not None and bool(paths.share[link, 1] > paths.share[paths.parent[link], 1])
 
 
 def draw_tree(tree: Tree, rule: Rule | None = None) -> str:

@@ -83,12 +83,17 @@ class Arm:
 
     def fit(self, data: Dataset, split: int, X: Any, y: Any) -> Any:
         """Fit a tree to one split of a data set, or read the saved one."""
+        model = self.unfitted(data, split)
+        return _read_saved(self._path(data.name, split), data) if model is None else model.fit(X, y)
+
+    def unfitted(self, data: Dataset, split: int) -> Any:
+        """Make the estimator for a split of a data set; None where trees are saved ones."""
         if self.trees_dir is not None:
-            return _read_saved(self._path(data.name, split), data)
+            return None
         if self.name == "cart":
-            return DecisionTreeClassifier(max_depth=MAX_DEPTH, random_state=split).fit(X, y)
+            return DecisionTreeClassifier(max_depth=MAX_DEPTH, random_state=split)
         restarts = RESTARTS.get(data.name, MOST_RESTARTS)
-        return LocalSearchTreeClassifier(max_depth=MAX_DEPTH, n_restarts=restarts, random_state=split).fit(X, y)
+        return LocalSearchTreeClassifier(max_depth=MAX_DEPTH, n_restarts=restarts, random_state=split)
 
     def _path(self, dataset: str, split: int) -> Path:
         path = Path(self.trees_dir or ".") / dataset / f"{split}.json"

@@ -6,11 +6,14 @@ are nested, and the smallest keeps every leaf of the source tree.
 
 from __future__ import annotations
 
+import os
+import platform
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sklearn
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -19,12 +22,12 @@ from secateur.paper.protocol import METHODS
 from secateur.paper.store import load_pyplot, write_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["PAPER_RATIOS", "Timing", "draw_runtime", "ratios", "run_runtime"]
+__all__ = ["PAPER_RATIOS", "PAPER_SECONDS", "Timing", "describe_machine", "draw_runtime", "ratios", "run_runtime"]
 
 LEAF_TARGETS = (4, 8, 16, 32, 64, 128)
 FIXED_ROWS = 2_048
@@ -33,6 +36,17 @@ FIXED_LEAVES = 32
 SEEDS = (0, 1, 2)
 REPETITIONS = 3
 N_FEATURES = 20
+# (panel, size, procedure) -> the paper's seconds.
+PAPER_SECONDS = {
+    ("leaves", 128, "M1-P"): 0.0193,
+    ("leaves", 128, "Quinlan"): 18.223,
+    ("leaves", 128, "M2-P"): 0.0073,
+    ("leaves", 128, "Izza"): 0.166,
+    ("rows", 1_048_576, "M1-P"): 0.271,
+    ("rows", 1_048_576, "Quinlan"): 64.722,
+    ("rows", 1_048_576, "M2-P"): 0.0017,
+    ("rows", 1_048_576, "Izza"): 0.0084,
+}
 # (panel, size, slower, faster) -> the paper's speed-up.
 PAPER_RATIOS = {
     ("leaves", 128, "Izza", "M2-P"): 23.0,
@@ -44,14 +58,23 @@ PAPER_RATIOS = {
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one procedure at one size: median and quartiles over seeds and repetitions."""
+    """Seconds of one procedure at one size: every call, three repetitions of the first seed first."""
 
     panel: str
     size: int
     method: str
-    median: float
-    lower: float
-    upper: float
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle of all calls."""
+        return float(np.median(self.seconds))
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The lower and the upper quartile of all calls."""
+        lower, upper = np.quantile(self.seconds, (0.25, 0.75))
+        return float(lower), float(upper)
 
 
 def run_runtime(progress: Callable[[str], None], *, row_counts: tuple[int, ...] = ROW_COUNTS) -> list[Timing]:
@@ -79,7 +102,7 @@ def ratios(timings: list[Timing]) -> list[tuple[str, float, float]]:
     return found
 
 
-def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
+def draw_runtime(timings: list[Timing], directory: Path, kinds: Sequence[str] = ("svg", "png")) -> list[Path]:
     """Draw the two-panel figure, as SVG and PNG."""
     figure, panels = load_pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axis, panel in zip(panels, ("leaves", "rows"), strict=True):
@@ -87,12 +110,12 @@ def draw_runtime(timings: list[Timing], directory: Path) -> list[Path]:
             mine = [t for t in timings if (t.panel, t.method) == (panel, method)]
             sizes = [t.size for t in mine]
             axis.plot(sizes, [t.median for t in mine], marker=marker, label=method)
-            axis.fill_between(sizes, [t.lower for t in mine], [t.upper for t in mine], alpha=0.2)
+            axis.fill_between(sizes, *zip(*(t.quartiles for t in mine), strict=True), alpha=0.2)
         axis.set(xscale="log", yscale="log", ylabel="seconds")
     panels[0].set(title=f"{FIXED_ROWS:,} rows", xlabel="leaf rules")
     panels[1].set(title=f"{FIXED_LEAVES} leaves", xlabel="training rows")
     panels[0].legend()
-    return write_figures(directory, "runtime", figure)
+    return write_figures(directory, "runtime", figure, kinds)
 
 
 def _problem(
@@ -118,7 +141,10 @@ def _measure(panel: str, size: int, problems: list[tuple[Any, Any, Any]]) -> lis
                 secateur.simplify(model, *rows, method=method)
                 if repetition > 0:  # the first is the warm-up
                     seconds[method].append(time.perf_counter() - began)
-    return [
-        Timing(panel, size, method, *(float(q) for q in np.quantile(values, (0.5, 0.25, 0.75))))
-        for method, values in seconds.items()
-    ]
+    return [Timing(panel, size, method, tuple(values)) for method, values in seconds.items()]
+
+
+def describe_machine() -> dict[str, Any]:
+    """Name what the seconds depend on."""
+    versions = {module.__name__: module.__version__ for module in (secateur, sklearn, np)}
+    return {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version(), **versions}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from secateur.paper.protocol import Arm, Study
@@ -54,9 +55,9 @@ def load_pyplot() -> Any:
     return pyplot
 
 
-def write_figures(directory: Path, name: str, figure: Any) -> list[Path]:
-    """Write a figure as SVG and PNG, and close it."""
-    paths = [write_figure(directory / f"{name}.{kind}", figure) for kind in ("svg", "png")]
+def write_figures(directory: Path, name: str, figure: Any, kinds: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write a figure as SVG and PNG, or the kinds that are named, and close it."""
+    paths = [write_figure(directory / f"{name}.{kind}", figure) for kind in kinds]
     load_pyplot().close(figure)
     return paths
 

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
-    *("Cell", "aggregate", "compare", "expected_aggregate", "expected_by_dataset", "mean_distance", "summarize"),
-    "to_csv",
+    *("HEADLINES", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows"),
+    *("expected_aggregate", "expected_by_dataset", "mean_distance", "standard_error", "summarize", "to_csv"),
 ]
 
 NO_SPREAD = 1e-9  # a standard error that is rounding only
-CELLS_COUNTED = ("rule_irc_pct", "irc_per_rule_pct", "delta_accuracy_pp", "conflict_pct", "macro_dev_pp")
+PAPER_COLUMNS = tuple(METRICS)[:9]  # those of the paper's tables by data set
+HEADLINES = ("rule_irc_pct", "irc_per_rule_pct", "delta_accuracy_pp", "conflict_pct", "macro_dev_pp")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mappin
                 row for split in mine for row in split["rows"] if (row["method"], row["tolerance"]) == (method, wanted)
             ]
             named = {"learner": learner, "dataset": dataset, "method": method, "splits": len(rows)}
-            table.append({**named, **_describe(rows)})
+            table.append({**named, **describe_rows(rows)})
     return table
 
 
@@ -55,13 +56,13 @@ def aggregate(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Make a row for each procedure: mean and standard deviation across the data-set means."""
     by_method = {method: [row for row in table if row["method"] == method] for method in METHODS}
     return [
-        {"learner": mine[0]["learner"], "method": method, **_describe(mine)}
+        {"learner": mine[0]["learner"], "method": method, **describe_rows(mine)}
         for method, mine in by_method.items()
         if mine
     ]
 
 
-def _describe(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+def describe_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Take the mean and the standard deviation of every metric, over the rows for which it is defined."""
     described: dict[str, float | None] = {}
     for column in METRICS:
@@ -80,7 +81,7 @@ def _is_defined(row: Mapping[str, Any], column: str) -> bool:
     return value is not None and value == value and (column != "irc_per_rule_pct" or row["rule_irc_pct"] != 0)
 
 
-def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = CELLS_COUNTED) -> list[Cell]:
+def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = PAPER_COLUMNS) -> list[Cell]:
     """Put our numbers beside those of one of the paper's learners, cell by cell."""
     paper = {(row["dataset"], row["method"]): row for row in expected_by_dataset() if row["learner"] == beside}
     cells = []
@@ -88,7 +89,7 @@ def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str]
         key = row["dataset"], row["method"]
         for column in columns:
             ours, theirs = row[column], paper[key][column]
-            cells.append(Cell(*key, column, ours, theirs, _distance(ours - theirs, _standard_error(row, column))))
+            cells.append(Cell(*key, column, ours, theirs, _distance(ours - theirs, standard_error(row, column))))
     return cells
 
 
@@ -96,10 +97,10 @@ def mean_distance(table: Sequence[dict[str, Any]], method: str, column: str, the
     """Measure how far the mean over data sets is from the paper's, in standard errors of that mean."""
     mine = [row for row in table if row["method"] == method]
     gap = fmean(row[column] for row in mine) - theirs
-    return _distance(gap, math.sqrt(sum(_standard_error(row, column) ** 2 for row in mine)) / len(mine))
+    return _distance(gap, math.sqrt(sum(standard_error(row, column) ** 2 for row in mine)) / len(mine))
 
 
-def _standard_error(row: Mapping[str, Any], column: str) -> float:
+def standard_error(row: Mapping[str, Any], column: str) -> float:
     """Estimate how much both sides vary over their splits, the paper's over 30; NaN when there is one split only."""
     sd = row[f"{column}_sd"]
     return math.nan if sd in (None, "") else float(sd * math.sqrt(1 / row["splits"] + 1 / N_SPLITS))

@@ -8,6 +8,7 @@ import numpy as np
 
 from secateur.counting.deletion_effects import count_without_one
 from secateur.counting.row_evidence import RowEvidence
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.report.steps import known_numbers
 from secateur.rows.checking import check_labels
 
@@ -19,7 +20,6 @@ __all__ = ["describe_effects"]
 
 # Up to this many conditions the page carries the effect of each; two numbers apiece, about a megabyte in all.
 MOST_DIAGNOSED = 50_000
-DEFAULT_TOLERANCE = 0.05
 
 
 def describe_effects(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def describe_effects(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     class_ids = check_labels(rules.tree, training.y, training.X.n_rows)
     evidence = RowEvidence(rules.tree, training.X, class_ids, training.sample_weight)
     _, counts = count_without_one(evidence, paths)
-    hits = counts[np.arange(len(counts)), paths.leaf_class[paths.rule]]
+    hits = counts[np.arange(len(counts)), paths.leaf_class_of_entry]
     bounds = paths.offsets[1:-1]
     lists = {"support": counts.sum(axis=1), "hits": hits}
     return found | {name: [known_numbers(part) for part in np.split(one, bounds)] for name, one in lists.items()}

@@ -8,6 +8,7 @@ import numpy as np
 
 from secateur.errors import SecateurError
 from secateur.methods import METHODS
+from secateur.methods.contract import Asks
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ __all__ = ["MEASURED", "make_ladder", "measure", "run_again"]
 MEASURED = (
     *("conflict", "accuracy", "delta_accuracy", "agreement", "max_abs_d", "mean_abs_d", "share_beyond_tolerance"),
     *("tolerance", "brier", "tree_brier", "log_loss", "tree_log_loss", "auc", "tree_auc", "mean_abs_delta_p"),
-    "conflict_interval",
+    *("max_abs_delta_p", "conflict_interval"),
 )
+# What rules made without rows do not have: they give the tree's probabilities, as if deletion cost nothing.
+OF_OWN_PROBABILITIES = ("brier", "log_loss", "auc", "mean_abs_delta_p", "max_abs_delta_p")
 
 
 def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **settings: Any) -> list[dict[str, Any]]:
@@ -48,6 +51,8 @@ def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **
                 step["verified"] = made.verify().ok
         except SecateurError as error:
             step["problem"] = str(error)
+            if at_hand.training is None and method.asks_of(rules.tree) is not Asks.NOTHING:
+                step["problem"] = "It judges deletions by training rows, which are not at hand."
         ladder.append(step)
     return ladder
 
@@ -78,4 +83,6 @@ def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
         audit = rules.audit(rows.X, rows.y, sample_weight=rows.sample_weight).to_dict()
         found |= {name: audit[name] for name in MEASURED}
         found["conflict_interval"] = list(audit["conflict_interval"])  # as JSON has it
+        if not rules.is_ranked:
+            found |= dict.fromkeys(OF_OWN_PROBABILITIES)
     return found

@@ -59,9 +59,14 @@ def render_page(summary: Mapping[str, Any]) -> str:
 
 @cache
 def _read_sources() -> tuple[str, str]:
-    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
-    parts = [(TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS]
+    style, *parts = (_shrink((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", *SCRIPTS))
     return style, f'(() => {{\n"use strict";\nconst LONG = {LONG};\n' + "\n".join(parts) + "\n})();\n"
+
+
+def _shrink(source: str) -> str:
+    """Leave out indentation, empty lines and lines that are comments; no text in our sources spans lines."""
+    lines = (line.strip() for line in source.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 @cache

@@ -12,7 +12,8 @@ from secateur.errors import ParameterError
 from secateur.methods import METHODS
 from secateur.methods.settings import check_share
 from secateur.report.ladder import measure, run_again
-from secateur.rules.intervals import compare_nested, find_interval
+from secateur.rules.intervals import find_interval
+from secateur.rules.per_rule import find_limits_of_d
 from secateur.rules.reasons import WORDS
 
 if TYPE_CHECKING:
@@ -126,10 +127,8 @@ def _find_limits(rules: RuleSet) -> dict[str, list[list[float] | None]]:
     """
     if rules.is_weighted or not rules.is_ranked:
         return {"limits": [None] * len(rules), "d_limits": [None] * len(rules)}
-    places = np.arange(len(rules)), rules.paths.leaf_class
-    leaf = rules.source_class_counts[places], rules.source_support
-    of_d = compare_nested(rules.class_counts[places], rules.support, *leaf)
-    return {"limits": _pair(find_interval(rules.reliability, rules.support)), "d_limits": _pair(of_d)}
+    limits = find_interval(rules.reliability, rules.support)
+    return {"limits": _pair(limits), "d_limits": _pair(find_limits_of_d(rules))}
 
 
 def _pair(limits: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list[list[float] | None]:

@@ -127,17 +127,18 @@ def _find_fitting_codes(
     values: NDArray[Any], levels: tuple[Label, ...], name: str, found: str, what: str
 ) -> NDArray[np.float64]:
     """Find the code of each label; refuse text where the pipeline takes numbers, and numbers where it takes text."""
-    wrong = f"Column {name!r} of {what} does not fit the pipeline: expected {{}} such as {levels[0]!r}, found {found}."
+    wrong = f"Column {name!r} of {what} does not fit the pipeline: expected {{}}, found {found}."
     if values.dtype.kind in "fiub":
         if any(not isinstance(level, str) for level in levels):
             return _find_number_codes(values, levels)
         if values.dtype.kind == "f" and np.isnan(values).all():
             return np.full(len(values), np.nan)
-        raise InputError(wrong.format("text"))
+        raise InputError(wrong.format(f"text such as {levels[0]!r}"))
     codes = _find_codes(values.tolist(), levels, name)
     unlisted = values[codes == len(levels)].tolist()
     if unlisted and not any(isinstance(level, str) for level in levels) and all(isinstance(v, str) for v in unlisted):
-        raise InputError(wrong.format("a number"))
+        is_truth = all(isinstance(level, bool) for level in levels)
+        raise InputError(wrong.format("true or false" if is_truth else f"a number such as {levels[0]!r}"))
     return codes
 
 

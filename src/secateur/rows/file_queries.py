@@ -239,7 +239,8 @@ def connect(room: Path) -> Iterator[Any]:
                 connection.close()
                 break
             except duckdb.Error:
-                connection.interrupt()
+                with suppress(duckdb.Error):  # it may be closed by now, and one of its cursors not yet
+                    connection.interrupt()
                 time.sleep(CLOSING_PAUSE)
 
 

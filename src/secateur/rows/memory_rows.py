@@ -130,7 +130,7 @@ def split_frame(frame: Any, y: Any, sample_weight: Any, terms: ModelTerms) -> Me
             raise InputError(f"{what} names column {column!r}, which X does not have.{hint}")
     absent = [name for name in terms.columns or () if name not in names]
     if absent:
-        raise InputError(f"X has no column {shorten(absent)}, which the model was fitted on.")
+        raise InputError(f"X has no column{'s' * (len(absent) > 1)} {shorten(absent)}, which the model was fitted on.")
     rest = [name for name in names if name not in (label, weight)] if terms.columns is None else terms.columns
     wrapped = nw.from_native(frame, eager_only=True)
     weights = wrapped[weight].to_numpy() if weight is not None else sample_weight

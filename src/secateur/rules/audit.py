@@ -17,11 +17,14 @@ from secateur.counting.coverage import find_overlap
 from secateur.counting.tile_arguments import Conditions
 from secateur.counting.violations import count_violations
 from secateur.errors import InputError
+from secateur.methods import METHODS
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.deciding import without_facts
-from secateur.rules.fidelity import score_shares, sum_distances
 from secateur.rules.intervals import count_effective, find_interval
 from secateur.rules.per_rule import RuleAudits, check_since
+from secateur.rules.scores import find_distances, score_shares
+from secateur.rules.wording import count_of
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
@@ -32,14 +35,17 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
 
 __all__ = [
-    *("DEFAULT_TOLERANCE", "Audit", "AuditCounter", "AuditCounts"),
+    *("Audit", "AuditCounter", "AuditCounts"),
     *("audit_rows", "compare_classes", "cross", "find_cells", "finish_audit"),
 ]
 
-# Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; and of
-# the squared weights of all rows.
-SUMS = ("total", "in_conflict", "covered", "squares")
-DEFAULT_TOLERANCE = 0.05  # how far reliability may move where the method has no tolerance of its own
+# Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
+# squared weights of all rows; and the number of rows whose weight is not 0.
+SUMS = ("total", "in_conflict", "covered", "squares", "n_counted")
+UNSQUARABLE = (
+    "sample_weight holds weights whose squares are too small or too large for a float: divide all weights by a "
+    "constant, or leave out rows whose weight is next to nothing."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,7 @@ class Audit:
     Attributes
     ----------
     n_rules, n_conditions, n_deleted, n_rows : int
-        Size of what was audited.
+        Size of what was audited; rows of weight 0 do not count.
     rule_irc : float
         Percentage of rules from which a condition was deleted.
     irc_per_rule : float
@@ -76,7 +82,8 @@ class Audit:
         its class. The largest and the mean of its absolute values, over the rules whose D is known; NaN if none is,
         as in a rule set made without rows.
     share_beyond_tolerance : float
-        Percentage of these rules whose D is, either way, larger than ``tolerance``; NaN as above.
+        Percentage of these rules whose D is, either way, larger than ``tolerance``; NaN as above. The exact deletions
+        of ``layered`` are not held to its tolerance, so rules may be beyond it there.
     tolerance : float
         The method's own tolerance, or 0.05 if it has none.
     has_own_tolerance : bool
@@ -90,9 +97,9 @@ class Audit:
     auc, tree_auc : float
         Area under the ROC curve; with more than two classes, the mean of each class against the rest. NaN if these
         rows have no row of some class.
-    mean_abs_delta_p : float
-        How far the rules' probabilities are from the tree's, on average over the rows: half of what all classes differ
-        by, which with two classes is the difference of either class's probability.
+    mean_abs_delta_p, max_abs_delta_p : float
+        How far the rules' probabilities are from the tree's, on average over the rows and at most: half of what all
+        classes differ by, which with two classes is the difference of either class's probability.
     conflict_interval : tuple of float
         Limits of the conflict at the level of 95 %, by Clopper and Pearson, in percent.
     per_rule : RuleAudits
@@ -102,7 +109,8 @@ class Audit:
     -----
     The tree's own probabilities are those that its model predicts: of a tree fitted with class weights, the weighted
     shares. A rule's are shares of the rows that were passed to :func:`simplify`, and differ from those even if nothing
-    was deleted, unless the same weights were passed as ``sample_weight``.
+    was deleted, unless the same weights were passed as ``sample_weight``. Rules made without rows have no
+    probabilities of their own and give the tree's, so that their scores say nothing about deletion.
     """
 
     n_rules: int
@@ -134,6 +142,7 @@ class Audit:
     auc: float
     tree_auc: float
     mean_abs_delta_p: float
+    max_abs_delta_p: float
     conflict_interval: tuple[float, float]
     per_rule: RuleAudits
 
@@ -159,8 +168,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """List the numbers of the whole rule set by name, ready for JSON: None for those that are not defined."""
-        numbers = {name: value for name, value in vars(self).items() if name != "per_rule"}
-        return {name: None if value != value else value for name, value in numbers.items()}
+        return {name: _none_if_nan(value) for name, value in vars(self).items() if name != "per_rule"}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Audit):
@@ -175,17 +183,17 @@ class Audit:
 
     def _tell_size(self) -> str:
         if not self.n_deleted:
-            return f"none of {self.n_conditions} conditions deleted: no rule was shortened"
+            return f"none of {count_of(self.n_conditions, 'condition')} deleted: no rule was shortened"
         return (
-            f"{self.n_deleted} of {self.n_conditions} conditions deleted ({self.removed:.2f} %), "
-            f"from {self.rule_irc:.2f} % of {self.n_rules} rules ({self.irc_per_rule:.2f} % of each)"
+            f"{self.n_deleted:,} of {count_of(self.n_conditions, 'condition')} deleted ({self.removed:.2f} %), "
+            f"from {self.rule_irc:.2f} % of {count_of(self.n_rules, 'rule')} ({self.irc_per_rule:.2f} % of each)"
         )
 
     def _tell_rows(self) -> list[str]:
         return [
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points) "
-            f"on {self.n_rows} rows; same prediction as the tree for {self.agreement:.2f} %",
+            f"on {count_of(self.n_rows, 'row')}; same prediction as the tree for {self.agreement:.2f} %",
             f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} % "
             f"({self.conflict_interval[0]:.2f} to {self.conflict_interval[1]:.2f})",
             f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
@@ -193,13 +201,21 @@ class Audit:
 
     def _tell_probabilities(self) -> list[str]:
         area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
+        rules = self.per_rule.rules
+        if not rules.is_ranked:
+            area = "" if math.isnan(self.tree_auc) else f"AUC {self.tree_auc:.3f}, "
+            return [
+                "probabilities: the rules were made without rows, so they have none of their own and give the tree's: "
+                f"{area}Brier score {self.tree_brier:.3f}, log loss {self.tree_log_loss:.3f}"
+            ]
         lines = [
             f"probabilities: {area}Brier score {self.brier:.3f} (tree {self.tree_brier:.3f}), "
             f"log loss {self.log_loss:.3f} (tree {self.tree_log_loss:.3f}); "
-            f"{self.mean_abs_delta_p:.3f} from the tree's on average"
+            f"{self.mean_abs_delta_p:.3f} from the tree's on average, at most {self.max_abs_delta_p:.3f}"
         ]
         if not math.isnan(self.max_abs_d):
-            whose = "the method's own tolerance" if self.has_own_tolerance else "the method has no tolerance of its own"
+            own = METHODS[rules.method].tolerance_of
+            whose = own if self.has_own_tolerance else "the method has no tolerance of its own"
             lines.append(
                 f"training reliability of a rule against its leaf's: at most {100 * self.max_abs_d:.1f} points away, "
                 f"{100 * self.mean_abs_d:.1f} on average; {self.share_beyond_tolerance:.2f} % of rules beyond "
@@ -269,12 +285,15 @@ class AuditCounter:
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
         conflict, covered = find_overlap(rules.tree, rules.paths, rules.deleted, rows)
         by_rule = self._count_rules(listed)
+        sums = share.sum(), share[conflict].sum(), share[covered].sum()
+        with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
+            squared = share**2
         return AuditCounts(
             rows.n_rows,
             CellCounts.of(find_cells(rules, rules._find_leaves(rows), rules.apply(rows), truth), share),
-            np.array([share.sum(), share[conflict].sum(), share[covered].sum(), share @ share]),
+            np.array([*sums, float(squared.sum()), np.count_nonzero(share)]),
             by_rule,
-            (by_rule if weights is None else self._count_rules(listed._replace(weights=weights**2))).sum(axis=1),
+            (by_rule if weights is None else self._count_rules(listed._replace(weights=squared))).sum(axis=1),
         )
 
     def _count_rules(self, listed: LabelledRows) -> NDArray[np.float64]:
@@ -303,6 +322,7 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     total = float(weights.sum())  # in the order of these sums, so that all of the rows are exactly 100 %
     if not total:
         raise InputError(NO_WEIGHT)
+    _check_squares(counts)
     by_tree, by_rules = paths.leaf_class[leaf], paths.leaf_class[decider]
     d_precision, d_recall = compare_classes(truth, by_tree, by_rules, weights, n_classes)
     marks = by_rules == truth, by_tree == truth, by_rules == by_tree
@@ -310,6 +330,7 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
     scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, shares.shape))
+    apart = find_distances(shares[decider], tree_shares[leaf])
     moved = np.abs(rules.reliability - rules.source_reliability)
     moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
     tolerance = rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
@@ -322,7 +343,7 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
         n_rules=len(rules),
         n_conditions=int(lengths.sum()),
         n_deleted=int(gone.sum()),
-        n_rows=counts.n_rows,
+        n_rows=int(counts.total("n_counted")),
         rule_irc=100.0 * float(touched.mean()),
         irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else math.nan,
         removed=100.0 * float(gone.sum() / lengths.sum()) if lengths.sum() else 0.0,
@@ -347,10 +368,27 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
         tree_log_loss=tree_scores.log_loss,
         auc=scores.auc,
         tree_auc=tree_scores.auc,
-        mean_abs_delta_p=sum_distances(shares[decider], tree_shares[leaf], weights) / total,
+        mean_abs_delta_p=float((weights * apart).sum()) / total,
+        max_abs_delta_p=float(apart[weights > 0].max()),
         conflict_interval=(100.0 * float(limits[0]), 100.0 * float(limits[1])),
         per_rule=RuleAudits(rules, counts.by_rule, counts.squares, check_since(rules, since)),
     )
+
+
+def _check_squares(counts: AuditCounts) -> None:
+    """Refuse weights whose squares are lost: the effective number of rows is not known then."""
+    totals = np.array([counts.total("total"), *counts.by_rule.sum(axis=1)])
+    squares = np.array([counts.total("squares"), *counts.squares])
+    is_lost = (totals > 0) & ~((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares))
+    if is_lost.any():
+        raise InputError(UNSQUARABLE)
+
+
+def _none_if_nan(value: Any) -> Any:
+    """Put None for NaN, also within a tuple."""
+    if isinstance(value, tuple):
+        return tuple(map(_none_if_nan, value))
+    return None if value != value else value
 
 
 def compare_classes(

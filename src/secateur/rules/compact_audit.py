@@ -13,8 +13,8 @@ from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.audit import compare_classes, cross
 from secateur.rules.deciding import without_facts
-from secateur.rules.fidelity import score_shares, sum_distances
 from secateur.rules.intervals import count_effective, find_interval
+from secateur.rules.scores import find_distances, score_shares
 
 if TYPE_CHECKING:
     from secateur.rows.row_source import RowSource
@@ -171,5 +171,5 @@ def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
         tree_log_loss=tree_scores.log_loss,
         auc=scores.auc,
         tree_auc=tree_scores.auc,
-        mean_abs_delta_p=sum_distances(shares[decider], tree_shares[leaf], weights) / total,
+        mean_abs_delta_p=float(weights @ find_distances(shares[decider], tree_shares[leaf])) / total,
     )

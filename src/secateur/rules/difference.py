@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from secateur.errors import shorten
 from secateur.rules.wording import count_of, read_evidence
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, join_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,9 +87,12 @@ class RuleDifference:
     ----------
     changes : tuple of RuleChange
         One for each pair of rules, and for each rule left over; by kind, then in the order of the rules.
+    notes : tuple of str
+        A sentence each where the two sets predict different classes, or one asks for columns that the other lacks.
     """
 
     changes: tuple[RuleChange, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def is_same(self) -> bool:
@@ -103,14 +107,14 @@ class RuleDifference:
     def to_dict(self) -> dict[str, Any]:
         """Give the difference as plain values, for JSON."""
         changes = [change.to_dict() for change in self.changes]
-        return {"is_same": self.is_same, "counts": self.counts, "changes": changes}
+        return {"is_same": self.is_same, "notes": list(self.notes), "counts": self.counts, "changes": changes}
 
     def __str__(self) -> str:
         if self.is_same:
-            return f"The same {count_of(len(self.changes), 'rule')}."
+            return "\n".join([*self.notes, f"The same {count_of(len(self.changes), 'rule')}."])
         listed = [str(change) for change in self.changes if change.kind != "same"]
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
-        return "\n".join([*listed, f"{counted}."])
+        return "\n".join([*self.notes, *listed, f"{counted}."])
 
 
 def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
@@ -150,7 +154,25 @@ def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
     changes += [RuleChange("removed", old[index], None) for index in np.flatnonzero(free_old).tolist()]
     changes += [RuleChange("added", None, new[index]) for index in np.flatnonzero(free_new).tolist()]
     changes.sort(key=lambda change: (KINDS.index(change.kind), (change.old or change.new).index))  # type: ignore[union-attr]
-    return RuleDifference(tuple(changes))
+    return RuleDifference(tuple(changes), tuple(_tell_strangers(old.tree, new.tree, *sides)))
+
+
+def _tell_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
+    """Say that the two sets are about different classes, or that one asks for columns that the other does not have."""
+    if set(old.class_names) != set(new.class_names):
+        yield (
+            f"The two predict different classes: {shorten(sorted(old.class_names))} before, "
+            f"{shorten(sorted(new.class_names))} now."
+        )
+    gone, come = (
+        [name for name in one.asked if name not in other.levels]
+        for one, other in ((old_side, new_side), (new_side, old_side))
+    )
+    if gone or come:
+        told = [
+            f"only the {age} rules ask for {shorten(names)}" for age, names in (("old", gone), ("new", come)) if names
+        ]
+        yield f"The two have different columns: {', '.join(told)}."
 
 
 class _Region(NamedTuple):

@@ -18,7 +18,7 @@ from secateur.rows.opening import open_rows
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding
-from secateur.rules.wording import read_link
+from secateur.rules.wording import read_evidence, read_link
 from secateur.tree.pipeline_columns import find_cuts
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class Explanation:
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
-        Known facts about the columns that this row contradicts; the guarantee does not cover such a row.
+        Known facts about the columns that this row contradicts. The guarantee does not cover the row if it rests on one
+        of them, which the text says.
     """
 
     prediction: Label
@@ -215,7 +216,10 @@ def _as_number(rules: RuleSet, feature: int, value: Any) -> float:
 
 def _tell(rules: RuleSet, covering: list[Rule], tree_class: str, broken: list[str]) -> str:
     winner = covering[0]
-    lines = [f"Predicted {winner.class_name} by rule {winner.index + 1} (leaf {winner.leaf_id}): {winner.text}"]
+    lines = [
+        f"Predicted {winner.class_name} by rule {winner.index + 1} (leaf {winner.leaf_id}): {winner.text} "
+        f"({read_evidence(winner)})"
+    ]
     for link, reason in winner.reasons.items():
         asked = "not asked" if reason.deleted else "asked"
         lines.append(f"  {asked}: {read_link(rules.tree, rules.paths, link)} ({reason.text})")
@@ -229,5 +233,8 @@ def _tell(rules: RuleSet, covering: list[Rule], tree_class: str, broken: list[st
         )
     lines.append(f"The tree itself predicts {tree_class}.")
     if broken:
-        lines.append(f"The guarantee does not cover this row, which contradicts what is known: {'; '.join(broken)}.")
+        said = "This row contradicts what is known, but the guarantee does not rest on it"
+        if rules._rests_on(broken):
+            said = "The guarantee does not cover this row, which contradicts what is known"
+        lines.append(f"{said}: {'; '.join(broken)}.")
     return "\n".join(lines)

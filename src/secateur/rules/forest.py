@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from secateur.errors import InputError
+from secateur.errors import InputError, ParameterError
 from secateur.kernels.threads import map_in_threads
 from secateur.methods import METHODS
 from secateur.rows.checking import NO_WEIGHT, check_rows
@@ -105,10 +105,12 @@ class ForestVerification:
     def __str__(self) -> str:
         failures = self.failures
         lines = [f"{sum(map(bool, self.trees))} of {len(self.trees)} trees verified."]
-        lines += [f"✗ {text}" for text in failures[:SHOWN_FAILURES]]
+        lacks_rows = not self.ok and all(tree.ok or tree.lacks_rows for tree in self.trees)
+        lines += [f"{'?' if lacks_rows else '✗'} {text}" for text in failures[:SHOWN_FAILURES]]
         if len(failures) > SHOWN_FAILURES:
-            lines.append(f"… and {len(failures) - SHOWN_FAILURES} more failures")
-        return "\n".join([*lines, "Verified." if self.ok else "NOT verified."])
+            lines.append(f"… and {len(failures) - SHOWN_FAILURES} more {'of the kind' if lacks_rows else 'failures'}")
+        verdict = "Nothing is wrong, but not everything was checked." if lacks_rows else "NOT verified."
+        return "\n".join([*lines, "Verified." if self.ok else verdict])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,6 +202,14 @@ class ForestRules(Sequence[RuleSet]):
     def __iter__(self) -> Iterator[RuleSet]:
         return iter(self.rule_sets)
 
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(RuleSet, name):
+            raise AttributeError(
+                f"A forest has no {name!r}, which is about the rules of one tree: ask one of its rule sets, such as "
+                f"forest_rules[0].{name}."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row by the trees' vote.
 
@@ -252,7 +262,7 @@ class ForestRules(Sequence[RuleSet]):
 
         return self._decide("apply", X, find)
 
-    def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> ForestAudit:
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: Any = None) -> ForestAudit:
         """Measure what was deleted and what it changed, against the forest on these rows.
 
         Parameters
@@ -262,7 +272,14 @@ class ForestRules(Sequence[RuleSet]):
         y : array-like of shape (n_rows,), or str
             Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
+        since : default=None
+            Not for a forest: only an audit of one tree's rules is about each rule.
         """
+        if since is not None:
+            raise ParameterError(
+                "since compares rules one by one, which an audit of a forest does not: audit one of its rule sets, "
+                "such as forest_rules[0].audit(X, y, since=earlier)."
+            )
         with self[0]._open(X, y, sample_weight) as source:
             sums, n_rows = source.fold(without_facts(self[0].tree), _VoteCounter(self))
         if not sums[0]:
@@ -362,7 +379,7 @@ class ForestRules(Sequence[RuleSet]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the columns before a pipeline, a sentence each."""
-        return self.rule_sets[0].remarks
+        return self.rule_sets[0]._told_remarks
 
     @property
     def _summary(self) -> str:

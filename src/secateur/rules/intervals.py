@@ -3,7 +3,8 @@
 Shares have the exact interval of Clopper and Pearson (1934): at the level of 95 % it holds the true share in at least
 95 of 100 samples, whatever the share and however few the rows. Reliabilities are often near 100 %, where intervals that
 are right on average fall short. Differences of shares of different rows have Newcombe's hybrid score interval (1998,
-method 10), which joins the score intervals of Wilson (1927); it is right on average, not for every pair of shares.
+method 10), which joins the score intervals of Wilson (1927); it is right on average over shares and numbers of rows,
+not for each: with few rows and a share near 100 % it may hold the true difference in only 90 of 100 samples.
 
 With weights, rows count for less than their number: for Kish's (1965) effective number of rows, (sum of weights)² / sum
 of squared weights, which need not be whole. So equal weights count as rows, whatever their size.
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 
     Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-__all__ = ["LEVEL", "adjust_by_holm", "compare_nested", "compare_shares", "count_effective", "find_interval"]
+__all__ = [
+    *("LEAST_ROWS_OF_D", "LEVEL"),
+    *("adjust_by_holm", "compare_nested", "compare_shares", "count_effective", "find_interval"),
+]
 
 LEVEL = 0.95
+LEAST_ROWS_OF_D = 5  # in the part and in the rest of the whole: with fewer, compare_nested is too short to be shown
 
 
 def find_interval(share: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> Limits:
@@ -100,7 +105,8 @@ def compare_nested(
 
     The two shares are of rows in common, so they do not vary independently. But the part and the rest of the whole have
     no row in common, and D = (rest / whole) · (share of the rest - share of the part). The sizes are taken as given;
-    the interval is Newcombe's for the difference in brackets, times the first factor.
+    the interval is Newcombe's for the difference in brackets, times the first factor. It is right on average, from 5
+    rows in the part and 5 in the rest; with a single row it may hold D in only 80 of 100 samples.
 
     Parameters
     ----------

@@ -37,7 +37,8 @@ class Overlap:
     Attributes
     ----------
     first, second : int
-        The two rules, by their places in the rule set: ``rules[first]``.
+        The two rules, by their places in the rule set: ``rules[first]``. Texts and :meth:`Overlaps.to_frame` number
+        rules from 1.
     first_prediction, second_prediction : label
         The classes that they predict.
     rows : float
@@ -103,7 +104,7 @@ class Overlaps(Sequence[Overlap]):
         return Overlap(first, second, *classes, rows, rows / self.total)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Put the pairs into a data frame, one row per pair.
+        """Put the pairs into a data frame, one row per pair; rules are numbered from 1, as in the texts.
 
         Parameters
         ----------
@@ -114,12 +115,15 @@ class Overlaps(Sequence[Overlap]):
         -------
         pandas.DataFrame or polars.DataFrame
         """
-        labels, classes = self._rules.tree.classes, self._rules.paths.leaf_class
+        tree = self._rules.tree
+        first, second = (self._rules.paths.leaf_class[place] for place in (self.first, self.second))
         columns = {
-            "first": self.first.tolist(),
-            "second": self.second.tolist(),
-            "first_prediction": labels[classes[self.first]].tolist(),
-            "second_prediction": labels[classes[self.second]].tolist(),
+            "first": (self.first + 1).tolist(),
+            "second": (self.second + 1).tolist(),
+            "first_prediction": tree.classes[first].tolist(),
+            "second_prediction": tree.classes[second].tolist(),
+            "first_class_name": [tree.class_names[class_id] for class_id in first.tolist()],
+            "second_class_name": [tree.class_names[class_id] for class_id in second.tolist()],
             "rows": self.rows.tolist(),
             "share": (self.rows / self.total).tolist(),
         }

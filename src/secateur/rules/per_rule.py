@@ -1,12 +1,16 @@
 """Audit each rule on new rows: whether the share of its class is still what it was.
 
-A rule *moved* if Fisher's exact test finds its reliability on these rows different from the one before, after Holm's
-correction for the number of rules tested: if no rule had changed, the chance of any false alarm would be at most 5 %,
-however many rules there are and however much they overlap.
+A rule *moved* if its reliability on these rows differs from the one before by Fisher's exact test, with p (twice the
+smaller one-sided p) at most 0.05 after Holm's correction for the number of rules tested. Against an earlier audit on
+rows that the tree was not fitted on, any alarm is then false in at most 5 of 100 audits if nothing has changed, however
+many rules there are and however much they overlap. Against the training rows it is not: the rules were fitted to them,
+and a fall is to be expected. With weights the rows count for Kish's effective number and gamma functions extend the
+test, which is then approximate.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -17,24 +21,42 @@ import numpy as np
 from secateur.errors import InputError
 from secateur.frames import make_frame
 from secateur.methods.fisher import fisher_greater
-from secateur.rules.intervals import adjust_by_holm, compare_nested, compare_shares, count_effective, find_interval
-from secateur.rules.wording import count_of
+from secateur.rules.intervals import (
+    LEAST_ROWS_OF_D,
+    adjust_by_holm,
+    compare_nested,
+    compare_shares,
+    count_effective,
+    find_interval,
+)
+from secateur.rules.wording import count_of, read_count
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.rules.intervals import Limits
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
 
-__all__ = ["FALSE_ALARMS", "HOLDS", "MOVED", "NO_ROWS", "RuleAudit", "RuleAudits", "check_since"]
+__all__ = [
+    *("FALSE_ALARMS", "FEW_ROWS", "HOLDS", "MOVED", "NOT_COMPARABLE", "NO_ROWS"),
+    *("RuleAudit", "RuleAudits", "check_since", "find_limits_of_d"),
+]
 
-HOLDS, MOVED, NO_ROWS = "still holds", "moved", "no rows"
+HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
+FEW_ROWS = 30  # with fewer, here or before, that a rule still holds says little
 SHOWN_RULES = 20
-WEIGHTED = (
-    "The rules were made with weights, and their sums are taken for numbers of rows. If the weights are far from 1, "
-    "compare with an earlier audit instead."
+MADE_WITHOUT_ROWS = "The rules were made without rows, so their numbers in training are not known."
+MADE_WITH_WEIGHTS = (
+    "The rules were made with weights, and sums of weights do not tell how many training rows there were, so changes "
+    "against training are not tested."
+)
+COMPARE_WITH_AUDIT = "Compare with an earlier audit (since) instead."
+APPROXIMATE = (
+    "Rows with weights count for their effective number (Kish) in the limits and in the test, which gamma functions "
+    "extend to numbers that are not whole: with weights, both are approximate."
 )
 
 
@@ -48,14 +70,16 @@ class RuleAudit:
         Its number, from 1.
     leaf_id : int
         Its leaf.
-    prediction : label
-        Its class.
+    prediction, class_name : label, str
+        Its class, and the name of that.
     text : str
         What it says.
     training_support, training_reliability : float or None
-        (Weighted) training rows that satisfy it, and the share of them in its class.
+        (Weighted) training rows that satisfy it, and the share of them in its class; None if the rules were made
+        without rows.
     d, d_low, d_high : float or None
-        D, its training reliability minus its leaf's, and the limits of D; the latter not known for weighted rows.
+        D, its training reliability minus its leaf's, and the limits of D. The latter are not known for weighted rows,
+        nor where the leaf has fewer than 5 rows, or the rule fewer than 5 more.
     support, reliability : float, float or None
         (Weighted) audited rows that satisfy it, whether it decides them or not, and the share of them in its class.
     low, high : float or None
@@ -63,17 +87,23 @@ class RuleAudit:
     earlier_support, earlier_reliability : float or None
         The same of the earlier audit that it is compared with, if any.
     change, change_low, change_high : float or None
-        Its reliability on these rows minus the one on the training rows, or in the earlier audit; and the limits.
+        Its reliability on these rows minus the one on the training rows, or in the earlier audit; and the limits, of
+        this rule alone. Without an earlier audit, the limits are not known for weighted training rows.
     p_value : float or None
-        Of Fisher's two-sided exact test of no change, corrected by Holm for the number of rules tested.
+        Of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm for the number of rules
+        tested. With weights, the effective numbers of rows are tested, and p is approximate.
     verdict : str
-        ``"moved"`` if this is at most 0.05, else ``"still holds"``; ``"no rows"`` if no audited row satisfies the rule,
-        or none did before.
+        ``"moved"`` if this is at most 0.05, else ``"still holds"``; ``"no rows"`` if no audited row satisfies the rule;
+        ``"not comparable"`` if some do, but none did before, or its numbers before are not known.
+    effective_rows, effective_rows_before : float, float or None
+        For how many rows the audited ones count, and those it is compared with: their number, or with weights Kish's
+        effective number; None where not known.
     """
 
     rule: int
     leaf_id: int
     prediction: Label
+    class_name: str
     text: str
     training_support: float | None
     training_reliability: float | None
@@ -91,30 +121,38 @@ class RuleAudit:
     change_high: float | None
     p_value: float | None
     verdict: str
+    effective_rows: float
+    effective_rows_before: float | None
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether it was tested with fewer than 30 effective rows, here or before: that it still holds says little."""
+        return self.verdict in (HOLDS, MOVED) and min(self.effective_rows, self.effective_rows_before or 0) < FEW_ROWS
 
     def __str__(self) -> str:
-        lines = [f"Rule {self.rule} {self.verdict}: {self.text}"]
+        said = {NO_ROWS: "has no rows", NOT_COMPARABLE: "is not comparable"}.get(self.verdict, self.verdict)
+        few = ", as far as so few rows can tell" if self.verdict == HOLDS and self.has_few_rows else ""
+        lines = [f"Rule {self.rule} {said}{few}: {self.text}"]
         if self.support and self.reliability is not None:
             now = f"{100 * self.reliability:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"  # type: ignore[operator]
-            lines.append(f"  right for {now} of {_count(self.support)}; {self._tell_before()}")
+            lines.append(f"  right for {now} of {_count(self.support, self.effective_rows)}; {self._tell_before()}")
         else:
             lines.append(f"  satisfied by none of these rows; {self._tell_before()}")
-        if self.change is not None:
-            limits = f"{100 * self.change_low:+.1f} to {100 * self.change_high:+.1f}"  # type: ignore[operator]
+        if self.change is not None and self.change_low is not None and self.change_high is not None:
+            limits = f"{100 * self.change_low:+.1f} to {100 * self.change_high:+.1f}"
             chance = f"; p = {self.p_value:.2g}, corrected" if self.verdict == MOVED else ""
             lines.append(f"  change {100 * self.change:+.1f} points ({limits}){chance}")
         return "\n".join(lines)
 
     def _tell_before(self) -> str:
-        when = "in the earlier audit" if self.earlier_support is not None else "in training"
-        support, share = self.training_support, self.training_reliability
+        when, support, share = "in training", self.training_support, self.training_reliability
         if self.earlier_support is not None:
-            support, share = self.earlier_support, self.earlier_reliability
-        return (
-            f"not known {when}"
-            if support is None or share is None
-            else (f"{when} {100 * share:.1f} % of {_count(support)}")
-        )
+            when, support, share = "in the earlier audit", self.earlier_support, self.earlier_reliability
+        if support is None:
+            return f"not known {when}"
+        if share is None:
+            return f"by none {when}" if not self.support else f"no rows {when}"
+        return f"{when} {100 * share:.1f} % of {_count(support, self.effective_rows_before)}"
 
 
 class RuleAudits(Sequence[RuleAudit]):
@@ -142,7 +180,7 @@ class RuleAudits(Sequence[RuleAudit]):
     >>> rules = secateur.simplify(model, X[:400], y[:400], class_names=["malignant", "benign"])
     >>> found = rules.audit(X[400:], y[400:]).per_rule
     >>> [(one.verdict, int(one.support)) for one in found]
-    [('still holds', 116), ('still holds', 15), ('still holds', 38), ('still holds', 38)]
+    [('still holds', 109), ('moved', 7), ('still holds', 6), ('moved', 49)]
     """
 
     def __init__(
@@ -176,10 +214,17 @@ class RuleAudits(Sequence[RuleAudit]):
 
     @cached_property
     def before(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Reliability and effective rows of each rule in what it is compared with; NaN and 0 where there are none."""
+        """Reliability and effective rows of each rule in what it is compared with.
+
+        NaN and 0 where there are no rows, or where they are not known. Of weighted training rows only the reliability
+        is known.
+        """
         if self.since is not None:
             return self.since.reliability, self.since.n_effective
-        return self.rules.reliability, np.nan_to_num(self.rules.support)
+        rules, unknown = self.rules, np.zeros(len(self))
+        if not rules.is_ranked:
+            return np.full(len(self), np.nan), unknown
+        return rules.reliability, unknown if rules.is_weighted else rules.support
 
     @cached_property
     def change(self) -> NDArray[np.float64]:
@@ -188,34 +233,37 @@ class RuleAudits(Sequence[RuleAudit]):
 
     @cached_property
     def change_interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper limits of the change, by Newcombe."""
+        """Lower and upper limits of the change, by Newcombe; NaN where either number of rows is not known."""
         return compare_shares(self.reliability, self.n_effective, *self.before)
 
     @cached_property
     def d(self) -> NDArray[np.float64]:
         """Training reliability of each rule minus that of its leaf; NaN where not known."""
-        return self.rules.reliability - self.rules.source_reliability
+        rules = self.rules
+        return rules.reliability - rules.source_reliability if rules.is_ranked else np.full(len(self), np.nan)
 
     @cached_property
-    def d_interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper limits of D; NaN for weighted training rows."""
-        rules = self.rules
-        if rules.is_weighted:
-            return np.full(len(rules), np.nan), np.full(len(rules), np.nan)
-        places = np.arange(len(rules)), rules.paths.leaf_class
-        leaf = rules.source_class_counts[places], rules.source_support
-        low, high = compare_nested(rules.class_counts[places], rules.support, *leaf)
-        return np.where(np.isnan(self.d), np.nan, low), np.where(np.isnan(self.d), np.nan, high)
+    def d_interval(self) -> Limits:
+        """Lower and upper limits of D; NaN where not known."""
+        return find_limits_of_d(self.rules)
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], bool]:
+        """The rules tested, the rows to test them with (right and all, here and before), and whether all are whole."""
+        share, n_rows = self.before
+        tested = np.flatnonzero((self.n_effective > 0) & (n_rows > 0))
+        tables = [self.reliability * self.n_effective, self.n_effective, share * n_rows, n_rows]
+        tables = [numbers[tested] for numbers in tables]
+        is_whole = not any(map(_has_fractions, tables))
+        return tested, [np.rint(numbers) for numbers in tables] if is_whole else tables, is_whole
 
     @cached_property
     def p_values(self) -> NDArray[np.float64]:
-        """P-values of Fisher's two-sided exact test of no change, corrected by Holm; NaN where nothing was tested."""
-        share, n_rows = self.before
-        tested = np.flatnonzero(~np.isnan(self.change))
-        tables = [self.reliability * self.n_effective, self.n_effective, share * n_rows, n_rows]
-        tables = [numbers[tested] for numbers in tables]
-        if not any(map(_has_fractions, tables)):  # products of shares are near whole numbers
-            tables = [np.rint(numbers) for numbers in tables]
+        """P-values of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm.
+
+        NaN where nothing was tested. With weights, effective numbers of rows are tested, and p is approximate.
+        """
+        tested, tables, _ = self._tables
         now, then = tables[:2], tables[2:]
         found = np.full(len(self), np.nan)
         found[tested] = np.minimum(2 * np.minimum(fisher_greater(*now, *then), fisher_greater(*then, *now)), 1.0)
@@ -223,8 +271,23 @@ class RuleAudits(Sequence[RuleAudit]):
 
     @cached_property
     def verdicts(self) -> NDArray[np.str_]:
-        """What is said of each rule: ``"still holds"``, ``"moved"`` or ``"no rows"``."""
-        return np.where(np.isnan(self.p_values), NO_ROWS, np.where(self.p_values <= FALSE_ALARMS, MOVED, HOLDS))
+        """What is said of each rule: ``"still holds"``, ``"moved"``, ``"no rows"`` or ``"not comparable"``."""
+        tested = np.where(self.p_values <= FALSE_ALARMS, MOVED, HOLDS)
+        untested = np.where(self.support > 0, NOT_COMPARABLE, NO_ROWS)
+        return np.where(np.isnan(self.p_values), untested, tested)
+
+    @property
+    def n_tested(self) -> int:
+        """Number of rules that moved or still hold."""
+        return len(self._tables[0])
+
+    @cached_property
+    def has_few_rows(self) -> NDArray[np.bool_]:
+        """Mark of each rule that was tested with fewer than 30 (effective) rows, here or before."""
+        marks = np.zeros(len(self), dtype=bool)
+        tested, (_, now, _, before), _ = self._tables
+        marks[tested] = np.minimum(now, before) < FEW_ROWS
+        return marks
 
     @property
     def moved(self) -> list[RuleAudit]:
@@ -260,13 +323,16 @@ class RuleAudits(Sequence[RuleAudit]):
             rule=place + 1,
             leaf_id=rule.leaf_id,
             prediction=rule.prediction,
+            class_name=rule.class_name,
             text=rule.text,
-            training_support=rule.support,
-            training_reliability=rule.reliability,
+            training_support=rule.support if self.rules.is_ranked else None,
+            training_reliability=rule.reliability if self.rules.is_ranked else None,
             support=float(self.support[place]),
             earlier_support=None if since is None else float(since.support[place]),
             earlier_reliability=None if since is None else none_if_nan(since.reliability[place]),
             verdict=str(self.verdicts[place]),
+            effective_rows=float(self.n_effective[place]),
+            effective_rows_before=float(self.before[1][place]) or None,
             **{name: none_if_nan(values[place]) for name, values in numbers.items()},
         )
 
@@ -291,27 +357,70 @@ class RuleAudits(Sequence[RuleAudit]):
 
     @property
     def summary(self) -> str:
-        """How many rules moved, still hold, and have no rows, in a sentence."""
-        n_moved, n_holding, n_empty = (int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS))
-        against = "their training rows" if self.since is None else "the earlier audit"
-        said = f"{n_moved:,} of {count_of(len(self), 'rule')} moved against {against}; {n_holding:,} still hold"
-        return f"{said}, {n_empty:,} cannot be compared, for want of rows." if n_empty else f"{said}."
+        """What the rules are compared with, and how many moved, still hold, or could not be compared, in a sentence."""
+        against = "Against the earlier audit"
+        if self.since is None and not self.n_tested:
+            against = "Against the training rows"
+        elif self.since is None:
+            against = (
+                "Against the training rows, to which the rules were fitted, so that a fall is expected (to watch for "
+                "change, compare with an earlier audit: since)"
+            )
+        n_moved, n_holding, n_empty, n_unknown = (
+            int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
+        )
+        every = count_of(len(self), "rule")
+        said = [f"{n_moved:,} of {every} moved" if self.n_tested else f"none of {every} could be tested"]
+        if n_holding:
+            said.append(f"{n_holding:,} still {'holds' if n_holding == 1 else 'hold'}{self._tell_holding()}")
+        if n_empty:
+            said.append(f"{n_empty:,} {_has(n_empty)} no rows here")
+        if n_unknown:
+            said.append(f"{n_unknown:,} {'is' if n_unknown == 1 else 'are'} not comparable")
+        return f"{against}: {', '.join(said)}."
+
+    def _tell_holding(self) -> str:
+        """Say how many rows are behind the rules that still hold: few rows find little."""
+        holding = self.verdicts == HOLDS
+        rows, n_few = self.n_effective[holding], int((holding & self.has_few_rows).sum())
+        least, most = (read_count(float(np.round(end))) for end in (rows.min(), rows.max()))
+        told = count_of(float(np.round(rows.max())), "row") if least == most else f"{least} to {most} rows"
+        few = f"; {n_few:,} {_has(n_few)} too few rows to tell" if n_few else ""
+        return f" ({told}{' each' if len(rows) > 1 else ''}{few})"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to bear in mind, a sentence each."""
-        n_tested = int((self.verdicts != NO_ROWS).sum())
-        tested = (
-            f"A rule moved if Fisher's exact test finds it different, with p at most {FALSE_ALARMS:g} after correction "
-            f"for {count_of(n_tested, 'tested rule')} (Holm); the limits in brackets, at 95 %, are of one rule alone."
-        )
-        if self.since is not None:
-            return (tested,)
-        optimistic = (
-            "Training rows flatter: the rules were fitted to them, so a small fall is usual. To watch for change, "
-            "compare with an earlier audit on other rows."
-        )
-        return (tested, optimistic, WEIGHTED) if self.rules.is_weighted else (tested, optimistic)
+        """What to bear in mind, a sentence or two each."""
+        rules, notes = self.rules, []
+        if self.n_tested:
+            notes.append(
+                f"A rule moved if p is at most {FALSE_ALARMS:g}: twice the smaller one-sided p of Fisher's exact test, "
+                f"corrected for {count_of(self.n_tested, 'tested rule')} (Holm). The limits in brackets, at 95 %, are "
+                "of one rule alone and not corrected, so a rule may still hold although its limits leave out 0."
+            )
+        few = np.flatnonzero(self.has_few_rows & (self.verdicts == HOLDS))
+        if len(few):
+            least = np.round(np.minimum(self.n_effective, self.before[1])[few[:SHOWN_RULES]]).tolist()
+            told = zip((few[:SHOWN_RULES] + 1).tolist(), least, strict=True)
+            shown = ", ".join(f"{rule} ({count_of(n_rows, 'row')})" for rule, n_rows in told)
+            more = f" and {len(few) - SHOWN_RULES:,} more" if len(few) > SHOWN_RULES else ""
+            notes.append(
+                f"Fewer than {FEW_ROWS} rows, here or before, show only that a rule moved far: so it is with "
+                f"{'rule' if len(few) == 1 else 'rules'} {shown}{more}."
+            )
+        if not self._tables[2]:
+            notes.append(APPROXIMATE)
+        if self.since is None and not rules.is_ranked:
+            notes.append(f"{MADE_WITHOUT_ROWS} {COMPARE_WITH_AUDIT}")
+        elif self.since is None and rules.is_weighted:
+            notes.append(f"{MADE_WITH_WEIGHTS} {COMPARE_WITH_AUDIT}")
+        elif self.since is None:
+            notes.append(
+                "Training rows flatter: the rules were fitted to them, and on other rows some do worse although "
+                "nothing has changed. An earlier audit on other rows (since) does not: if nothing has changed since, "
+                f"at most {100 * FALSE_ALARMS:g} of 100 audits find a rule that moved."
+            )
+        return tuple(notes)
 
     def __str__(self) -> str:
         moved = self.moved
@@ -353,10 +462,41 @@ def check_since(rules: RuleSet, since: Any) -> RuleAudits | None:
     return RuleAudits(earlier.rules, earlier.counts, earlier.squares)  # not what that one was compared with
 
 
+def find_limits_of_d(rules: RuleSet) -> Limits:
+    """Find the limits of D, each rule's training reliability minus its leaf's, at 95 %.
+
+    NaN where not known: if the rules were made without rows or with weights, whose sums do not tell how many rows there
+    are; and where the leaf, or what the rule has beyond it, has fewer than 5 rows, for which the interval is too short.
+
+    Parameters
+    ----------
+    rules : RuleSet
+
+    Returns
+    -------
+    tuple of two ndarray of float64
+        The lower and upper limits.
+    """
+    if rules.is_weighted or not rules.is_ranked:
+        return np.full(len(rules), np.nan), np.full(len(rules), np.nan)
+    places = np.arange(len(rules)), rules.paths.leaf_class
+    leaf, gained = rules.source_support, rules.support - rules.source_support
+    limits = compare_nested(rules.class_counts[places], rules.support, rules.source_class_counts[places], leaf)
+    is_known = (leaf > 0) & ((gained == 0) | (np.minimum(leaf, gained) >= LEAST_ROWS_OF_D))
+    low, high = (np.where(is_known, limit, np.nan) for limit in limits)
+    return low, high
+
+
 def _has_fractions(numbers: NDArray[np.float64]) -> bool:
     return bool((np.abs(numbers - np.rint(numbers)) > 1e-6 * np.maximum(numbers, 1.0)).any())
 
 
-def _count(number: float) -> str:
-    """Write a number of rows, which with weights need not be whole."""
-    return count_of(number, "row") if number == int(number) else f"{number:,.1f} weighted rows"
+def _count(number: float, effective: float | None) -> str:
+    """Write a number of rows; with weights, whose effective number is another or not known, their sum."""
+    if effective is not None and math.isclose(number, effective, rel_tol=1e-9):
+        return count_of(number, "row")
+    return f"rows of weight {read_count(number)}"
+
+
+def _has(number: int) -> str:
+    return "has" if number == 1 else "have"

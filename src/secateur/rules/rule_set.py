@@ -19,11 +19,12 @@ from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
+from secateur.rules.wording import read_share
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -128,8 +129,29 @@ class RuleSet(Sequence[Rule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the rows, and on the columns before a pipeline, a sentence each."""
+        """Remarks on rows, on columns before a pipeline, and on classes that no rule predicts, a sentence each."""
+        return (*self._told_remarks, *self._remark_classes())
+
+    @property
+    def _told_remarks(self) -> tuple[str, ...]:
+        """Remarks of the method and of the pipeline, a sentence each."""
         return (*self.notes, *(() if self.tree.columns is None else self.tree.columns.remarks))
+
+    def _remark_classes(self) -> Iterator[str]:
+        """Name the classes that rows have but no rule predicts."""
+        names, predicted = self.tree.class_names, set(self.paths.leaf_class.tolist())
+        counts = self.source_class_counts.sum(axis=0)
+        never = [class_id for class_id in np.flatnonzero(counts > 0).tolist() if class_id not in predicted]
+        if never:
+            share = read_share(float(counts[never].sum() / counts.sum()))
+            rows = f"{share} of the rows{' (by weight)' if self.is_weighted else ''}"
+            told = " or ".join(names[class_id] for class_id in never)
+            if len(predicted) == 1:
+                yield f"Every rule predicts {names[predicted.pop()]}, though {rows} are {told}."
+            else:
+                yield f"No rule predicts {told}, though {rows} are."
+        elif len(predicted) == 1 and len(names) > 1:
+            yield f"Every rule predicts {names[predicted.pop()]}: the tree tells no class apart from another."
 
     @property
     def deleted(self) -> NDArray[np.bool_]:
@@ -580,6 +602,12 @@ class RuleSet(Sequence[Rule]):
     def facts_used(self) -> FactsUsed:
         """The facts that the exact deletions rest on."""
         return FactsUsed(self.tree, self.paths, self.deletions)
+
+    def _rests_on(self, facts: Iterable[str]) -> bool:
+        """Whether the guarantee rests on one of some facts about the columns, in words."""
+        # A proof that the tree is monotone takes all facts or none; its certificate says which.
+        takes_all = "monotone" in self.parameters and "keep to the facts" in str(self.parameters.get("certificate"))
+        return any(takes_all or words in self.facts_used.used for words in facts)
 
     @cached_property
     def _witnesses(self) -> Witnesses:

@@ -52,13 +52,15 @@ def count_groups(
         for name in ("leaf", "rule", "truth", "conflict", "covered")
     )
     squares = np.array([float(group["squares"] if "squares" in group else group["n_rows"]) for group in listed])
-    if not math.isfinite(weights.sum()) or not math.isfinite(squares.sum()):
+    if not math.isfinite(weights.sum()):
         raise InputError(TOO_MUCH_WEIGHT)
+    n_counted = sum(int(group.get("n_counted", group["n_rows"])) for group in listed)
+    sums = weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()
     shape = len(rules), tree.n_classes
     return AuditCounts(
         sum(int(group["n_rows"]) for group in groups),
         CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
-        np.array([weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()]),
+        np.array([*sums, n_counted], dtype=np.float64),
         _add_up(leaf * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
         _add_up(leaf, squares, shape[0]),
     )

@@ -99,7 +99,7 @@ def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None, be
         statement = audit_to_sql(rules, label, "spark", table, **told, by=by)
         counted = df.sparkSession.sql(statement.text)
     if sample_weight is not None:
-        sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights")]
+        sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights", "n_counted")]
         kept = [name for name in (*by, *GROUPED) if name != part]
         in_order = [sum_in_order(part, name).alias(name) for name in ("weight", "squares")]
         counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), *in_order)

@@ -80,7 +80,8 @@ def place_columns(
     absent = [own[feature] for feature in features if own[feature] not in names]
     if absent:
         raise InputError(
-            f"df has no column {shorten(absent)}, which the tree asks for; its columns are {shorten(names)}."
+            f"df has no column{'s' * (len(absent) > 1)} {shorten(absent)}, which the tree asks for; its columns are "
+            f"{shorten(names)}."
         )
     types = {field.name: field.dataType for field in df.schema.fields}
     made = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.errors import shorten
 from secateur.verify.boxes import Boxes, find_foreign_leaves
 from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.paths import walk_paths
@@ -38,6 +39,7 @@ EXACT_FIRST = ("layered", "budgeted")
 EXACT_KIND = "no-foreign-leaf"
 SHOWN_FAILURES = 5
 NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
+NOT_RECHECKED = "not re-checked: pass its rows, verify(X, y), to prove the certificate."
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
 # Boxes are made for so many rules at a time that they have about this many sides.
@@ -68,15 +70,22 @@ class Verification:
     @property
     def lacks_rows(self) -> bool:
         """Whether nothing was found wrong, but a promise can only be proved with the training rows."""
-        return bool(self.failures) and all(failure.endswith(NOT_RECOUNTED) for failure in self.failures)
+        return bool(self.failures) and all(_lacks_rows(failure) for failure in self.failures)
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
         lines = [f"✓ {check}" for check in self.checks]
-        lines += [f"– {item}" for item in self.unchecked] + [f"✗ {failure}" for failure in self.failures]
-        return "\n".join([*lines, "Verified." if self.ok else "NOT verified."])
+        lines += [f"– {item}" for item in self.unchecked]
+        lines += [f"{'?' if _lacks_rows(failure) else '✗'} {failure}" for failure in self.failures]
+        verdict = "Nothing is wrong, but not everything was checked." if self.lacks_rows else "NOT verified."
+        return "\n".join([*lines, "Verified." if self.ok else verdict])
+
+
+def _lacks_rows(failure: str) -> bool:
+    """Whether a promise was not found broken, but not looked at either."""
+    return failure.endswith((NOT_RECOUNTED, NOT_RECHECKED))
 
 
 def verify_rules(
@@ -207,7 +216,7 @@ class _Checker:
                 met[rules] = np.minimum(met[rules], place_of[leaf])
         self.report(
             "no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)"
-            + (f", among rows that keep to: {'; '.join(self.possible.words)}" if self.possible.words else ""),
+            + (f", checked among rows that keep to: {'; '.join(self.possible.words)}" if self.possible.words else ""),
             [
                 f"The rule of leaf {self.leaves[rule]} also covers rows of leaf {self.leaves[met[rule]]}, which "
                 "predicts another class: its exact deletions do not preserve the tree's predictions."
@@ -250,7 +259,7 @@ class _Checker:
                 self.unchecked.append("supports and class counts were not recounted: no training rows were passed")
             return
         if self.possible.words:
-            self.report("the rows keep to the facts that the rules rest on", counted.against_facts)
+            self.report("the rows keep to the facts that were given", counted.against_facts)
         now, source = counted.rules, counted.leaves
         recounted = {"class_counts": now, "source_class_counts": source}
         differs = {
@@ -274,9 +283,10 @@ class _Checker:
             is_first, by = (self._is_exact_kind, " by the tolerance") if self.method in EXACT_FIRST else (False, "")
             judged = self._rules_with(self.deleted & ~np.asarray(is_first))
             moved = _shares(now, self.classes) - _shares(source, self.classes)
+            kept = f"{'and each is' if judged.sum() > 1 else 'which is'} within {tolerance:g} of its leaf's reliability"
+            lost = f"{judged.sum()} of {len(judged)} rule{'s' * (len(judged) != 1)} lost a condition{by}, {kept}"
             self.report(
-                f"{judged.sum()} of {len(judged)} rules lost a condition{by}, and each is within "
-                f"{tolerance:g} of its leaf's reliability (recounted)",
+                f"{lost} (recounted)" if judged.any() else f"no rule lost a condition{by}",
                 [
                     f"The rule of leaf {self.leaves[rule]} lost a condition, but no row reaches its leaf, so nothing "
                     "tells what its reliability was."
@@ -325,9 +335,10 @@ class _Checker:
             "every row is covered by a rule of the tree's class",
             f"No rule of the tree's class covers row {counted.unanswered}.",
         )
+        found = f"rules of different classes cover {share:.4g} of the rows" if share else "no row is in conflict"
         self.expect(
             share <= budget + COUNT_TOLERANCE,
-            f"rules of different classes cover {share:.4g} of the rows (recounted), within the budget of {budget:g}",
+            f"{found} (recounted), within the budget of {budget:g}",
             f"Rules of different classes cover {share:.4g} of the rows, beyond the budget of {budget:g}.",
         )
         self.expect(
@@ -348,9 +359,7 @@ class _Checker:
             for rule in np.flatnonzero(unsigned)[:SHOWN_FAILURES]
         ]
         if self.domain is None:
-            self.failures.append(
-                "The domain was not re-checked: pass its rows, verify(X, y), to prove the certificate."
-            )
+            self.failures.append(f"The domain was {NOT_RECHECKED}")
             return
         labels = self.domain[1]
         refuting = np.full(len(self.leaves), len(labels))  # the first listed row of another class that a rule covers
@@ -365,6 +374,7 @@ class _Checker:
                 for rule in np.flatnonzero(refuting < len(labels))
             ],
         )
+        self._check_sentence(f"the {len(labels)} listed rows")
 
     def _check_monotone(self, signs: Any) -> None:
         """Check that the tree is monotone in the signs, for all rows or for those that the facts allow."""
@@ -375,9 +385,13 @@ class _Checker:
         # An order of categories rules out no row: it is part of what the signs say.
         known, among = Possible(self.tree, replace(type(self.facts)(), orders=self.facts.orders)), ""
         monotone = Monotone(self.tree, self.paths, signs, known, self._boxes)
+        self.failures += [
+            f"A sign is stated for {self.tree.feature_name(feature)!r}, but its categories have no order."
+            for feature in monotone.unordered
+        ]
         wrong = monotone.find_wrong_order()
         if wrong is not None and self.possible.words:
-            among = f", among rows that keep to: {'; '.join(self.possible.words)}"
+            among = f", checked among rows that keep to: {'; '.join(self.possible.words)}"
             monotone = Monotone(self.tree, self.paths, signs, self.possible, self._boxes)
             if monotone.too_many is not None:
                 self.failures.append(monotone.too_many)
@@ -401,6 +415,17 @@ class _Checker:
         self.report(
             "for every row of a shortened rule there is one of its leaf that favours its class no more",
             [refuted[rule] for rule in sorted(refuted)],
+        )
+        about = f" that keep to the facts {shorten(self.possible.words)}" if among else ""
+        self._check_sentence(f"all rows{about}, for which the tree was proved to be monotone in the stated signs")
+
+    def _check_sentence(self, proved: str) -> None:
+        """Check that the guarantee speaks of the domain that was proved, and of no other."""
+        said = self.record["parameters"].get("certificate")
+        self.expect(
+            said == proved,
+            "the guarantee names the certified domain as it was found here",
+            f"The guarantee is said to hold on another domain ({said}) than the one found here ({proved}).",
         )
 
     @cached_property

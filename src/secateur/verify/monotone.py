@@ -72,10 +72,12 @@ class Monotone:
             feature: ranks for feature in range(tree.n_features) if (ranks := self._rank(feature)) is not None
         }
         # A sign says nothing of categories without an order.
-        self.signs = [
-            0 if tree.categories[feature] is not None and feature not in self.ranks else int(sign)
+        self.unordered = [
+            feature
             for feature, sign in enumerate(signs)
+            if sign and tree.categories[feature] is not None and feature not in self.ranks
         ]
+        self.signs = [0 if feature in self.unordered else int(sign) for feature, sign in enumerate(signs)]
         self.every = np.ones(len(paths.links), dtype=bool)
 
     @cached_property

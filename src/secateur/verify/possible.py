@@ -116,7 +116,7 @@ class Possible:
         for group in self.groups:
             values = np.column_stack([column(feature) for feature in group.features])
             against.append((str(group), ~np.isin(values, (0, 1)).all(axis=1) | (values.sum(axis=1) > 1)))
-        said = "contradicts what the rules rest on"
+        said = "contradicts a fact that was given"
         return [f"Row {first + rows.argmax()} {said}: {words}." for words, rows in against if rows.any()]
 
     def _tell_decimals(self, feature: int) -> str:

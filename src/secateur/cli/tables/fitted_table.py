@@ -13,12 +13,14 @@ from secateur.adapters import from_model
 from secateur.adapters.forests import is_forest
 from secateur.cli.tables.model_rows import pick_columns
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
-from secateur.errors import InputError, ParameterError, UnsupportedModelError
-from secateur.rows.labels import to_label_types
+from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
+from secateur.rows.labels import as_label, to_label_types
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from secateur.cli.tables.table_file import TableFile
     from secateur.rules.rule_set import RuleSet
@@ -35,6 +37,7 @@ __all__ = [
     "read_one_tree",
     "simplify_fitted",
     "split_table",
+    "tell_facts",
 ]
 
 DEFAULT_DEPTH = 5
@@ -151,8 +154,23 @@ def label_rows(
     target = find_column(columns, target, table.name)
     kept, labels, notes = read_labels(table, target, drop_classes)
     beside = [target, *split_names(columns, drop, table.name)]
+    labels = to_label_types(labels, tree.classes.tolist())
+    _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
     rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
-    return TrainingTable(rows, to_label_types(labels, tree.classes.tolist()), target, (), (), tuple(notes))
+    return TrainingTable(rows, labels, target, (), (), tuple(notes))
+
+
+def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) -> None:
+    """Refuse a label that the model never saw; ``numbers`` are those of the table's rows, from 0."""
+    known = set(tree.classes.tolist())
+    place = next((place for place, label in enumerate(labels.tolist()) if label not in known), None)
+    if place is not None:
+        strange = as_label(labels.tolist()[place])
+        raise InputError(
+            f"{where} holds {strange!r} (row {numbers[place] + 1}), which the model never saw: its classes are "
+            f"{shorten([as_label(label) for label in tree.classes.tolist()])}. Name another column with --target, or "
+            f"leave such rows out with --drop-class {strange!r}."
+        )
 
 
 def read_one_tree(model: Any) -> Tree:
@@ -178,6 +196,13 @@ def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True
     # The types of columns must not tell that they hold whole numbers.
     whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
     return simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, method=method, **options)
+
+
+def tell_facts(fitted: FittedTable, tree: Tree) -> list[str]:
+    """Say what was taken for granted, if anything."""
+    whole, facts = find_facts(tree, fitted.train)
+    told = "; ".join([*(f"{name} is a whole number" for name in whole), *facts])
+    return [f"Taken for granted, as the table shows it: {told} (--no-facts takes nothing for granted)."] if told else []
 
 
 def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:

@@ -31,14 +31,34 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
                 f"The model was fitted on {tree.n_features} columns without names, but {table.name} has {len(rest)} "
                 f"({shorten(rest)}): leave out those that are not for the model with --drop."
             )
-        return to_types(table.frame[rest].set_axis([str(name) for name in rest], axis=1), tree)
+        named = table.frame[rest].set_axis([str(name) for name in rest], axis=1)
+        return _check_types(to_types(named, tree), tree, table.name)
     absent = [name for name in names if name not in present]
     if absent:
         raise InputError(
-            f"{table.name} does not fit the model: it has no column {shorten(absent)}, which the model needs."
+            f"{table.name} does not fit the model: it has no column{'s' * (len(absent) > 1)} {shorten(absent)}, which "
+            "the model needs."
             f"{did_you_mean(absent[0], present)}"
         )
-    return to_types(table.frame[names], tree)
+    return _check_types(to_types(table.frame[names], tree), tree, table.name)
+
+
+def _check_types(frame: Any, tree: Tree, where: str) -> Any:
+    """Refuse text in a column of which the tree asks a number or a truth value, and name the first."""
+    asked = set(tree.feature[~tree.is_leaf].tolist())
+    for feature, (column, levels) in enumerate(zip(frame.columns, tree.categories, strict=False)):
+        values = frame[column]
+        if feature not in asked or values.dtype.kind != "O" or any(isinstance(level, str) for level in levels or ()):
+            continue
+        texts = values[[isinstance(value, str) for value in values]]
+        if len(texts):
+            is_truth = bool(levels) and all(isinstance(level, bool) for level in levels or ())
+            raise InputError(
+                f"The column {column!r} of {where} holds {texts.iloc[0]!r} (row {texts.index[0] + 1}), but the model "
+                f"takes {'true or false' if is_truth else 'a number'} there: repair it, or if it is a blank pass "
+                f"--missing {texts.iloc[0]!r}."
+            )
+    return frame
 
 
 def to_types(frame: Any, tree: Tree) -> Any:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import math
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +23,11 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import ParameterError
-from secateur.rules.fidelity import score_shares
+from secateur import InputError, ParameterError, RuleClassifier
+from secateur.cli import diagnose as diagnose_command
+from secateur.methods import METHODS as METHODS_BY_NAME
+from secateur.methods.contract import DEFAULT_TOLERANCE, TOLERANCES
+from secateur.rules.scores import score_shares
 from secateur.tree.tree import Tree
 
 METHODS = st.sampled_from(["none", "sibling", "subtree", "redundancy", "exact", "mismatch", "layered", "quinlan"])
@@ -74,6 +81,9 @@ def test_the_audit_of_probabilities_equals_its_slow_version(tree: Tree, method: 
         assert numbers == pytest.approx(expected, abs=1e-9, nan_ok=True)
     apart = np.abs(by_rules - by_tree).sum(axis=1) / 2
     assert audit.mean_abs_delta_p == pytest.approx(np.average(apart, weights=w_test), abs=1e-12)
+    counts = np.asarray(w_test) > 0
+    assert audit.max_abs_delta_p == pytest.approx(apart[counts].max(), abs=1e-12)
+    assert audit.n_rows == int(counts.sum())
     moved = []
     for rule in rules:
         c = tree.leaf_class[rule.leaf_id]
@@ -151,6 +161,9 @@ def test_without_deletions_the_share_of_each_rule_is_undefined_and_said_in_words
     assert "no rule was shortened" in str(audit)
     assert "nan" not in str(audit)
     assert audit == secateur.simplify(model, X, y, method="none").audit(X, y)
+    unknown = replace(audit, conflict_interval=(math.nan, math.nan))
+    assert json.loads(json.dumps(unknown.to_dict(), allow_nan=False))["conflict_interval"] == [None, None]
+    assert unknown == replace(audit, conflict_interval=(float("nan"), float("nan")))
     assert audit != secateur.simplify(model, X, y).audit(X, y)
     assert (audit.max_abs_d, audit.mean_abs_delta_p, audit.share_beyond_tolerance) == (0, 0, 0)
     assert (audit.brier, audit.log_loss, audit.auc) == (audit.tree_brier, audit.tree_log_loss, audit.tree_auc)
@@ -163,6 +176,55 @@ def test_without_rows_or_without_a_class_what_is_not_known_is_left_out() -> None
     assert all(map(math.isnan, (audit.max_abs_d, audit.mean_abs_d, audit.share_beyond_tolerance, audit.auc)))
     assert "nan" not in str(audit)
     assert "AUC" not in str(audit)
+    assert "made without rows, so they have none of their own and give the tree's: Brier score" in str(audit)
+    assert ", AUC " not in str(audit)
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    {
+        "layered": "the tolerance of further deletions; the method does not hold its exact ones to it",
+        "faithful": "the method's own tolerance, for every rule",
+        "mismatch": "the method's own tolerance, for every rule",
+        "exact": "the method has no tolerance of its own",
+    }.items(),
+)
+def test_the_tolerance_is_called_what_the_method_makes_of_it(method: str, words: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    audit = secateur.simplify(model, X, y, method=method).audit(X, y)
+    assert str(audit).endswith(f" % of rules beyond 5 points ({words})")
+    if "every rule" in words:
+        assert audit.share_beyond_tolerance == 0
+
+
+def test_there_is_one_default_tolerance() -> None:
+    made = [method().tolerance for method in map(type, METHODS_BY_NAME.values()) if "tolerance" in method().parameters]
+    defaults = [inspect.signature(one).parameters["tolerance"].default for one in (secateur.diagnose, RuleClassifier)]
+    assert len(made) >= 3
+    assert {*made, *defaults, diagnose_command.DEFAULT_TOLERANCE} == {DEFAULT_TOLERANCE}
+    assert DEFAULT_TOLERANCE in TOLERANCES
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-170, 1e160, 1e200])
+def test_weights_that_cannot_be_squared_are_refused_alike(size: float, tmp_path: Any) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :4]
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    X.assign(y=y, w=size).to_parquet(tmp_path / "rows.parquet")
+    sentence = r"^sample_weight holds weights whose squares are too small or too large for a float: divide"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=sentence):
+            rules.audit(X, y, sample_weight=np.full(len(X), size))
+        with pytest.raises(InputError, match=sentence):
+            rules.audit(tmp_path / "rows.parquet", "y", sample_weight="w")
+        one = np.where(np.arange(len(X)) % 2, 1.0, size)
+        with pytest.raises(InputError, match=sentence):
+            rules.audit(X, y, sample_weight=np.where(rules.covers(X)[:, 0], size, 1.0))
+        if size < 1:
+            assert rules.audit(X, y, sample_weight=one).n_rows == len(X)
 
 
 def test_batches_give_the_same_numbers_as_memory(tmp_path: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Scores", "score_shares", "sum_distances"]
+__all__ = ["Scores", "find_distances", "score_shares"]
 
 CLIP = float(np.finfo(np.float64).eps)  # as sklearn.metrics.log_loss clips
 
@@ -55,17 +55,21 @@ def score_shares(shares: NDArray[np.float64], counts: NDArray[np.float64]) -> Sc
     return Scores(brier, loss, float(np.mean(areas)))
 
 
-def sum_distances(one: NDArray[np.float64], other: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """Sum the weighted distances of pairs of probabilities: half of what their classes differ by in all.
+def find_distances(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Find how far pairs of probabilities are apart: half of what their classes differ by in all.
 
     With two classes that is the difference of either class's probability.
 
     Parameters
     ----------
     one, other : ndarray of float64, shape (n_pairs, n_classes)
-    weights : ndarray of float64, shape (n_pairs,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_pairs,)
     """
-    return float((weights * np.abs(one - other).sum(axis=1)).sum()) / 2
+    distances: NDArray[np.float64] = np.abs(one - other).sum(axis=1) / 2
+    return distances
 
 
 def _find_area(score: NDArray[np.float64], inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
