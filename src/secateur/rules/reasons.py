@@ -88,6 +88,9 @@ WORDS: dict[int, str] = {
         "without it the rule's reliability would go {moved_from_leaf}: more than {tolerance:g} below its leaf's, or "
         "{name} no longer the commonest class"
     ),
+    Why.CONTRADICTED: (
+        "without it the rule would have the same conditions as the rule of leaf {node}, which predicts another class"
+    ),
 }
 NO_WORDS: Mapping[int, str] = {}
 
