@@ -55,6 +55,7 @@ class Spending:
     is_guarded: NDArray[np.bool_]  # kept although the budget would allow its deletion
     trial: NDArray[np.float64]  # for those, the rule's reliability without it
     twin: NDArray[np.int64]  # the rule of another class that would have the same conditions; -1 if there is none
+    leaf_reliability: NDArray[np.float64]  # of each rule's leaf
     counts: NDArray[np.float64]  # training rows that each rule covers in the end, by their own class
 
 
@@ -98,6 +99,7 @@ def spend_budget(
         is_guarded=is_guarded,
         trial=guard.trial,
         twin=np.where(is_guarded & (guard.blocked_by != paths.rule), guard.blocked_by, -1),
+        leaf_reliability=guard.leaf_reliability,
         counts=guard.counts,
     )
 

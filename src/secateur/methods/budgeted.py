@@ -87,8 +87,8 @@ class Budgeted(Method):
         result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
         guarded = judged & spending.is_guarded
         result.keep(guarded, Why.TOO_UNRELIABLE)
-        reliability = leaf_counts[np.arange(paths.n_rules), paths.leaf_class] / leaf_counts.sum(axis=1)
-        result.before[guarded], result.after[guarded] = reliability[paths.rule[guarded]], spending.trial[guarded]
+        own_reliability = spending.leaf_reliability[paths.rule]
+        result.before[guarded], result.after[guarded] = own_reliability[guarded], spending.trial[guarded]
         result.number[guarded] = np.nan
         twinned = guarded & (spending.twin >= 0)
         result.keep(twinned, Why.CONTRADICTED)
