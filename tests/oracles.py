@@ -582,7 +582,7 @@ def delete_budgeted(
 def budgeted_steps(
     tree: Tree, X: Rows, w: Weights, budget: float, smoothing: float, guard: Guard | None, *, pool: int = 4000
 ) -> list[BudgetStep]:
-    """What ``delete_budgeted`` deletes beyond the exact deletions, in the order in which it goes; None guards nothing."""
+    """What ``delete_budgeted`` deletes beyond the exact deletions, in their order; without a guard if it is None."""
     rows = mixed_rows(tree, X, w, smoothing, pool)
     labels = [tree_class(tree, row.cells) for row in rows]
     passing = {link: {i for i, row in enumerate(rows) if satisfies(tree, row.cells, [link])} for link in parents(tree)}
