@@ -22,7 +22,7 @@ __all__ = ["count_conflicts", "delete_budgeted"]
 def delete_budgeted(
     tree: Tree, X: Rows, y: Labels, budget: float, *, smoothing: int = 1000, tolerance: float = 0.05
 ) -> Deletion:
-    """Exact deletion, then the cheapest condition that keeps its rule honest, while the conflict fits; equal weights."""
+    """Exact deletion, then the cheapest condition that the guard allows, while the conflict fits; equal weights."""
     plain = PlainTree(tree)
     opposing = opposing_boxes(plain)
     n = len(X)
@@ -44,7 +44,7 @@ def delete_budgeted(
     def count_own(links: list[int]) -> NDArray[np.int64]:
         return np.bincount(y[masks.of_links(links)[:n]], minlength=tree.n_classes)
 
-    def is_honest(leaf: int, links: list[int]) -> bool:
+    def may_widen(leaf: int, links: list[int]) -> bool:
         before, after, own = count_own(plain.path(leaf)), count_own(links), plain.label[leaf]
         if before[own] / before.sum() - after[own] / after.sum() > tolerance or after[own] < after.max():
             return False
@@ -63,7 +63,7 @@ def delete_budgeted(
                 if spent + price > mixed_limit or really_spent + int(new[:n].sum()) > real_limit:
                     continue
                 if best is None or price <= best[0]:
-                    if not is_honest(leaf, plain.path(leaf, without=[*deleted[leaf], link])):
+                    if not may_widen(leaf, plain.path(leaf, without=[*deleted[leaf], link])):
                         continue
                     met = n_met(leaf, [*deleted[leaf], link]) - n_met(leaf, deleted[leaf])
                     if best is None or (price, met) < best[:2]:  # of equal ones the first stays

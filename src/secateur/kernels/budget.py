@@ -134,8 +134,8 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     """What deleting one entry costs, in mixed units and in real units, and the number of rows.
 
     The walk stops when the mixed units exceed the allowance. In mode WATCH the rows are watched from then on, in mode
-    COMMIT they are listed, in mode COUNT nothing is noted. In mode LEAVES the cost is the further leaves met instead. In
-    mode ADMIT there is no cost: all training rows that the rule would newly cover are added up by their own class.
+    COMMIT they are listed, in mode COUNT nothing is noted. In mode LEAVES the cost is the further leaves met instead.
+    Mode ADMIT has no cost: it adds up all training rows that the rule would newly cover, by their own class.
     """
     children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
     missing_left, homogeneous, parent, is_left = walk.missing_left, walk.homogeneous, walk.parent, walk.is_left

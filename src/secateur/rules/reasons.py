@@ -109,7 +109,8 @@ class Reason:
     text : str
         The reason in a sentence, also its ``str()``.
     before, after : float or None
-        The reliability (Quinlan: certainty factor; ``budgeted``: share of rows in conflict) that the decision compared.
+        The reliability (Quinlan: certainty factor; ``budgeted``: share of rows in conflict, unless its guard decided)
+        that the decision compared.
     number : float or None
         The shift of the class share along the link, Fisher's p, or for ``budgeted`` the share of the training rows that
         the deletion brought into conflict, or that would be in conflict without the kept condition.
