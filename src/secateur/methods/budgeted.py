@@ -73,10 +73,10 @@ class Budgeted(Method):
         result = exact.METHOD.delete(problem)
         if not len(paths.links):
             return result
+        counts, leaf_counts = rows.count(paths, result.deleted, is_exact=True)
         mixture = mix_rows(tree, paths, rows.rows, rows.weights, self.smoothing)
         weight = np.append(0, np.cumsum(mixture.real))
         is_open = weight[mixture.index.last[paths.leaf_ids]] > weight[mixture.index.first[paths.leaf_ids]]
-        counts, leaf_counts = rows.count(paths, result.deleted, is_exact=True)
         trained = Trained(rows.class_ids, rows.weights, counts, leaf_counts)
         spending = spend_budget(tree, paths, mixture, trained, result.deleted, is_open, self.budget, self.tolerance)
         rows.remember(spending.deleted, spending.counts, leaf_counts)
