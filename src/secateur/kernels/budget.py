@@ -34,7 +34,7 @@ from secateur.kernels.walks import (
 __all__ = ["Accounts", "Guard", "Rows", "count_kept", "spend"]
 
 HEAP_SIZE, N_WATCHES, MIXED_SPENT, REAL_SPENT, MODE = 0, 1, 2, 3, 4
-WATCH, COUNT, COMMIT, LEAVES, ADMIT = 0, 1, 2, 3, 4
+WATCH, COUNT, ADMIT, LEAVES = 0, 1, 2, 3
 ALLOWANCE_GROWTH = 4
 NOT_BLOCKED = -1
 SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
@@ -134,8 +134,9 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     """What deleting one entry costs, in mixed units and in real units, and the number of rows.
 
     The walk stops when the mixed units exceed the allowance. In mode WATCH the rows are watched from then on, in mode
-    COMMIT they are listed, in mode COUNT nothing is noted. In mode LEAVES the cost is the further leaves met instead.
-    Mode ADMIT has no cost: it adds up all training rows that the rule would newly cover, by their own class.
+    COUNT nothing is noted. In mode LEAVES the cost is the further leaves met instead. Mode ADMIT is for a deletion that
+    may come next: no cost is counted, but the rows are listed, and all training rows that the rule would newly cover
+    are added up by their own class.
     """
     children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
     missing_left, homogeneous, parent, is_left = walk.missing_left, walk.homogeneous, walk.parent, walk.is_left
@@ -258,10 +259,9 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                 begin_word, end_word = first_row[node] // 64, (last_row[node] + 63) // 64
                 n_words = end_word - begin_word
                 for w in range(n_words):
+                    near[w] = foreign[class_id * row_words + begin_word + w] & ~conflict[begin_word + w]
                     if mode == ADMIT:
-                        near[w] = trained[begin_word + w]
-                    else:
-                        near[w] = foreign[class_id * row_words + begin_word + w] & ~conflict[begin_word + w]
+                        near[w] |= trained[begin_word + w]
                 if n_words > 0:
                     near[0] &= from_bit[first_row[node] % 64]
                     if last_row[node] % 64 > 0:
@@ -301,7 +301,12 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                         if not covered:
                             continue
                         if mode == ADMIT:
-                            admitted[labels[row]] += weights[row]
+                            word, own_bit = begin_word + w, one_bit[bit - 1]
+                            if trained[word] & own_bit != nothing:
+                                admitted[labels[row]] += weights[row]
+                            if foreign[class_id * row_words + word] & ~conflict[word] & own_bit != nothing:
+                                newly[found] = row
+                                found += 1
                             continue
                         cost += mixed[row]
                         real_cost += real[row]
@@ -312,8 +317,6 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                             watch_before[watch] = last_watch[row]
                             last_watch[row] = watch
                             counters[N_WATCHES] = watch + 1
-                        elif mode == COMMIT:
-                            newly[found] = row
                         found += 1
         node = -1
         while n_forks > 0 and node < 0:  # back to the last fork whose other side is still to be entered
@@ -355,13 +358,9 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     return cost, real_cost, found
 
 
-def stays_reliable(walk, box, rows, accounts, guard, offsets, links, leaf_class, deleted, rule, entry):  # type: ignore[no-untyped-def]
-    """Whether a rule without an entry keeps its reliability and its class the commonest; notes what it would let in."""
-    admitted, counts, own = accounts.admitted, guard.counts, leaf_class[rule]
-    for k in range(len(admitted)):
-        admitted[k] = 0
-    accounts.counters[MODE] = ADMIT
-    find_cost(walk, box, rows, accounts, links, offsets[rule], offsets[rule + 1], deleted, entry, own, 0)
+def stays_reliable(accounts, guard, rule, own, entry):  # type: ignore[no-untyped-def]
+    """Whether a rule that lets rows in keeps its reliability, and its own class the commonest."""
+    admitted, counts = accounts.admitted, guard.counts
     total, most = 0.0, 0.0
     for k in range(len(admitted)):
         total += counts[rule, k] + admitted[k]
@@ -481,7 +480,11 @@ def spend(  # type: ignore[no-untyped-def]
         if counters[REAL_SPENT] + real_cost[entry] > limits[1]:
             continue
         blocked_by[entry] = rule
-        if not stays_reliable(walk, box, rows, accounts, guard, offsets, links, leaf_class, deleted, rule, entry):
+        for k in range(len(admitted)):
+            admitted[k] = 0
+        counters[MODE] = ADMIT
+        n_new = find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, leaf_class[rule], 0)[2]
+        if not stays_reliable(accounts, guard, rule, leaf_class[rule], entry):
             continue
         deleted[entry] = True  # for this question
         twin = find_twin(walk, box, accounts, guard, offsets, links, leaf_class, deleted, rule)
@@ -495,12 +498,6 @@ def spend(  # type: ignore[no-untyped-def]
         counters[MIXED_SPENT] += cost[entry]
         counters[REAL_SPENT] += real_cost[entry]
         after[entry] = counters[MIXED_SPENT]
-        n_new = 0
-        if cost[entry] + real_cost[entry] > 0:
-            counters[MODE] = COMMIT
-            n_new = find_cost(
-                walk, box, rows, accounts, links, begin, end, deleted, entry, leaf_class[rule], limits[0]
-            )[2]
         deleted[entry] = True
         for k in range(len(admitted)):
             counts[rule, k] += admitted[k]
