@@ -30,7 +30,7 @@ SLOW: dict[str, Callable[[Problem, secateur.Tree, list[int] | None], Deletion]] 
     "mismatch": lambda p, tree, leaves: by_rows.delete_mismatch(tree, p.X, p.y, TOLERANCE, leaves),
     "layered": lambda p, tree, leaves: by_rows.delete_layered(tree, p.X, p.y, TOLERANCE, leaves),
     "quinlan": lambda p, tree, leaves: by_rows.delete_quinlan(tree, p.X, p.y, ALPHA, leaves, keep_masks=True),
-    "budgeted": lambda p, tree, _: delete_budgeted(tree, p.X, BUDGET),
+    "budgeted": lambda p, tree, _: delete_budgeted(tree, p.X, p.y, BUDGET),
 }
 
 

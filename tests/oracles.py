@@ -342,6 +342,20 @@ def meets(tree: Tree, links_a: Iterable[int], links_b: Iterable[int]) -> bool:
     return not any(is_empty(tree, region) for region in box.values())
 
 
+def same_values(tree: Tree, links_a: Iterable[int], links_b: Iterable[int]) -> bool:
+    """Whether two sets of links that some rows satisfy allow the same values of every feature."""
+    box_a, box_b = box_of(tree, links_a), box_of(tree, links_b)
+
+    def values(box: dict[int, Region], feature: int) -> tuple[Any, ...]:
+        region = box.get(feature, whole_region(tree, feature))
+        if region.codes is not None or not has_number(tree, region):
+            return region.codes, region.missing
+        low = None if region.low is None else number_above(tree, region.low)
+        return low, number_not_above(tree, region.high), region.missing
+
+    return all(values(box_a, feature) == values(box_b, feature) for feature in box_a.keys() | box_b.keys())
+
+
 def implies_class(tree: Tree, links: Iterable[int], c: int) -> bool:
     """Whether no leaf of another class meets the box of the links."""
     links = list(links)
@@ -547,9 +561,18 @@ class BudgetStep(NamedTuple):
     real: Fraction
 
 
-def delete_budgeted(tree: Tree, X: Rows, w: Weights, budget: float, smoothing: float, *, pool: int = 4000) -> Deletion:
+class Guard(NamedTuple):
+    """What a deletion may do to a rule: the training rows' own classes, and how much reliability it may cost."""
+
+    y: Labels
+    tolerance: float
+
+
+def delete_budgeted(
+    tree: Tree, X: Rows, w: Weights, budget: float, smoothing: float, guard: Guard | None, *, pool: int = 4000
+) -> Deletion:
     """Exact first, then the cheapest single deletion again and again, while the conflicting rows fit the budget."""
-    beyond = {(step.leaf, step.link) for step in budgeted_steps(tree, X, w, budget, smoothing, pool=pool)}
+    beyond = {(step.leaf, step.link) for step in budgeted_steps(tree, X, w, budget, smoothing, guard, pool=pool)}
     return {
         leaf: [link for link in path(tree, leaf) if link in gone or (leaf, link) in beyond]
         for leaf, gone in delete_exact(tree).items()
@@ -557,9 +580,9 @@ def delete_budgeted(tree: Tree, X: Rows, w: Weights, budget: float, smoothing: f
 
 
 def budgeted_steps(
-    tree: Tree, X: Rows, w: Weights, budget: float, smoothing: float, *, pool: int = 4000
+    tree: Tree, X: Rows, w: Weights, budget: float, smoothing: float, guard: Guard | None, *, pool: int = 4000
 ) -> list[BudgetStep]:
-    """What ``delete_budgeted`` deletes beyond the exact deletions, in the order in which it goes."""
+    """What ``delete_budgeted`` deletes beyond the exact deletions, in their order; without a guard if it is None."""
     rows = mixed_rows(tree, X, w, smoothing, pool)
     labels = [tree_class(tree, row.cells) for row in rows]
     passing = {link: {i for i, row in enumerate(rows) if satisfies(tree, row.cells, [link])} for link in parents(tree)}
@@ -593,6 +616,8 @@ def budgeted_steps(
                 step = BudgetStep(leaf, link, mixed(new), real(new))
                 if mixed(conflicting) + step.mixed > mixed_limit or real(conflicting) + step.real > real_limit:
                     continue
+                if guard is not None and not is_honest(tree, X, w, guard, kept, leaf, wider):
+                    continue
                 price = (step.mixed, n_foreign(leaf, tuple(wider)) - n_foreign(leaf, tuple(kept[leaf])))
                 # Of equal prices the first one stays: leaves come in source order, links root to leaf.
                 if best is None or price < best[0]:
@@ -603,6 +628,25 @@ def budgeted_steps(
         steps.append(step)
         kept[step.leaf] = without(kept[step.leaf], [step.link])
         conflicting |= new
+
+
+def is_honest(
+    tree: Tree, X: Rows, w: Weights, guard: Guard, kept: dict[int, list[int]], leaf: int, wider: list[int]
+) -> bool:
+    """Whether a leaf's rule may be widened: reliable, of the commonest class, and contradicted by no equal rule."""
+    own = int(tree.leaf_class[leaf])
+    _, base = support_and_reliability(tree, X, guard.y, w, path(tree, leaf), own)
+    _, trial = support_and_reliability(tree, X, guard.y, w, wider, own)
+    if base is None or trial is None or base - trial > guard.tolerance:
+        return False
+    shares = [support_and_reliability(tree, X, guard.y, w, wider, c)[1] for c in range(tree.n_classes)]
+    if any(share is not None and share > trial for share in shares):
+        return False
+    return not any(
+        tree.leaf_class[other] != own and same_values(tree, wider, links)
+        for other, links in kept.items()
+        if any(satisfies(tree, row, links) for row in X)
+    )
 
 
 def mixed_rows(tree: Tree, X: Rows, w: Weights, smoothing: float, pool: int = 4000) -> list[SharedRow]:

@@ -246,7 +246,7 @@ PARAMETERS: dict[str, Mistake] = {
     "a setting that the method does not read": (
         lambda: simplify(MODEL, method="exact", tolerance=0.9),
         ParameterError,
-        "The method 'exact' does not read tolerance; 'faithful', 'mismatch' and 'layered' do. Leave tolerance out",
+        "The method 'exact' does not read tolerance; 'faithful', 'mismatch', 'layered' and 'budgeted' do. Leave",
     ),
     "a setting of one other method": (
         lambda: simplify(MODEL, X, Y, alpha=0.1),

@@ -565,9 +565,9 @@ def test_a_budget_by_hand(budget: float, n_steps: int):
     third = Fraction(1, 3)
     steps = [(4, 2, Fraction(1, 9), third), (4, 4, third, third), (1, 1, Fraction(5, 9), third), (3, 3, 0, 0)]
     tree = two_feature_tree()
-    assert oracles.budgeted_steps(tree, X, None, budget, 6, pool=4) == steps[:n_steps]
+    assert oracles.budgeted_steps(tree, X, None, budget, 6, None, pool=4) == steps[:n_steps]
     deleted = {1: [1], 3: [2, 3], 4: [2, 4]} if n_steps == 4 else {1: [], 3: [2], 4: [2, 4][:n_steps]}
-    assert oracles.delete_budgeted(tree, X, None, budget, 6, pool=4) == deleted
+    assert oracles.delete_budgeted(tree, X, None, budget, 6, None, pool=4) == deleted
 
 
 @pytest.mark.parametrize(("budget", "deleted"), [(0.24, {1: [], 3: [2]}), (0.25, {1: [1], 3: [2, 3]})])
@@ -576,7 +576,7 @@ def test_shuffled_rows_alone_can_exhaust_a_budget(budget: float, deleted: dict[i
     # without 1 brings (1, 1) into conflict and no real row; leaf 3 without 3 the same. Leaf 4 without 2 or 4 brings a
     # real row, half of all, at the same mixed price, but leaf 1 comes first.
     X = np.array([[0.0, 1], [1, 0]])
-    assert oracles.delete_budgeted(two_feature_tree(), X, None, budget, 2, pool=2) == {**deleted, 4: []}
+    assert oracles.delete_budgeted(two_feature_tree(), X, None, budget, 2, None, pool=2) == {**deleted, 4: []}
 
 
 def test_a_budget_is_the_decimal_number_that_was_typed():
@@ -586,8 +586,8 @@ def test_a_budget_is_the_decimal_number_that_was_typed():
     X = np.array([[-1.0]] * 3 + [[0.5]] + [[2.0]] * 6)
     assert oracles.delete_exact(tree) == {1: [], 3: [3], 4: [2]}
     three = Fraction(3, 10)
-    assert oracles.budgeted_steps(tree, X, None, 0.3, 0) == [(3, 2, three, three), (4, 4, 0, 0)]
-    assert oracles.budgeted_steps(tree, X, None, 0.29, 0) == []
+    assert oracles.budgeted_steps(tree, X, None, 0.3, 0, None) == [(3, 2, three, three), (4, 4, 0, 0)]
+    assert oracles.budgeted_steps(tree, X, None, 0.29, 0, None) == []
 
 
 def test_of_two_deletions_at_one_price_the_one_that_meets_fewer_foreign_leaves_goes_first():
@@ -604,7 +604,7 @@ def test_of_two_deletions_at_one_price_the_one_that_meets_fewer_foreign_leaves_g
     tree = builder.build()
     assert oracles.delete_exact(tree) == {1: [], 3: [], 5: [2], 6: [2, 4]}
     X = np.array([[-1.0], [-2.0], [0.5], [1.5], [3.0], [4.0]])
-    steps = oracles.budgeted_steps(tree, X, None, 0.34, 0)
+    steps = oracles.budgeted_steps(tree, X, None, 0.34, 0, None)
     assert steps == [(3, 2, Fraction(1, 3), Fraction(1, 3)), (5, 4, 0, 0)]
 
 
@@ -914,15 +914,20 @@ class BudgetProblem(NamedTuple):
     budget: float
     smoothing: float
     pool: int
+    guard: oracles.Guard | None = None
 
     def rows(self) -> list[oracles.SharedRow]:
         return oracles.mixed_rows(self.tree, self.X, self.w, self.smoothing, self.pool)
 
     def steps(self) -> list[oracles.BudgetStep]:
-        return oracles.budgeted_steps(self.tree, self.X, self.w, self.budget, self.smoothing, pool=self.pool)
+        return oracles.budgeted_steps(
+            self.tree, self.X, self.w, self.budget, self.smoothing, self.guard, pool=self.pool
+        )
 
     def deleted(self) -> oracles.Deletion:
-        return oracles.delete_budgeted(self.tree, self.X, self.w, self.budget, self.smoothing, pool=self.pool)
+        return oracles.delete_budgeted(
+            self.tree, self.X, self.w, self.budget, self.smoothing, self.guard, pool=self.pool
+        )
 
     def supported(self) -> list[int]:
         """Leaves that a row of some weight reaches."""

@@ -12,13 +12,17 @@ from benchmarks.naive.by_rows import Labels, RowMasks, Rows
 from benchmarks.naive.plain_tree import Deletion, PlainTree
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from secateur import Tree
 
 __all__ = ["count_conflicts", "delete_budgeted"]
 
 
-def delete_budgeted(tree: Tree, X: Rows, budget: float, smoothing: int = 1000) -> Deletion:
-    """Exact deletion, then the cheapest condition again and again while the conflict fits; rows of equal weight."""
+def delete_budgeted(
+    tree: Tree, X: Rows, y: Labels, budget: float, *, smoothing: int = 1000, tolerance: float = 0.05
+) -> Deletion:
+    """Exact deletion, then the cheapest condition that the guard allows, while the conflict fits; equal weights."""
     plain = PlainTree(tree)
     opposing = opposing_boxes(plain)
     n = len(X)
@@ -37,6 +41,17 @@ def delete_budgeted(tree: Tree, X: Rows, budget: float, smoothing: int = 1000) -
         box = box_of(plain, plain.path(leaf, without))
         return sum(meet(box, other) for other in opposing[plain.label[leaf]])
 
+    def count_own(links: list[int]) -> NDArray[np.int64]:
+        return np.bincount(y[masks.of_links(links)[:n]], minlength=tree.n_classes)
+
+    def may_widen(leaf: int, links: list[int]) -> bool:
+        before, after, own = count_own(plain.path(leaf)), count_own(links), plain.label[leaf]
+        if before[own] / before.sum() - after[own] / after.sum() > tolerance or after[own] < after.max():
+            return False
+        box = box_of(plain, links)
+        others = [other for other in plain.leaves if plain.label[other] != own]
+        return not any(box == box_of(plain, plain.path(other, without=deleted[other])) for other in others)
+
     while True:
         spent, really_spent = int(weight[in_conflict].sum()), int(in_conflict[:n].sum())
         best = None
@@ -48,6 +63,8 @@ def delete_budgeted(tree: Tree, X: Rows, budget: float, smoothing: int = 1000) -
                 if spent + price > mixed_limit or really_spent + int(new[:n].sum()) > real_limit:
                     continue
                 if best is None or price <= best[0]:
+                    if not may_widen(leaf, plain.path(leaf, without=[*deleted[leaf], link])):
+                        continue
                     met = n_met(leaf, [*deleted[leaf], link]) - n_met(leaf, deleted[leaf])
                     if best is None or (price, met) < best[:2]:  # of equal ones the first stays
                         best = (price, met, leaf, link, new)

@@ -61,8 +61,9 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     method : str, default="layered"
         A name in :data:`METHODS`, or one of the paper's.
     tolerance : float in [0, 1], default=0.05
-        ε of ``faithful``, ``mismatch`` and ``layered``: how far a rule's training reliability may move from its leaf's
-        own. The exact deletions of ``layered`` are not held to it.
+        ε of ``faithful``, ``mismatch``, ``layered`` and ``budgeted``: how far a rule's training reliability may move
+        from its leaf's own (``budgeted``: how far below). The exact deletions of ``layered`` and ``budgeted`` are not
+        held to it.
     protect : bool, default=True
         Whether ``faithful`` keeps conditions that point away from the class where all leaves have the class.
     budget : float in [0, 1], default=0.015

@@ -96,8 +96,9 @@ def simplify(
     **settings : object
         The method's own settings; one that it does not read is an error.
 
-        - ``tolerance`` (``faithful``, ``mismatch``, ``layered``): ε, how far a rule's training reliability may move
-          from its leaf's own; 0.05 by default. The exact deletions of ``layered`` are not held to it.
+        - ``tolerance`` (``faithful``, ``mismatch``, ``layered``, ``budgeted``): ε, how far a rule's training
+          reliability may move from its leaf's own (``budgeted``: how far below); 0.05 by default. The exact deletions
+          of ``layered`` and ``budgeted`` are not held to it.
         - ``protect`` (``faithful``): whether conditions that point away from the class stay inside H, where all leaves
           have the class; True by default.
         - ``budget`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by default.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -230,6 +231,34 @@ def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[
     assert "The conflicts were not recounted: pass the training rows" in silent.failures[0]
 
 
+def test_a_rule_that_the_budget_made_unreliable_is_found(problem: tuple[Any, Any, Any]) -> None:
+    loose = secateur.simplify(*problem, method="budgeted", budget=0.1, tolerance=1.0)
+    assert loose.verify().ok
+    strict = replace(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
+    assert not strict.ok
+    assert re.search(r"lost a condition to the budget, but is 0\.\d+ less reliable than its leaf", strict.failures[0])
+    older = {name: value for name, value in loose.parameters.items() if name != "tolerance"}
+    before = secateur.RuleSet.from_json(replace(loose, parameters=older).to_json())
+    assert "less reliable" not in before.guarantee
+    found = before.verify(*problem[1:])
+    assert found.ok
+    assert found.unchecked == ("reliabilities were not judged: the rules were made before `budgeted` guarded them",)
+
+
+def test_contradictory_twins_are_found() -> None:
+    X = np.array([[0.0, 0.0]] * 3 + [[0.0, 1.0]] * 2 + [[1.0, 0.0]] * 9)
+    y = np.array([0, 0, 1, 1, 1] + [2] * 9)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="budgeted", budget=1.0, smoothing=0)
+    for entries in ([1, 3], [1, 2, 3]):
+        flags, why = np.zeros((2, len(rules.deleted)), dtype=int)
+        flags[entries], why[:], why[entries] = 1, Why.OVER_BUDGET, Why.WITHIN_BUDGET
+        forged = replace(rules.deletions, deleted=flags.astype(bool), why=why.astype(np.uint8))
+        failures = replace(rules, deletions=forged).verify().failures
+        said = "The rules of leaves 2 and 3 have the same conditions, but predict different classes."
+        assert (said in failures) == (entries == [1, 3]), failures
+
+
 def test_a_certificate_is_checked_against_the_listed_domain(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
     rules = secateur.simplify(model, X, y, method="M1-D")
@@ -367,6 +396,19 @@ def test_rules_are_recounted_as_row_by_row(data: st.DataObject) -> None:
     )
 
 
+def dishonest(tree: Tree, X: Any, y: Any, rule: secateur.Rule, tolerance: float) -> str | None:
+    """What is wrong with a rule that lost conditions to a budget, row by row."""
+    own = int(tree.leaf_class[rule.leaf_id])
+    name = f"The rule of leaf {rule.leaf_id} lost a condition to the budget, but"
+    base = oracles.support_and_reliability(tree, X, y, None, oracles.path(tree, rule.leaf_id), own)[1]
+    shares = [oracles.support_and_reliability(tree, X, y, None, rule.kept_ids, c)[1] for c in range(tree.n_classes)]
+    if base is None:
+        return f"{name} no row reaches its leaf, so nothing tells what its reliability was."
+    if base - shares[own] > tolerance:
+        return f"{name} is {base - shares[own]:.4g} less reliable than its leaf, beyond {tolerance:g}."
+    return f"{name} its class is not the commonest of its rows." if max(shares) > shares[own] else None
+
+
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) -> None:
@@ -385,6 +427,26 @@ def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) 
     told = f"cover {n_conflicts / len(X):.4g} of the rows" if n_conflicts else "no row is in conflict"
     assert any(f"{told} (recounted)" in check for check in found.checks)
     assert "every row is covered by a rule of the tree's class" in found.checks
+    tolerance = data.draw(st.sampled_from([0.0, 0.3, 1.0]))
+    record = record | {"parameters": {"budget": 1.0, "tolerance": tolerance}}
+    found = verify.verify_rules(tree, record, matrix, y)
+    says = [failure for failure in found.failures if "lost a condition to the budget" in failure]
+    assert (
+        says
+        == [said for rule in rules if rule.deleted_ids for said in [dishonest(tree, X, y, rule, tolerance)] if said][
+            : verify.SHOWN_FAILURES
+        ]
+    )
+    twins = [
+        (rule.leaf_id, other.leaf_id)
+        for rule in rules
+        for other in rules[: rule.index]
+        if rule.deleted_ids
+        and other.deleted_ids
+        and rule.prediction != other.prediction
+        and oracles.same_values(tree, rule.kept_ids, other.kept_ids)
+    ]
+    assert any("have the same conditions" in failure for failure in found.failures) == bool(twins)
     record = rules_to_record(rules) | {"method": "mismatch-certified", "parameters": {"domain": "listed cases"}}
     record["parameters"]["certificate"] = f"the {len(X)} listed rows"
     found = verify.verify_rules(tree, record, domain=(matrix, y))

@@ -152,7 +152,8 @@ class Knobs:
     tolerance: Annotated[
         float | None,
         typer.Option(
-            help="How far a rule's reliability may move, 0 to 1. The exact deletions of layered are not held to it.  "
+            help="How far a rule's reliability may move (budgeted: fall), 0 to 1. Exact deletions of layered and "
+            "budgeted are not held to it.  "
             "[default: 0.05]",
             show_default=False,
         ),

@@ -9,6 +9,10 @@ Entries wait in a binary heap by (cost, further leaves met, entry). A walk stops
 may be to matter now; what was found until then is a lower bound that stays one, for a rule only grows. An entry whose
 account is not *settled* is walked again when it comes to the top, with a larger allowance, and further leaves are
 counted for entries that tie. So dear conditions, the most of them, are never counted in full.
+
+A *guard* may refuse an entry that comes to the top: without it the rule would be too unreliable on the training rows,
+or say the opposite of a rule with the same conditions. Only a deletion in its own rule can change the first, and in one
+of both rules the second, so the entry is set aside, *blocked* by a rule, and waits again once that rule has changed.
 """
 
 from __future__ import annotations
@@ -16,13 +20,24 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from secateur.kernels.routes import goes_left
-from secateur.kernels.walks import copy_words, cut_high, cut_low, cut_words, has_value, narrow, open_feature
+from secateur.kernels.walks import (
+    copy_words,
+    cut_high,
+    cut_low,
+    cut_words,
+    has_value,
+    meet_feature,
+    narrow,
+    open_feature,
+)
 
-__all__ = ["Accounts", "Rows", "count_kept", "spend"]
+__all__ = ["Accounts", "Guard", "Rows", "count_kept", "spend"]
 
 HEAP_SIZE, N_WATCHES, MIXED_SPENT, REAL_SPENT, MODE = 0, 1, 2, 3, 4
-WATCH, COUNT, COMMIT, LEAVES = 0, 1, 2, 3
+WATCH, COUNT, ADMIT, LEAVES = 0, 1, 2, 3
 ALLOWANCE_GROWTH = 4
+NOT_BLOCKED = -1
+SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
 
 
 class Rows(NamedTuple):
@@ -43,6 +58,9 @@ class Rows(NamedTuple):
     one_bit: Any  # words with one bit set; none in the last
     from_bit: Any  # words with the bits from one on set
     last_watch: Any  # of each row; -1 if it has none
+    trained: Any  # the bit map of training rows
+    labels: Any  # of training rows, their own class
+    weights: Any
 
 
 class Accounts(NamedTuple):
@@ -61,6 +79,7 @@ class Accounts(NamedTuple):
     watch_before: Any  # the row's watch before this one
     kept: Any  # room for the kept entries of a rule
     newly: Any  # room for the rows that a deletion brings into conflict
+    admitted: Any  # room for the training rows that a deletion lets in, by their own class
     is_on_path: Any  # room for the nodes on a rule's path
     went_left: Any  # room for the forks of a walk: which side went first
     is_open: Any  # whether the other is still to be entered
@@ -69,6 +88,17 @@ class Accounts(NamedTuple):
     inner_missing: Any
     inner_words: Any
     counters: Any  # HEAP_SIZE and so on; a mode as an argument would be compiled once for each
+
+
+class Guard(NamedTuple):
+    """What keeps a rule reliable; rules are numbered as leaves are, left to right."""
+
+    tolerance: Any  # how far below its leaf's reliability a rule may end
+    leaf_reliability: Any
+    counts: Any  # training rows that each rule covers, by their own class; follows the deletions
+    blocked_by: Any  # the rule whose change an entry waits for; NOT_BLOCKED if it waits for none
+    is_awaited: Any  # whether an entry of another rule may wait for a rule to change
+    trial: Any  # the rule's reliability without an entry, when it was last tried
 
 
 def is_before(one, other, cost, further):  # type: ignore[no-untyped-def]
@@ -104,7 +134,9 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     """What deleting one entry costs, in mixed units and in real units, and the number of rows.
 
     The walk stops when the mixed units exceed the allowance. In mode WATCH the rows are watched from then on, in mode
-    COMMIT they are listed, in mode COUNT nothing is noted. In mode LEAVES the cost is the further leaves met instead.
+    COUNT nothing is noted. In mode LEAVES the cost is the further leaves met instead. Mode ADMIT is for a deletion that
+    may come next: no cost is counted, but the rows are listed, and all training rows that the rule would newly cover
+    are added up by their own class.
     """
     children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
     missing_left, homogeneous, parent, is_left = walk.missing_left, walk.homogeneous, walk.parent, walk.is_left
@@ -121,6 +153,7 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     mixed, real, last_watch = rows.mixed, rows.real, rows.last_watch
     table_start, table = indexed.table_start, indexed.table
     kept, newly, counters, is_on_path = accounts.kept, accounts.newly, accounts.counters, accounts.is_on_path
+    trained, labels, weights, admitted = rows.trained, rows.labels, rows.weights, accounts.admitted
     went_left, is_open = accounts.went_left, accounts.is_open
     watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before
     version, mode = accounts.version[entry], counters[MODE]
@@ -173,7 +206,7 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     if possible and has_value(walk, box, own):
         node = parent[links[top]]
     while node >= 0:
-        if homogeneous[node] != class_id and cost <= allowance:
+        if (homogeneous[node] != class_id or mode == ADMIT) and cost <= allowance:
             tested = feature[node]
             if tested >= 0 and (mode == LEAVES or not is_block[node]):
                 on_left = missing[tested] and missing_left[node]
@@ -227,6 +260,8 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                 n_words = end_word - begin_word
                 for w in range(n_words):
                     near[w] = foreign[class_id * row_words + begin_word + w] & ~conflict[begin_word + w]
+                    if mode == ADMIT:
+                        near[w] |= trained[begin_word + w]
                 if n_words > 0:
                     near[0] &= from_bit[first_row[node] % 64]
                     if last_row[node] % 64 > 0:
@@ -265,6 +300,14 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                             k += 1
                         if not covered:
                             continue
+                        if mode == ADMIT:
+                            word, own_bit = begin_word + w, one_bit[bit - 1]
+                            if trained[word] & own_bit != nothing:
+                                admitted[labels[row]] += weights[row]
+                            if foreign[class_id * row_words + word] & ~conflict[word] & own_bit != nothing:
+                                newly[found] = row
+                                found += 1
+                            continue
                         cost += mixed[row]
                         real_cost += real[row]
                         if mode == WATCH:
@@ -274,8 +317,6 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                             watch_before[watch] = last_watch[row]
                             last_watch[row] = watch
                             counters[N_WATCHES] = watch + 1
-                        elif mode == COMMIT:
-                            newly[found] = row
                         found += 1
         node = -1
         while n_forks > 0 and node < 0:  # back to the last fork whose other side is still to be entered
@@ -317,7 +358,73 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     return cost, real_cost, found
 
 
-def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, deleted, limits, paid, paid_real, after):  # type: ignore[no-untyped-def]
+def stays_reliable(accounts, guard, rule, own, entry):  # type: ignore[no-untyped-def]
+    """Whether a rule that lets rows in keeps its reliability, and its own class the commonest."""
+    admitted, counts = accounts.admitted, guard.counts
+    total, most = 0.0, 0.0
+    for k in range(len(admitted)):
+        total += counts[rule, k] + admitted[k]
+        most = max(most, counts[rule, k] + admitted[k])
+    hits = counts[rule, own] + admitted[own]
+    guard.trial[entry] = hits / total
+    return hits >= most and guard.leaf_reliability[rule] - guard.trial[entry] <= guard.tolerance
+
+
+def implies(walk, box, links, offsets, deleted, rule, other):  # type: ignore[no-untyped-def]
+    """Whether all kept conditions of another rule follow from those of a rule."""
+    for entry in range(offsets[other], offsets[other + 1]):
+        if deleted[entry]:
+            continue
+        node, to_left = walk.parent[links[entry]], walk.is_left[links[entry]]
+        tested = walk.feature[node]
+        meet_feature(walk, box, links, offsets[rule], offsets[rule + 1], deleted, tested)
+        narrow(walk, box, node, not to_left)
+        is_outside = has_value(walk, box, tested)  # some values that the rule allows are on the other side
+        open_feature(walk, box, tested)
+        if is_outside:
+            return False
+    return True
+
+
+def find_twin(walk, box, accounts, guard, offsets, links, leaf_class, deleted, rule):  # type: ignore[no-untyped-def]
+    """Find a rule of another class with the same conditions as a rule that lets rows in; -1 if there is none.
+
+    Both would cover the same rows, and both classes would be the commonest of them: so only ties are looked into.
+    """
+    admitted, counts, own = accounts.admitted, guard.counts, leaf_class[rule]
+    slack = SUM_TOLERANCE * (counts[rule, own] + admitted[own])
+    is_tied = False
+    for k in range(len(admitted)):
+        is_tied = is_tied or (k != own and counts[rule, k] + admitted[k] >= counts[rule, own] + admitted[own] - slack)
+    if not is_tied:
+        return -1
+    for twin in range(len(leaf_class)):
+        if leaf_class[twin] == own:
+            continue
+        is_equal = True
+        for k in range(len(admitted)):
+            is_equal = is_equal and abs(counts[twin, k] - counts[rule, k] - admitted[k]) <= slack
+        if (
+            is_equal
+            and implies(walk, box, links, offsets, deleted, rule, twin)
+            and implies(walk, box, links, offsets, deleted, twin, rule)
+        ):
+            return twin
+    return -1
+
+
+def wait_again(entry, accounts, blocked_by):  # type: ignore[no-untyped-def]
+    """Put a blocked entry back into the heap; what it costs is a lower bound still."""
+    size = accounts.counters[HEAP_SIZE]
+    blocked_by[entry] = NOT_BLOCKED
+    accounts.heap[size], accounts.place[entry] = entry, size
+    accounts.counters[HEAP_SIZE] = size + 1
+    sift(entry, size + 1, accounts.heap, accounts.place, accounts.cost, accounts.further)
+
+
+def spend(  # type: ignore[no-untyped-def]
+    walk, box, rows, accounts, guard, offsets, links, rule_of, leaf_class, deleted, limits, paid, paid_real, after
+):
     """Delete the cheapest entry that fits until none does; return False when there must be room for more watches first.
 
     An entry that does not fit never will: rows in conflict stay there, and a rule only grows.
@@ -328,6 +435,7 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
     version, newly = accounts.version, accounts.newly
     watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before
     mixed, real, last_watch = rows.mixed, rows.real, rows.last_watch
+    counts, admitted, blocked_by = guard.counts, accounts.admitted, guard.blocked_by
     while counters[HEAP_SIZE] > 0:
         entry = heap[0]
         size = counters[HEAP_SIZE]
@@ -371,21 +479,39 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
             sift(last, size - 1, heap, place, cost, further)
         if counters[REAL_SPENT] + real_cost[entry] > limits[1]:
             continue
+        blocked_by[entry] = rule
+        for k in range(len(admitted)):
+            admitted[k] = 0
+        counters[MODE] = ADMIT
+        n_new = find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, leaf_class[rule], 0)[2]
+        if not stays_reliable(accounts, guard, rule, leaf_class[rule], entry):
+            continue
+        deleted[entry] = True  # for this question
+        twin = find_twin(walk, box, accounts, guard, offsets, links, leaf_class, deleted, rule)
+        deleted[entry] = False
+        if twin >= 0:
+            blocked_by[entry] = twin
+            guard.is_awaited[twin] = True
+            continue
+        blocked_by[entry] = NOT_BLOCKED
         paid[entry], paid_real[entry] = cost[entry], real_cost[entry]
         counters[MIXED_SPENT] += cost[entry]
         counters[REAL_SPENT] += real_cost[entry]
         after[entry] = counters[MIXED_SPENT]
-        n_new = 0
-        if cost[entry] + real_cost[entry] > 0:
-            counters[MODE] = COMMIT
-            n_new = find_cost(
-                walk, box, rows, accounts, links, begin, end, deleted, entry, leaf_class[rule], limits[0]
-            )[2]
         deleted[entry] = True
+        for k in range(len(admitted)):
+            counts[rule, k] += admitted[k]
         for other in range(begin, end):
+            if blocked_by[other] != NOT_BLOCKED:
+                wait_again(other, accounts, blocked_by)
             if place[other] >= 0:
                 further[other], is_settled[other], is_ranked[other] = 0, False, False
-                sift(other, size - 1, heap, place, cost, further)
+                sift(other, counters[HEAP_SIZE], heap, place, cost, further)
+        if guard.is_awaited[rule]:
+            guard.is_awaited[rule] = False
+            for other in range(len(links)):
+                if blocked_by[other] == rule:
+                    wait_again(other, accounts, blocked_by)
         for k in range(n_new):
             row = newly[k]
             rows.conflict[row // 64] |= rows.one_bit[row % 64]
@@ -396,7 +522,7 @@ def spend(walk, box, rows, accounts, offsets, links, rule_of, leaf_class, delete
                     cost[other] -= mixed[row]
                     real_cost[other] -= real[row]
                     if place[other] >= 0:
-                        sift(other, size - 1, heap, place, cost, further)
+                        sift(other, counters[HEAP_SIZE], heap, place, cost, further)
                 watch = watch_before[watch]
     return True
 

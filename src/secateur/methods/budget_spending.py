@@ -9,9 +9,10 @@ import numpy as np
 
 from secateur.counting.bit_masks import pack_bits
 from secateur.kernels import budget as budget_kernels
-from secateur.kernels.budget import HEAP_SIZE, MIXED_SPENT, REAL_SPENT, Accounts, Rows
+from secateur.kernels.budget import HEAP_SIZE, MIXED_SPENT, NOT_BLOCKED, REAL_SPENT, Accounts, Guard, Rows
 from secateur.kernels.compiling import compile_module
 from secateur.kernels.run_walks import make_box, make_indexed_rows, make_walkable
+from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,11 +24,21 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["Spending", "spend_budget"]
+__all__ = ["Spending", "Trained", "spend_budget"]
 
 MAP_BYTES = 1 << 24  # of the bit maps of rows
 BLOCK_ROWS = 1 << 11  # the rows of smaller subtrees are looked at together
 COUNTED_PAIRS = 10**9  # pairs of a kept entry and a row up to which every kept entry is counted in full
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The training rows' own classes, and how many rows of each the rules cover before the budget is spent."""
+
+    class_ids: NDArray[np.int64]  # of the rows that were given
+    weights: NDArray[np.float64] | None
+    counts: NDArray[np.float64]  # shape (n_rules, n_classes)
+    leaf_counts: NDArray[np.float64]  # of the rules' leaves
 
 
 @dataclass(frozen=True)
@@ -41,43 +52,71 @@ class Spending:
     # Share of training rows that the deletion brought into conflict; for a kept entry, in conflict if it went too.
     real: NDArray[np.float64]
     is_counted: bool  # whether the numbers of kept entries were counted to the end; else they are lower bounds
+    is_guarded: NDArray[np.bool_]  # kept although the budget would allow its deletion
+    trial: NDArray[np.float64]  # for those, the rule's reliability without it
+    twin: NDArray[np.int64]  # the rule of another class that would have the same conditions; -1 if there is none
+    leaf_reliability: NDArray[np.float64]  # of each rule's leaf
+    counts: NDArray[np.float64]  # training rows that each rule covers in the end, by their own class
 
 
 def spend_budget(
     tree: Tree,
     paths: Paths,
     mixture: MixedRows,
+    trained: Trained,
     deleted: NDArray[np.bool_],
     is_open: NDArray[np.bool_],
     budget: float,
+    tolerance: float,
     kernels: ModuleType | None = None,
 ) -> Spending:
-    """Delete further entries of the open rules, cheapest first, while the budget holds."""
+    """Delete further entries of the open rules, cheapest first, while the budget holds and the guard allows it."""
     module = compile_module(budget_kernels) if kernels is None else kernels
     deleted = deleted.copy()
     candidates = np.flatnonzero(~deleted & is_open[paths.rule])
     tree_arrays = make_walkable(tree, paths), make_box(tree)
-    rows = _make_rows(tree, paths, mixture)
+    rows = _make_rows(tree, paths, mixture, trained)
+    guard = _make_guard(paths, trained, tolerance)
     accounts = _make_accounts(tree, tree_arrays[1].width, candidates, len(paths.links), len(mixture.mixed))
     path_arrays = paths.offsets, paths.links, paths.rule, paths.leaf_class
     paid, paid_real, after = (np.zeros(len(paths.links), dtype=np.int64) for _ in range(3))
     limits = np.array(mixture.limits(budget))
-    while not module.spend(*tree_arrays, rows, accounts, *path_arrays, deleted, limits, paid, paid_real, after):
+    while not module.spend(*tree_arrays, rows, accounts, guard, *path_arrays, deleted, limits, paid, paid_real, after):
         accounts = _make_room(accounts)
     is_counted = int(np.count_nonzero(~deleted)) * len(mixture.mixed) <= COUNTED_PAIRS
     if is_counted:
         module.count_kept(*tree_arrays, rows, accounts, *path_arrays, deleted, is_open, mixture.mixed_total)
-    spent = accounts.counters[MIXED_SPENT]
+    spent, real_spent = accounts.counters[MIXED_SPENT], accounts.counters[REAL_SPENT]
+    # An entry that was set aside may have become too dear since.
+    is_guarded = (guard.blocked_by != NOT_BLOCKED) & (spent + accounts.cost <= limits[0])
+    is_guarded &= real_spent + accounts.real_cost <= limits[1]
     return Spending(
         deleted=deleted,
         before=np.where(deleted, after - paid, spent) / mixture.mixed_total,
         after=np.where(deleted, after, spent + accounts.cost) / mixture.mixed_total,
-        real=np.where(deleted, paid_real, accounts.counters[REAL_SPENT] + accounts.real_cost) / mixture.real_total,
+        real=np.where(deleted, paid_real, real_spent + accounts.real_cost) / mixture.real_total,
         is_counted=is_counted,
+        is_guarded=is_guarded,
+        trial=guard.trial,
+        twin=np.where(is_guarded & (guard.blocked_by != paths.rule), guard.blocked_by, -1),
+        leaf_reliability=guard.leaf_reliability,
+        counts=guard.counts,
     )
 
 
-def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows) -> Rows:
+def _make_guard(paths: Paths, trained: Trained, tolerance: float) -> Guard:
+    own = np.arange(paths.n_rules), paths.leaf_class
+    return Guard(
+        tolerance=float(tolerance),
+        leaf_reliability=divide_or_nan(trained.leaf_counts[own], trained.leaf_counts.sum(axis=1)),
+        counts=trained.counts.astype(np.float64),  # a copy
+        blocked_by=np.full(len(paths.links), NOT_BLOCKED, dtype=np.int64),
+        is_awaited=np.zeros(paths.n_rules, dtype=bool),
+        trial=np.full(len(paths.links), np.nan),
+    )
+
+
+def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows, trained: Trained) -> Rows:
     indexed = make_indexed_rows(tree, mixture.index, mixture.class_ids, mixture.mixed)
     size = indexed.last - indexed.first
     maps, map_of, is_flipped, n_beyond = _make_maps(tree, paths, mixture)
@@ -99,6 +138,9 @@ def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows) -> Rows:
         one_bit=one_bit,
         from_bit=~(one_bit - np.uint64(1))[:64],
         last_watch=np.full(len(mixture.mixed), -1, dtype=np.int64),
+        trained=pack_bits((mixture.source >= 0)[None]).ravel(),
+        labels=trained.class_ids[mixture.source],  # a copy has none: it is never asked for
+        weights=np.ones(len(mixture.source)) if trained.weights is None else trained.weights[mixture.source],
     )
 
 
@@ -157,6 +199,7 @@ def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int64], n_entr
         watch_before=np.zeros(2 * n_rows, dtype=np.int32),
         kept=np.zeros(levels, dtype=np.int64),
         newly=np.zeros(n_rows, dtype=np.int64),
+        admitted=np.zeros(tree.n_classes),
         is_on_path=np.zeros(tree.n_nodes, dtype=bool),
         went_left=np.zeros(levels, dtype=bool),
         is_open=np.zeros(levels, dtype=bool),

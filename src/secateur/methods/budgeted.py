@@ -5,6 +5,10 @@ into conflict (covered by rules of different classes), as long as the budget hol
 their mixture with shuffled copies from :mod:`secateur.methods.row_mixture`. Every row stays covered by its own leaf's
 rule, so the rules can differ from the tree only on conflicting rows.
 
+A guard keeps rules honest: no such deletion may leave a rule's training reliability more than the tolerance below its
+leaf's own, nor another class more common among its training rows, nor two rules with the same conditions and different
+classes. Exact deletions come without it: they may move a reliability, by admitting less pure leaves of the class.
+
 Ties go to the condition whose deletion meets the fewest further leaves of another class, then to source order, then to
 the one nearest the root. Shares are whole numbers of a small unit, so sums depend on neither order nor threads.
 """
@@ -12,19 +16,34 @@ the one nearest the root. Shares are whole numbers of a small unit, so sums depe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.methods import exact
-from secateur.methods.budget_spending import spend_budget
+from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.settings import amount, share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["BUDGETS", "METHOD"]
 
 # The values of δ that a slider has and a selection tries.
 BUDGETS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
+
+
+WITHIN_BUDGET = (
+    "Every row stays covered, and rules that cover a row and agree give the tree's answer. On the training rows they "
+    "disagree on at most {budget:.4g} of all (by weight), so the rest is predicted as the tree does. On other rows the "
+    "budget is an estimate, not a bound."
+)
+GUARD = (
+    "No deletion paid from the budget leaves a rule's training reliability more than {tolerance:g} below its leaf's, "
+    "or another class more common among its training rows."
+)
 
 
 @dataclass(frozen=True)
@@ -33,18 +52,20 @@ class Budgeted(Method):
 
     budget: float = share(0.015)
     smoothing: float = amount(1000)
+    tolerance: float = share(0.05)
 
     name = "budgeted"
     summary = "exact deletion, then whatever brings the fewest rows into conflict, within a budget"
     preserves = "the class on all but a budgeted share of rows"
-    guarantee = (
-        "Every row stays covered, and rules that cover a row and agree give the tree's answer. On the training rows "
-        "they disagree on at most {budget:.4g} of all (by weight), so the rest is predicted as the tree does. On other "
-        "rows the budget is an estimate, not a bound."
-    )
+    guarantee = f"{WITHIN_BUDGET} {GUARD}"
     asks = Asks.ROWS
     rung = 80
     knob = Knob("budget", "δ", BUDGETS, "The share of rows that rules of different classes may cover.")
+
+    def promise(self, parameters: Mapping[str, Any]) -> str:
+        """Fill in the settings; rules that were stored before there was a guard promise less."""
+        sentence = self.guarantee if "tolerance" in parameters else WITHIN_BUDGET
+        return sentence.format_map(dict(parameters))
 
     def delete(self, problem: Problem) -> Deletions:
         """Run the exact layer, then spend the budget."""
@@ -52,15 +73,26 @@ class Budgeted(Method):
         result = exact.METHOD.delete(problem)
         if not len(paths.links):
             return result
+        counts, leaf_counts = rows.count(paths, result.deleted, is_exact=True)
         mixture = mix_rows(tree, paths, rows.rows, rows.weights, self.smoothing)
         weight = np.append(0, np.cumsum(mixture.real))
         is_open = weight[mixture.index.last[paths.leaf_ids]] > weight[mixture.index.first[paths.leaf_ids]]
-        spending = spend_budget(tree, paths, mixture, result.deleted, is_open, self.budget)
+        trained = Trained(rows.class_ids, rows.weights, counts, leaf_counts)
+        spending = spend_budget(tree, paths, mixture, trained, result.deleted, is_open, self.budget, self.tolerance)
+        rows.remember(spending.deleted, spending.counts, leaf_counts)
         judged = ~result.deleted
         result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]
         result.number[judged] = spending.real[judged]
         result.keep(judged, Why.OVER_BUDGET if spending.is_counted else Why.FAR_OVER_BUDGET)
         result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
+        guarded = judged & spending.is_guarded
+        result.keep(guarded, Why.TOO_UNRELIABLE)
+        own_reliability = spending.leaf_reliability[paths.rule]
+        result.before[guarded], result.after[guarded] = own_reliability[guarded], spending.trial[guarded]
+        result.number[guarded] = np.nan
+        twinned = guarded & (spending.twin >= 0)
+        result.keep(twinned, Why.CONTRADICTED)
+        result.node[twinned] = paths.leaf_ids[spending.twin[twinned]]
         unsupported = judged & ~is_open[paths.rule]
         result.keep(unsupported, Why.NO_ROWS)
         for numbers in (result.before, result.after, result.number):

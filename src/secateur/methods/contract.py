@@ -77,6 +77,7 @@ class Why(IntEnum):
     FAR_OVER_BUDGET = 111  # the same, but after and number were not counted to the end: they are lower bounds
     TOO_MANY_OTHERWISE = 112  # before, after: share of rows decided otherwise; number: of training rows, then
     TOO_UNRELIABLE = 113  # before, after: reliability of the leaf, and of the rule without the condition
+    CONTRADICTED = 114  # the same; node: the leaf of another class whose rule would have the same conditions
 
     @property
     def is_deletion(self) -> bool:
@@ -236,6 +237,10 @@ class Method(ABC):
     def describe(self) -> dict[str, Any]:
         """The settings as a rule set keeps them."""
         return {name: getattr(self, name) for name in self.parameters}
+
+    def promise(self, parameters: Mapping[str, Any]) -> str:
+        """The guarantee, with the settings that a rule set keeps filled in."""
+        return self.guarantee.format_map(dict(parameters))
 
     def prepare(self, problem: Problem) -> Method:
         """Settle what depends on the tree and its rows; nothing in most methods."""

@@ -96,9 +96,8 @@ def make_cells(
             "which is too much: leave budget out, prune the tree, or pass a sample of its training rows."
         )
     weights = np.ones(evidence.n_rows) if evidence.weights is None else evidence.weights
-    counted = np.flatnonzero(weights > 0)
-    trained = np.flatnonzero(index.order < len(counted))  # the copies come after the rows
-    source = counted[index.order[trained]]
+    trained = np.flatnonzero(mixture.source >= 0)
+    source = mixture.source[trained]
     labels, label_weights = evidence.class_ids[source], weights[source]
     counts = np.bincount(cell[trained] * tree.n_classes + labels, label_weights, n_cells * tree.n_classes)
     reached = index.reached[index.order[trained]]

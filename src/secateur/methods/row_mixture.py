@@ -44,6 +44,7 @@ class MixedRows:
     """Rows in the order of the leaves that they reach, and what each is worth, in units."""
 
     index: RowIndex
+    source: NDArray[np.int64]  # place of a training row among those given; -1 for a copy
     class_ids: NDArray[np.int64]  # what the tree predicts
     mixed: NDArray[np.int64]  # a row's share of training rows and copies together
     real: NDArray[np.int64]  # its share of the training rows alone, 0 for a copy
@@ -80,8 +81,10 @@ def mix_rows(tree: Tree, paths: Paths, rows: Rows, weights: NDArray[np.float64] 
             filled += len(members)
     index = index_rows(tree, paths, Rows.of_columns(table, columns, tree.n_features))
     mixed, real, mixed_total, real_total = _price(weight, groups, copies, smoothing)
+    source = np.append(counted, np.full(copies * len(counted), -1))
     return MixedRows(
         index=index,
+        source=source[index.order],
         class_ids=np.repeat(paths.leaf_class, (index.last - index.first)[paths.leaf_ids]),
         mixed=mixed[index.order],
         real=real[index.order],

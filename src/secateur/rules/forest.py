@@ -161,7 +161,7 @@ class ForestRules(Sequence[RuleSet]):
     @property
     def guarantee(self) -> str:
         """What is preserved, in a sentence."""
-        of_tree = METHODS[self.method].guarantee.format_map(dict(self.parameters))
+        of_tree = METHODS[self.method].promise(self.parameters)
         sentence = EXACT_GUARANTEE if self._is_exact else f"Of each tree: {of_tree}"
         if self._is_exact and METHODS[self.method].needs_rows:  # they promise more than predictions
             sentence = f"{EXACT_GUARANTEE} Of each tree: {of_tree}"

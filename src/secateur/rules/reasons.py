@@ -88,6 +88,9 @@ WORDS: dict[int, str] = {
         "without it the rule's reliability would go {moved_from_leaf}: more than {tolerance:g} below its leaf's, or "
         "{name} no longer the commonest class"
     ),
+    Why.CONTRADICTED: (
+        "without it the rule would have the same conditions as the rule of leaf {node}, which predicts another class"
+    ),
 }
 NO_WORDS: Mapping[int, str] = {}
 
@@ -106,7 +109,8 @@ class Reason:
     text : str
         The reason in a sentence, also its ``str()``.
     before, after : float or None
-        The reliability (Quinlan: certainty factor; ``budgeted``: share of rows in conflict) that the decision compared.
+        The reliability (Quinlan: certainty factor; ``budgeted``: share of rows in conflict, unless its guard decided)
+        that the decision compared.
     number : float or None
         The shift of the class share along the link, Fisher's p, or for ``budgeted`` the share of the training rows that
         the deletion brought into conflict, or that would be in conflict without the kept condition.

@@ -122,7 +122,7 @@ class RuleSet(Sequence[Rule]):
     @property
     def guarantee(self) -> str:
         """What is preserved, in a sentence, with the facts that this rests on."""
-        sentence = METHODS[self.method].guarantee.format_map(dict(self.parameters))
+        sentence = METHODS[self.method].promise(self.parameters)
         if not self.facts_used.used:
             return sentence
         return f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(self.facts_used.used)}."

@@ -346,6 +346,56 @@ class _Checker:
             "what the deletions are said to have cost adds up to that",
             f"The deletions are said to have cost {stated:.4g} of the rows, but {share:.4g} are in conflict.",
         )
+        if "tolerance" in self.record["parameters"]:
+            self._check_guard(counted, self.record["parameters"]["tolerance"])
+        else:
+            self.unchecked.append("reliabilities were not judged: the rules were made before `budgeted` guarded them")
+
+    def _check_guard(self, counted: _Counted, tolerance: float) -> None:
+        """Check that rules which lost a condition to the budget are reliable, and say what most of their rows say."""
+        judged = self._rules_with(self.deleted & ~self._is_exact_kind)
+        fallen = _shares(counted.leaves, self.classes) - _shares(counted.rules, self.classes)
+        hits = counted.rules[self._all_rules, self.classes]
+        most = counted.rules.max(axis=1)
+        broken = []
+        for rule in np.flatnonzero(judged).tolist():
+            name = f"The rule of leaf {self.leaves[rule]} lost a condition to the budget, but"
+            if np.isnan(fallen[rule]):
+                broken.append(f"{name} no row reaches its leaf, so nothing tells what its reliability was.")
+            elif fallen[rule] > tolerance + COUNT_TOLERANCE:
+                broken.append(f"{name} is {fallen[rule]:.4g} less reliable than its leaf, beyond {tolerance:g}.")
+            elif hits[rule] < most[rule] * (1 - COUNT_TOLERANCE):
+                broken.append(f"{name} its class is not the commonest of its rows.")
+        self.report(
+            f"{judged.sum()} of {len(judged)} rules lost a condition to the budget; none is more than {tolerance:g} "
+            "less reliable than its leaf, and all state the commonest class of their rows (recounted)",
+            broken,
+        )
+        self.report(
+            "no two of them have the same conditions and different classes",
+            [
+                f"The rules of leaves {self.leaves[one]} and {self.leaves[other]} have the same conditions, but "
+                "predict different classes."
+                for one, other in self._find_twins(np.flatnonzero(judged))
+            ],
+        )
+
+    def _find_twins(self, rules: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """List pairs of rules of different classes that allow the same values of every feature."""
+        first_of: dict[bytes, int] = {}
+        pairs = []
+        for boxes in self._boxes(~self.deleted, rules):
+            # Of a feature that has no number left only NaN counts; and -0.0 becomes 0.0.
+            is_empty = boxes.low >= boxes.high
+            low = np.where(is_empty, np.inf, boxes.low + 0.0)
+            high = np.where(is_empty, -np.inf, boxes.high + 0.0)
+            for place, rule in enumerate(boxes.rules.tolist()):
+                codes = [codes[place].tobytes() for codes in boxes.codes.values()]
+                sides = low[:, place].tobytes(), high[:, place].tobytes(), boxes.missing[:, place].tobytes()
+                one = first_of.setdefault(b"".join([*sides, *codes]), rule)
+                if self.classes[one] != self.classes[rule]:
+                    pairs.append((one, rule))
+        return pairs
 
     def _check_certificate(self) -> None:
         """M1-D: check that the listed domain, or the tree's monotonicity, certifies each shortened rule."""
