@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from secateur.rules.compact_rules import CompactRule, CompactRules
 
-__all__ = ["compact_to_text", "read_decided"]
+__all__ = ["NOT_WRITTEN", "compact_to_text", "read_decided"]
 
+NOT_WRITTEN = "Rules of leaves that need not be written:"
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
 
 
@@ -38,6 +39,11 @@ def _list_lines(rules: CompactRules, reasons: bool) -> Iterator[tuple[str, str]]
             yield f"       {'-' if reason.deleted else '+'} {read(link)}: {reason.text}", ""
     share = read_decided(rules, len(rules))
     yield f"{'otherwise' if len(rules) else 'always'} {rules.otherwise_name}", share
+    if reasons and len(rules.dropped):
+        yield "", ""
+        yield NOT_WRITTEN, ""
+        for dropped in rules.dropped:
+            yield f"  - {dropped.text} (leaf {dropped.leaf_id}): {dropped.reason}", ""
     for remark in rules.remarks:
         yield f"Note: {remark}", ""
 

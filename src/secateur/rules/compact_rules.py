@@ -15,6 +15,7 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
 from secateur.rules.deciding import Deciding, Decisions, without_facts
+from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
@@ -310,6 +311,19 @@ class CompactRules(Sequence[CompactRule]):
         offsets, leaves = self.stand_ins
         return leaves[offsets[index] : offsets[index + 1]]
 
+    @property
+    def dropped(self) -> DroppedRules:
+        """The rules of leaves that are not written, each with the rule that covers its leaf or what it cost.
+
+        Rules of the class of "otherwise" are not among them: all of them are left to it.
+        """
+        return DroppedRules(self)
+
+    @cached_property
+    def covering_rules(self) -> NDArray[np.int64]:
+        """Index of the first written rule that stands for each leaf, in source order; -1 where none does."""
+        return find_covering_rules(self)
+
     def reasons_of(self, rule: int) -> dict[int, Reason]:
         """Why each link of the rule of a leaf, named by its place in source order, was deleted or kept."""
         rules = self.rules
@@ -509,7 +523,7 @@ class CompactRules(Sequence[CompactRule]):
         Parameters
         ----------
         reasons : bool, default=False
-            Also say why each condition was deleted or kept.
+            Also say why each condition was deleted or kept, and why each rule of a leaf is not written.
         """
         return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
 
@@ -562,7 +576,7 @@ class CompactRules(Sequence[CompactRule]):
         Parameters
         ----------
         reasons : bool, default=False
-            Also list what was deleted and why.
+            Also list what was deleted and dropped, and why.
         """
         return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
 

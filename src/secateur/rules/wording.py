@@ -33,6 +33,7 @@ __all__ = [
     "count_of",
     "join_conditions",
     "read_assimilation",
+    "read_change",
     "read_conditions",
     "read_count",
     "read_evidence",
@@ -166,6 +167,11 @@ def read_share(value: float | None) -> str:
     if 0 < value < 1 and f"{value:.1%}" in ("0.0%", "100.0%"):
         return "<0.1%" if value < 0.5 else ">99.9%"
     return f"{value:.1%}"
+
+
+def read_change(share: float) -> str:
+    """Write how a share changed, such as ``0.2% more``, ``0.2% fewer`` or ``none more``."""
+    return f"{read_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
 
 
 def read_evidence(rule: Rule) -> str:
