@@ -7,7 +7,7 @@ import io
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from secateur.export.compact_text import NOT_WRITTEN, read_decided
+from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided
 from secateur.export.csv import guard_cell
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
@@ -62,10 +62,8 @@ def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
     lines = [escape_markdown(rules.guarantee), "", "| # | If | Then | Training rows decided | Stands for |"]
     lines.append("|--:|---|---|---|---|")
     for rule in rules:
-        n_leaves = len(rule.leaf_ids)
         cells = join_conditions(rule.conditions), rule.class_name, read_decided(rules, rule.index)
-        stands = f"{n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
-        lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {stands} |")
+        lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {count_leaves(rule)} |")
     rest = escape_markdown(rules.otherwise_name), read_decided(rules, len(rules))
     lines.append(f"| {len(rules) + 1} | {OTHERWISE} | {' | '.join(rest)} | |")
     if rules.remarks:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.report import Report
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
@@ -588,6 +589,34 @@ class CompactRules(Sequence[CompactRule]):
         """Write the rules as CSV, one line per rule and one for "otherwise"."""
         return self._write("csv")  # type: ignore[no-any-return]
 
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        title: str | None = None,
+        tolerances: Sequence[float] | None = None,
+    ) -> Report:
+        """Make a page that begins with these rules, and shows the rules that they were chosen from below.
+
+        Parameters
+        ----------
+        X, y, sample_weight, title, tolerances : optional
+            As in :meth:`RuleSet.report`.
+
+        Returns
+        -------
+        Report
+        """
+        from secateur.report import make_report
+
+        return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
+
+    def to_html(self) -> str:
+        """Write the page of :meth:`report` as text."""
+        return self._write("html")  # type: ignore[no-any-return]
+
     def to_json(self) -> str:
         """Write tree, rules, numbers and reasons as versioned JSON, for :meth:`from_json` and ``verify``."""
         return self._write("json")  # type: ignore[no-any-return]
@@ -629,6 +658,16 @@ class CompactRules(Sequence[CompactRule]):
             f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise {self.otherwise_name}; "
             f"the tree has {self.source_n_rules} rules with {self.source_n_conditions}>"
         )
+
+    def _repr_html_(self) -> str:
+        from secateur.export.html import compact_to_html
+
+        return compact_to_html(self)
+
+    def __rich__(self) -> Any:
+        from secateur.export.terminal import compact_to_table
+
+        return compact_to_table(self)
 
 
 def _share(counts: NDArray[np.float64], class_id: int) -> float | None:

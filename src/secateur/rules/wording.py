@@ -22,6 +22,7 @@ from secateur.tree.regions import Region, read_links
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from secateur.rules.compact_rules import CompactRule
     from secateur.rules.merged import MergedRule
     from secateur.rules.rule import Rule
     from secateur.tree.facts import Group
@@ -174,12 +175,12 @@ def read_change(share: float) -> str:
     return f"{read_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
 
 
-def read_evidence(rule: Rule) -> str:
+def read_evidence(rule: Rule | CompactRule) -> str:
     """Word a rule's support and reliability."""
     return read_evidence_in(rule, "weight" if rule.is_weighted else None)
 
 
-def read_evidence_in(rule: Rule | MergedRule, unit: str | None) -> str:
+def read_evidence_in(rule: Rule | CompactRule | MergedRule, unit: str | None) -> str:
     """Word a rule's support and reliability; without a unit, support is a number of rows."""
     if rule.support is None:
         return "support unknown"
