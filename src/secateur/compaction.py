@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["compact", "compact_rules"]
 
 SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
+TINY = 1e-9  # shares are rounded
 ROW_BY_ROW, NO_BUDGET = "A budget is spent row by row", ", or leave budget out"
 
 
@@ -194,7 +195,15 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
         )
         for default in defaults
     }
-    default = min(defaults, key=lambda c: (*_cost(rules, results[c].chosen, c, results[c].deleted), c))
+    spent = {c: max(joint.disagreement, joint.mixed_disagreement) for c, joint in results.items()}
+    within = [c for c in defaults if spent[c] <= budget + TINY]
+    if not within:
+        raise InputError(
+            f"The rules of {rules.method!r} decide {100 * min(spent.values()):.3g} % of the rows otherwise than the tree "
+            f"before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the budget, or start from "
+            "'exact', as secateur.compact does."
+        )
+    default = min(within, key=lambda c: (*_cost(rules, results[c].chosen, c, results[c].deleted), c))
     joint = results[default]
     counts, _ = evidence.count(paths, joint.deleted, is_exact=False)
     # Only written rules lost conditions to the budget; the others are as they were.

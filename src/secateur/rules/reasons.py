@@ -5,6 +5,7 @@ Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -204,7 +205,8 @@ class _Terms:
     node: int
 
     def __getitem__(self, term: str) -> Any:
-        return TERMS[term](self) if term in TERMS else self.parameters[term]
+        # A forged file may hold reasons that its method does not give.
+        return TERMS[term](self) if term in TERMS else self.parameters.get(term, math.nan)
 
 
 TERMS: dict[str, Callable[[_Terms], Any]] = {
@@ -220,7 +222,7 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "share_after": lambda of: read_share(of.after),
     "share": lambda of: read_share(of.number),
     "change": lambda of: read_change(of.number),
-    "budget_share": lambda of: f"{100 * of.parameters['budget']:.6g}%",
+    "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
 }
 
 

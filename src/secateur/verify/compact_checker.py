@@ -166,7 +166,9 @@ class _CompactChecker:
             return
         left[self.chosen] = False
         before, after, _ = costs = np.asarray(self.record["drop_costs"], dtype=np.float64)
-        within = (np.minimum(before, after) >= 0) & (np.maximum(before, after) <= self._limit)
+        within = (np.minimum(before, after) >= 0) & (after <= self._limit)
+        # Only exact rules begin with nothing spent; dropping others may win rows back.
+        within |= (after <= before) & (not self.is_exact)
         self.report(
             "every leaf of a written class lies in a written rule, or its rule is said to be dropped within the budget",
             [
