@@ -199,8 +199,8 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
     within = [c for c in defaults if spent[c] <= budget + TINY]
     if not within:
         raise InputError(
-            f"The rules of {rules.method!r} decide {100 * min(spent.values()):.3g} % of the rows otherwise than the tree "
-            f"before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the budget, or start from "
+            f"The rules of {rules.method!r} decide {100 * min(spent.values()):.3g} % of the rows otherwise than the "
+            f"tree before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the budget, or start from "
             "'exact', as secateur.compact does."
         )
     default = min(within, key=lambda c: (*_cost(rules, results[c].chosen, c, results[c].deleted), c))

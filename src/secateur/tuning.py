@@ -424,7 +424,7 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
             f"No {search.parameter} of the grid keeps the mean {search.measure} within {search.ceiling:g} and the mean "
             f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked. "
             + (
-                "Budget 0 changes no answer."
+                "A budget of 0 changes no answer."
                 if search.is_compact
                 else "The method 'exact' brings no row into conflict."
             ),

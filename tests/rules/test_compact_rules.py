@@ -43,8 +43,8 @@ def compact_problems(draw: st.DrawFn) -> tuple[secateur.CompactRules, Any, NDArr
             otherwise=draw(st.sampled_from(["auto", *tree.classes.tolist()])),
         )
     except secateur.InputError as error:
-        assert "before anything is spent" in str(error)
-        assert method != "exact"
+        if method == "exact" or "before anything is spent" not in str(error):
+            raise
         reject()
     return found, X, y, weights
 
@@ -169,8 +169,8 @@ def test_a_budget_that_the_rules_exceed_already_is_refused() -> None:
     builder.leaf([3, 4], parent=root, side="right")
     tree = builder.build()
     X, y = np.array([[20.0]] * 5 + [[40.0]] * 7), ["no"] * 8 + ["yes"] * 4
-    rules = secateur.simplify(tree, X, y, method="mismatch", tolerance=1.0)
-    assert [len(rule.conditions) for rule in rules] == [0, 0] or rules.deleted.any()
+    rules = secateur.simplify(tree, X, y, method="quinlan", alpha=0.0)
+    assert [rule.text for rule in rules] == ["always => no", "always => yes"]
     with pytest.raises(secateur.InputError, match=r"before anything is spent, beyond the budget of 1 %.*'exact'"):
         rules.compact(budget=0.01)
 
@@ -306,8 +306,8 @@ def train(depth: int, **settings: Any) -> secateur.CompactRules:
 def test_compact_rules_are_compared_by_what_they_say() -> None:
     same = compare_rules(train(3), train(3))
     assert same.is_same
-    assert same.to_dict()["otherwise"] == {"old": "0", "new": "0"}
-    assert str(same) == f"The same {len(train(3))} rules, otherwise 0."
+    assert same.to_dict()["otherwise"] == {"old": "1", "new": "1"}
+    assert str(same) == f"The same {len(train(3))} rules, otherwise 1."
     moved = compare_rules(train(3, otherwise=0), train(3, otherwise=1))
     assert not moved.is_same
     assert "otherwise 0\n  now: otherwise 1" in str(moved)

@@ -145,7 +145,9 @@ def change_threshold(content: Content) -> None:
 
 def change_source(content: Content) -> None:
     delete_one_more(content)
-    shortened = next(rule for rule in content["rules"] if any(r["kind"] == "decided-otherwise" for r in rule["reasons"]))
+    shortened = next(
+        rule for rule in content["rules"] if any(r["kind"] == "decided-otherwise" for r in rule["reasons"])
+    )
     source = next(rule for rule in content["source"]["rules"] if rule["leaf_id"] == shortened["leaf_id"])
     for reason in shortened["reasons"]:
         if reason["kind"] == "decided-otherwise":

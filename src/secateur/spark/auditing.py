@@ -180,7 +180,9 @@ class _Table:
                 text = coverage_to_sql(rules, asked, self.label, "spark", table, **self.told, by=self.by_part)
                 covered = self.df.sparkSession.sql(text)
             found = self._fetch(covered, text)
-            add_coverage(counts, asked, sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"])))
+            add_coverage(
+                counts, asked, sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"]))
+            )
 
     def count_covers(self, counter: CoverCounter) -> CoverCounts:
         """Count the rows by the rules that cover them."""
