@@ -200,8 +200,8 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
     if not within:
         raise InputError(
             f"The rules of {rules.method!r} decide {100 * min(spent.values()):.3g} % of the rows otherwise than the "
-            f"tree before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the budget, or start from "
-            "'exact', as secateur.compact does."
+            f"tree before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the budget, or start "
+            "from 'exact', as secateur.compact does."
         )
     default = min(within, key=lambda c: (*_cost(rules, results[c].chosen, c, results[c].deleted), c))
     joint = results[default]
