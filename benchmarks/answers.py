@@ -18,9 +18,23 @@ if TYPE_CHECKING:
     from benchmarks.naive.plain_tree import Deletion
     from benchmarks.problems import Problem
 
-__all__ = ["ALPHA", "BUDGET", "SLOW", "TOLERANCE", "agrees", "predicts_right", "simplify", "stays_within_budget"]
+__all__ = [
+    "ALPHA",
+    "BUDGET",
+    "SLOW",
+    "TOLERANCE",
+    "agrees",
+    "compact",
+    "compact_jointly",
+    "predicts_right",
+    "says_the_same",
+    "simplify",
+    "spends_jointly",
+    "stays_within_budget",
+]
 
 TOLERANCE, ALPHA, BUDGET = 0.05, 0.01, 0.015  # the defaults of simplify
+JOINT_BUDGET = 0.01
 
 SLOW: dict[str, Callable[[Problem, secateur.Tree, list[int] | None], Deletion]] = {
     "sibling": lambda _, tree, leaves: all_pairs.delete_sibling(tree, leaves),
@@ -51,6 +65,30 @@ def agrees(rules: secateur.RuleSet, problem: Problem, n_leaves: int | None = Non
     if not secateur.METHODS[rules.method].needs_rows:
         return True
     return np.array_equal(rules.class_counts[places], by_rows.count_rules(rules.tree, problem.X, problem.y, wanted))
+
+
+def compact(problem: Problem) -> secateur.CompactRules:
+    """The call that is timed; no rows are needed."""
+    return secateur.compact(problem.model)
+
+
+def compact_jointly(problem: Problem) -> secateur.CompactRules:
+    """The call that is timed, under a budget."""
+    return secateur.compact(problem.model, problem.X, problem.y, budget=JOINT_BUDGET)
+
+
+def says_the_same(rules: secateur.CompactRules, problem: Problem, n_rows: int = 2_000) -> bool:
+    """Whether the rule that covers each of some rows, or "otherwise", has the class that the model predicts."""
+    X = problem.X[:n_rows]
+    said = np.append(rules.class_ids, rules.otherwise_id)[rules.apply(X)]
+    return len(rules) > 0 and np.array_equal(rules.tree.classes[said], problem.model.predict(X))
+
+
+def spends_jointly(rules: secateur.CompactRules, problem: Problem) -> bool:
+    """Whether no more than the budget of the rows is decided otherwise than by the model."""
+    said = np.append(rules.class_ids, rules.otherwise_id)[rules.apply(problem.X)]
+    differs = rules.tree.classes[said] != problem.model.predict(problem.X)
+    return bool(differs.mean() <= JOINT_BUDGET)
 
 
 def stays_within_budget(rules: secateur.RuleSet, problem: Problem) -> bool:

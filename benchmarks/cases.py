@@ -10,7 +10,18 @@ import numpy as np
 from sklearn.base import clone
 
 import secateur
-from benchmarks.answers import ALPHA, TOLERANCE, agrees, predicts_right, simplify, stays_within_budget
+from benchmarks.answers import (
+    ALPHA,
+    TOLERANCE,
+    agrees,
+    compact,
+    compact_jointly,
+    predicts_right,
+    says_the_same,
+    simplify,
+    spends_jointly,
+    stays_within_budget,
+)
 from benchmarks.naive.all_pairs import delete_redundancy, is_monotone
 from benchmarks.naive.by_rows import delete_mismatch, delete_quinlan
 from benchmarks.problems import Problem, Unavailable, adult, many_rows, monotone, paper_leaves, unpruned
@@ -53,6 +64,7 @@ def tree_of(problem: Problem) -> secateur.Tree:
 APPLY = Reference("apply", lambda p: p.model.tree_.apply(p.X))
 FIT = Reference("fit", lambda p: clone(p.model).fit(p.X, p.y))
 PREDICT = Reference("model.predict", lambda p: p.model.predict(p.X))
+EXACT = Reference("exact", lambda p: simplify("exact", p))
 TREE_PREDICT = Reference("tree_.predict", lambda p: p.model.tree_.predict(p.X))
 IZZA = Reference("all-pairs Izza", lambda p: delete_redundancy(tree_of(p)), is_slow=True)
 IZZA_BOXES = Reference("Izza, boxes kept", lambda p: delete_redundancy(tree_of(p), keep_boxes=True), is_slow=True)
@@ -207,4 +219,23 @@ CASES = [
         about="all pairs of leaves: 10 leaves, and all of 2,000 rows",
     ),
     _case("adult", adult, "budgeted", (FIT, APPLY), {FIT.measure: "≤ 2"}),
+    Case(
+        "compact/exact",
+        unpruned,
+        compact,
+        says_the_same,
+        (FIT, EXACT),
+        {FIT.measure: "≤ 0.2"},
+        "with the time of exact; 2,000 rows decided as by the model",
+        uses_rows=False,
+    ),
+    Case(
+        "compact/joint",
+        adult,
+        compact_jointly,
+        spends_jointly,
+        (FIT, APPLY),
+        {FIT.measure: "≤ 2"},
+        "budget 1 %; rows decided otherwise recounted",
+    ),
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.kernels import containment, number_walks, order_walks, walks
+from secateur.kernels import containment, number_containment, number_walks, order_walks, walks
 from secateur.kernels.compiling import compile_module
 from secateur.kernels.containment import Room
 from secateur.kernels.number_walks import NumberBox, NumberRows
@@ -77,23 +77,26 @@ def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArr
 
     A leaf of another class in a run is one that no possible row reaches, if the rule meets no such leaf.
     """
-    walk, box, room = make_walkable(tree, paths), make_box(tree), _make_room(tree)
-    arguments = *tree.leaf_runs, paths.offsets, paths.links, paths.leaf_class, deleted
-    if len(paths.links) <= SMALL_TREE_ENTRIES:
-        walk, box, room = (
-            Walkable(*map(_as_list, walk)),
-            Box(*map(_as_list, box)),
-            Room(*map(_as_list, room)),
-        )
-        arguments = tuple(map(_as_list, arguments))
-        run: Callable[..., tuple[int, int]] = containment.find_contained
+    arguments: tuple[Any, ...] = paths.offsets, paths.links, paths.leaf_class, deleted
+    run: Any
+    if _suits_numbers(tree, paths):
+        run = compile_module(number_containment).find_number_contained
+        arguments = *_make_number_room(tree, paths), *arguments
     else:
-        run = compile_module(containment).find_contained
+        walk, box, room = make_walkable(tree, paths), make_box(tree), _make_room(tree)
+        arguments = *tree.leaf_runs, *arguments
+        if len(paths.links) <= SMALL_TREE_ENTRIES:
+            walk, box = Walkable(*map(_as_list, walk)), Box(*map(_as_list, box))
+            room, arguments = Room(*map(_as_list, room)), tuple(map(_as_list, arguments))
+            run = containment.find_contained
+        else:
+            run = compile_module(containment).find_contained
+        arguments = walk, box, room, *arguments
     found, rule, size = [], 0, 8 * paths.n_rules
     while rule < paths.n_rules:
         runs = np.zeros((size, 3), dtype=np.int64)
         started = rule
-        rule, n_runs = run(walk, box, room, *arguments, rule, runs, 0)
+        rule, n_runs = run(*arguments, rule, runs, 0)
         found.append(runs[:n_runs])
         size *= 1 if rule > started else 2
     return np.concatenate(found)
@@ -261,13 +264,8 @@ def make_box(tree: Tree) -> Box:
 
 def _make_room(tree: Tree) -> Room:
     """Make room for a walk that looks for contained leaves."""
-    levels, n_words = tree.depth + 2, -(-tree.n_features // 32)
-    box = make_box(tree)
-    below = np.zeros((tree.n_nodes, n_words), dtype=np.int64)
-    inner = np.flatnonzero(~tree.is_leaf)
-    below[inner, tree.feature[inner] >> 5] = 1 << (tree.feature[inner] & 31)
-    for level in reversed(tree.inner_levels):
-        below[level] |= below[tree.children_left[level]] | below[tree.children_right[level]]
+    levels, below = tree.depth + 2, _find_tested_below(tree)
+    box, n_words = make_box(tree), below.shape[1]
     return Room(
         low=box.low,
         high=box.high,
@@ -284,6 +282,27 @@ def _make_room(tree: Tree) -> Room:
         trail_missing=box.saved_missing,
         trail_words=box.saved_words,
         trail_closed=np.zeros(levels, dtype=bool),
+    )
+
+
+def _find_tested_below(tree: Tree) -> NDArray[np.int64]:
+    """Mark the features that are tested at each node or below it, 32 to a word."""
+    below = np.zeros((tree.n_nodes, -(-tree.n_features // 32)), dtype=np.int64)
+    inner = np.flatnonzero(~tree.is_leaf)
+    below[inner, tree.feature[inner] >> 5] = 1 << (tree.feature[inner] & 31)
+    for level in reversed(tree.inner_levels):
+        below[level] |= below[tree.children_left[level]] | below[tree.children_right[level]]
+    return below
+
+
+def _make_number_room(tree: Tree, paths: Paths) -> tuple[Any, ...]:
+    """Gather what a walk over numbers reads, and room for it; intervals are rows of lower and of upper ends."""
+    levels, below = tree.depth + 2, _find_tested_below(tree)
+    box, region = (np.repeat([[-np.inf], [np.inf]], tree.n_features, axis=1) for _ in range(2))
+    return (
+        *(pack_nodes(tree, paths), paths.is_left, box, region, np.zeros(tree.n_features, dtype=bool)),
+        *(np.zeros(below.shape[1], dtype=np.int64), below, np.zeros((2 * levels, 2), dtype=np.int64)),
+        *(np.zeros((levels, 2), dtype=np.int64), np.zeros((levels, 2)), np.stack(tree.leaf_runs)),
     )
 
 

@@ -6,6 +6,7 @@ order of the rules. Where there are many rules, they are ordered by the rows of 
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,14 @@ import numpy as np
 from secateur.counting.coverage import cover_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["FEW_RULES", "CoverCounter", "CoverCounts", "order_rules"]
+__all__ = ["FEW_RULES", "CoverCounter", "CoverCounts", "count_sets", "order_rules"]
 
 # Up to this many rules, rows are counted by the set of rules that cover them.
 FEW_RULES = 512
@@ -57,9 +60,7 @@ class CoverCounter:
         """Count some rows."""
         rules, n_classes = self.rules, self.rules.tree.n_classes
         covered = cover_rows(rules.tree, rules.paths, rules.deleted, listed.rows, self.chosen)
-        sets, place = _find_sets(np.packbits(covered, axis=1))
-        counts = np.bincount(place * n_classes + listed.class_ids, listed.weights, len(sets) * n_classes)
-        return CoverCounts(sets, counts.astype(np.float64).reshape(-1, n_classes))
+        return count_sets(covered, listed.class_ids, listed.weights, n_classes)
 
     def add(self, total: CoverCounts, part: CoverCounts) -> CoverCounts:
         """Add the counts of a further piece."""
@@ -67,6 +68,15 @@ class CoverCounter:
         counts = np.zeros((len(sets), total.counts.shape[1]))
         np.add.at(counts, place, np.concatenate([total.counts, part.counts]))
         return CoverCounts(sets, counts)
+
+
+def count_sets(
+    covered: NDArray[np.bool_], class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None, n_classes: int
+) -> CoverCounts:
+    """Count rows, or groups of them with their weights, by the rules that cover them, shape (n_rows, n_rules)."""
+    sets, place = _find_sets(np.packbits(covered, axis=1))
+    counts = np.bincount(place * n_classes + class_ids, weights, len(sets) * n_classes)
+    return CoverCounts(sets, counts.astype(np.float64).reshape(-1, n_classes))
 
 
 def _find_sets(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -79,24 +89,33 @@ def _find_sets(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np
 
 
 def order_rules(
-    covers: NDArray[np.bool_],
+    explained: Sequence[NDArray[np.int64]],
     weights: NDArray[np.float64],
     class_ids: NDArray[np.int64],
     n_conditions: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Order rules by class, and within a class by what they add to those before them, largest first.
 
-    ``covers`` tells what each rule explains, shape (n_things, n_rules), and ``weights`` how much each thing counts.
-    Ties go to the shorter rule, then to source order.
+    ``explained`` lists the things that each rule explains, increasing, and ``weights`` tells how much each thing
+    counts. Ties go to the shorter rule, then to source order.
     """
-    order: list[int] = []
+    lengths, order = n_conditions.tolist(), []
     for class_id in np.unique(class_ids).tolist():
-        left = np.flatnonzero(class_ids == class_id)
-        rest = weights.astype(np.float64).copy()
-        while len(left):
-            gains = rest @ covers[:, left]
-            best = left[np.lexsort((left, n_conditions[left], -gains))[0]]
-            order.append(int(best))
-            rest[covers[:, best]] = 0
-            left = left[left != best]
+        rest = np.array(weights, dtype=np.float64)
+        # What a rule adds never grows, so only the first of the heap need be looked at again.
+        heap = [
+            (-float(rest[explained[rule]].sum()), lengths[rule], rule)
+            for rule in np.flatnonzero(class_ids == class_id).tolist()
+        ]
+        heapq.heapify(heap)
+        while heap:
+            listed = heap[0]
+            rule = listed[2]
+            now = (-float(rest[explained[rule]].sum()), lengths[rule], rule)
+            if now > listed:
+                heapq.heapreplace(heap, now)
+                continue
+            heapq.heappop(heap)
+            order.append(rule)
+            rest[explained[rule]] = 0
     return np.array(order, dtype=np.int64)

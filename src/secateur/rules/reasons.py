@@ -5,12 +5,13 @@ Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Why
-from secateur.rules.wording import read_link, read_share, read_value
+from secateur.rules.wording import read_change, read_link, read_share, read_value
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ WORDS: dict[int, str] = {
         "training rows are new there: within the budget of {budget_share}"
     ),
     Why.DECIDED_OTHERWISE: (
-        "without it the rows decided otherwise than by the tree go {moved} of training and shuffled rows together, and "
-        "{share} of the training rows are added: within the budget of {budget_share}"
+        "without it the rows decided otherwise than by the tree go {moved} of training and shuffled rows together (of "
+        "the training rows alone, {change}): within the budget of {budget_share}"
     ),
     Why.UNTOUCHED: "the method deletes nothing",
     Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
@@ -208,7 +209,8 @@ class _Terms:
     node: int
 
     def __getitem__(self, term: str) -> Any:
-        return TERMS[term](self) if term in TERMS else self.parameters[term]
+        # A forged file may hold reasons that its method does not give.
+        return TERMS[term](self) if term in TERMS else self.parameters.get(term, math.nan)
 
 
 TERMS: dict[str, Callable[[_Terms], Any]] = {
@@ -223,7 +225,8 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "effect": lambda of: of.after - of.before,
     "share_after": lambda of: read_share(of.after),
     "share": lambda of: read_share(of.number),
-    "budget_share": lambda of: f"{100 * of.parameters['budget']:.6g}%",
+    "change": lambda of: read_change(of.number),
+    "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
 }
 
 

@@ -1,0 +1,49 @@
+"""Compact rules decided, covered and counted row by row, by slow and obvious means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import oracles
+from numpy.typing import NDArray
+
+import secateur
+
+
+def covering(rules: secateur.CompactRules, row: Any) -> list[int]:
+    """Indices of the written rules that a row in the tree's terms satisfies."""
+    return [rule.index for rule in rules if oracles.satisfies(rules.tree, row, rule.kept_ids)]
+
+
+def deciding(rules: secateur.CompactRules, row: Any) -> int:
+    """Index of the rule that decides a row; -1 for "otherwise".
+
+    Rules of one class, and exact ones, decide as they are printed; else by reliability, support, shortness, source.
+    """
+    found = covering(rules, row)
+    if not found:
+        return -1
+    if rules.is_exact or len({rule.prediction for rule in rules}) < 2:
+        return found[0]
+
+    def rank(index: int) -> tuple[float, float, int, int]:
+        rule = rules[index]
+        return (-(rule.reliability or 0.0), -(rule.support or 0.0), len(rule.kept_ids), rule.source.index)
+
+    return min(found, key=rank)
+
+
+def said(rules: secateur.CompactRules, index: int) -> int:
+    """The class index that a rule, or for -1 "otherwise", predicts."""
+    return int(rules.otherwise_id if index < 0 else rules.class_ids[index])
+
+
+def count_decided(
+    rules: secateur.CompactRules, X: Any, y: NDArray[np.int64], weights: list[float] | None
+) -> NDArray[np.float64]:
+    """Rows of each class that each rule, and at the end "otherwise", decides."""
+    counts = np.zeros((len(rules) + 1, rules.tree.n_classes))
+    for place, row in enumerate(X):
+        counts[deciding(rules, row), y[place]] += 1.0 if weights is None else weights[place]
+    return counts
