@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from secateur.cli.console import print_json
+from secateur.cli.console import print_json, tell
 from secateur.cli.options import Json, Quiet
+from secateur.errors import InputError
 
 __all__ = ["command"]
 
@@ -31,9 +32,22 @@ def command(
     secateur diff january.json february.json
     """
     from secateur.cli.model_files import load_rules
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.difference import compare_rules
 
-    difference = compare_rules(load_rules(old), load_rules(new))
+    before, after = load_rules(old), load_rules(new)
+    if isinstance(before, CompactRules) != isinstance(after, CompactRules):
+        few, many = (old, new) if isinstance(before, CompactRules) else (new, old)
+        raise InputError(
+            f"{few} holds compact rules and {many} one rule for each leaf: make both with --each-leaf, or both without."
+        )
+    if isinstance(before, CompactRules) and before.otherwise != after.otherwise:  # type: ignore[union-attr]
+        tell(
+            f"{old} leaves {before.otherwise_name} to “otherwise”, {new} {after.otherwise_name}: "  # type: ignore[union-attr]
+            "to compare rules of the same class, make both with the same --otherwise.",
+            quiet=quiet,
+        )
+    difference = compare_rules(before, after)  # type: ignore[arg-type]
     if as_json:
         print_json(difference.to_dict())
     elif not quiet:

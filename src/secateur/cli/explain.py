@@ -15,6 +15,7 @@ from secateur.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
@@ -64,18 +65,24 @@ def command(
             _print(f"Row {record['row']}:{prediction}", f" {words}")
 
 
-def _explain_rows(rules: RuleSet, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
+def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Give a record for machines of each row, and a prediction and words for people."""
+    from secateur.rules.compact_rules import CompactRules
+
     if why:
         for place in range(len(rows)):
             one = rules.explain(rows.iloc[[place]])
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
-    listed = [(rule.prediction, rule.class_name, rule.text) for rule in rules]
+    listed: list[tuple[Any, ...]] = [
+        (rule.prediction, rule.class_name, rule.index + 1, rule.text, f"by rule {rule.index + 1}: {rule.text}")
+        for rule in rules
+    ]
+    if isinstance(rules, CompactRules):  # its place is -1
+        listed.append((rules.otherwise, rules.otherwise_name, None, None, "otherwise: no rule holds"))
     for place, index in enumerate(rules.apply(rows).tolist()):
-        prediction, label, text = listed[index]
-        record = {"row": place + 1, "prediction": prediction, "rule": index + 1, "text": text}
-        yield record, f" {label}", f"by rule {index + 1}: {text}"
+        prediction, label, number, text, words = listed[index]
+        yield {"row": place + 1, "prediction": prediction, "rule": number, "text": text}, f" {label}", words
 
 
 def _print(start: str, words: str) -> None:
@@ -86,8 +93,8 @@ def _print(start: str, words: str) -> None:
     out.print(Text.assemble((start, "bold"), words))
 
 
-def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet:
-    """Read a rule set from its JSON, or make rules of a model by a method that needs no rows."""
+def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet | CompactRules:
+    """Read rules from their JSON, or make rules of a model by a method that needs no rows."""
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
