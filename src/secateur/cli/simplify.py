@@ -336,10 +336,7 @@ def _let_go(rules: RuleSet | CompactRules) -> RuleSet | CompactRules:
     """Make the same rules without their rows."""
     from secateur.rules.compact_rules import CompactRules
 
-    if isinstance(rules, CompactRules):
-        source, whole = (replace(some, training=None) for some in (rules.source, rules.rules))
-        return replace(rules, source=source, rules=whole)
-    return replace(rules, training=None)
+    return rules.without_rows() if isinstance(rules, CompactRules) else replace(rules, training=None)
 
 
 def _from_model(model: Any, name: str, making: _Making) -> _Story:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -14,7 +14,7 @@ from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
-from secateur.rules.deciding import Deciding, Decisions, without_facts
+from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
@@ -377,17 +377,22 @@ class CompactRules(Sequence[CompactRule]):
             return self.tree.leaf_class[apply_tree(self.tree, rows)]
         return np.append(self.class_ids, self.otherwise_id)[self.find_deciding(rows)]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows that the same rule, or "otherwise", decides.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
+        of : {"rule", "leaf"}, default="rule"
+            ``"leaf"`` gives the tree's own probabilities, as its model predicts them.
 
         Returns
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
+        check_of(of)
+        if of == "leaf":
+            return self.rules.predict_proba(X, "leaf")
         return self._on_rows("predict_proba", X, lambda rows: self.shares[self.find_deciding(rows)])
 
     @cached_property
@@ -597,6 +602,11 @@ class CompactRules(Sequence[CompactRule]):
     def to_onnx(self) -> bytes:
         """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
         return self._write("onnx")  # type: ignore[no-any-return]
+
+    def without_rows(self) -> CompactRules:
+        """Give the same rules without the training rows that they hold."""
+        source, rules = (replace(some, training=None) for some in (self.source, self.rules))
+        return replace(self, source=source, rules=rules)
 
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:
