@@ -224,13 +224,12 @@ def _finish(
         with rules._open(*rules.training) as rows:
             counts = rows.fold(without_facts(tree), CoverCounter(rules, chosen))
     if counts is not None:
-        covers, weights = counts.covered(len(chosen)), counts.counts.sum(axis=1)
+        covered, weights = counts.covered(len(chosen)), counts.counts.sum(axis=1)
+        explained = [np.flatnonzero(own) for own in covered.T]
     else:
-        covers = np.zeros((len(rules), len(chosen)), dtype=bool)
-        for place, rule in enumerate(chosen.tolist()):
-            covers[contained.of_rule(rule), place] = True
+        explained = [contained.of_rule(rule) for rule in chosen.tolist()]
         weights = np.nan_to_num(rules.source_support, nan=1.0)
-    order = order_rules(covers, weights, paths.leaf_class[chosen], rules.n_conditions[chosen])
+    order = order_rules(explained, weights, paths.leaf_class[chosen], rules.n_conditions[chosen])
     written = chosen[order]
     lists = [contained.of_rule(rule) for rule in written.tolist()]
     made = CompactRules(

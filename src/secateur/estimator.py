@@ -340,7 +340,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
             replace(method, **{name: given[name] for name in method.parameters if name in given})
         if self.form == "compact" and given.pop("budget", None) and "budget" in chosen.parameters:
             raise ParameterError(
-                f"The budget of compact rules is spent by them, not by the method {chosen.name!r}: leave out method, or "
+                f"The budget of compact rules is spent by them, not by the method {chosen.name!r}: leave out method or "
                 "form."
             )
         return {name: given[name] for name in chosen.parameters if name in given}

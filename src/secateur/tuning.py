@@ -1,4 +1,4 @@
-"""Pick a method's knob by cross-validation: delete most under a ceiling of conflict.
+"""Pick a method's knob by cross-validation: delete most under a ceiling of conflict, or of disagreement with the tree.
 
 In every fold a clone of the model is fitted to the other folds, its rules are shortened for each value of the grid,
 and audited on the rows left out. The picked value is then for the model itself, with all training rows.
@@ -16,12 +16,13 @@ import numpy as np
 
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
-from secateur.errors import InputError, ParameterError, UnsupportedModelError
+from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns, make_frame
 from secateur.methods import find_method, list_methods
 from secateur.methods.settings import check_share, is_number
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
+from secateur.rules.compact_audit import CompactAudit
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
 __all__ = ["Selection", "SelectionPoint", "select_budget", "select_tolerance"]
 
 
+# Budgets of compact rules to try by default.
+COMPACT_GRID = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03)
+SMOOTHING = 1000
+# The share of rows left out that a ceiling allows, unless the caller says otherwise.
+MAX_CONFLICT, MAX_DISAGREEMENT = 0.02, 0.01
+
+
 @dataclass(frozen=True)
 class SelectionPoint:
     """What one value of the knob does on the rows left out: means over the folds.
@@ -43,9 +51,9 @@ class SelectionPoint:
     value : float
         The tolerance or budget.
     removed : float
-        Percentage of all conditions that were deleted.
-    conflict : float
-        Percentage of rows covered by rules of different classes.
+        Percentage of all conditions that were deleted; of compact rules, that are not written.
+    conflict : float or None
+        Percentage of rows covered by rules of different classes; None for compact rules.
     delta_accuracy : float
         Accuracy of the rules minus that of their tree, in percentage points.
     macro_dev : float
@@ -53,17 +61,21 @@ class SelectionPoint:
     conflict_sd, delta_accuracy_sd : float
         Standard deviations over the folds.
     is_allowed : bool
-        Whether conflict and accuracy change are within what was asked for.
+        Whether conflict (of compact rules, disagreement) and accuracy change are within what was asked for.
+    disagreement, disagreement_sd : float or None
+        Of compact rules, the percentage of rows decided otherwise than by the fold's tree, and its standard deviation.
     """
 
     value: float
     removed: float
-    conflict: float
+    conflict: float | None
     delta_accuracy: float
     macro_dev: float
-    conflict_sd: float
+    conflict_sd: float | None
     delta_accuracy_sd: float
     is_allowed: bool
+    disagreement: float | None = None
+    disagreement_sd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,23 +85,38 @@ class Selection:
     Attributes
     ----------
     parameter : {"tolerance", "budget"}
-        The argument of :func:`simplify` that it is for.
+        The argument of :func:`simplify`, or of :func:`compact`, that it is for.
     value : float
         What to pass there.
     method : str
-        The method tried.
-    max_conflict, min_accuracy_change : float
-        What was asked for, as shares.
+        The method tried, or ``"compact"``.
+    max_conflict : float or None
+        What was asked for, as a share; None for compact rules.
+    min_accuracy_change : float
+        What was asked for, as a share.
     curve : tuple of SelectionPoint
         One point for each value of the grid.
+    max_disagreement : float or None
+        Of compact rules, what was asked for, as a share.
     """
 
     parameter: str
     value: float
     method: str
-    max_conflict: float
+    max_conflict: float | None
     min_accuracy_change: float
     curve: tuple[SelectionPoint, ...] = field(repr=False)
+    max_disagreement: float | None = None
+
+    @property
+    def measure(self) -> str:
+        """What the ceiling is for: ``"conflict"``, or of compact rules ``"disagreement"``."""
+        return "conflict" if self.max_disagreement is None else "disagreement"
+
+    @property
+    def ceiling(self) -> float:
+        """The share of rows left out that was asked for."""
+        return float((self.max_conflict if self.max_disagreement is None else self.max_disagreement) or 0.0)
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the curve into a data frame, one row for each value.
@@ -107,7 +134,7 @@ class Selection:
         return make_frame({name: [getattr(point, name) for point in self.curve] for name in names}, library)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve: conditions removed against conflict, the picked value marked.
+        """Draw the curve: conditions removed against conflict or disagreement, the picked value marked.
 
         Parameters
         ----------
@@ -124,28 +151,33 @@ class Selection:
             except ImportError as error:
                 raise ParameterError("Drawing the curve needs matplotlib: pip install matplotlib.") from error
             ax = Figure(figsize=(6, 4), layout="constrained").subplots()
-        ax.plot([p.conflict for p in self.curve], [p.removed for p in self.curve], color="tab:blue", marker="o")
+        along = [getattr(point, self.measure) for point in self.curve]
+        removed = [point.removed for point in self.curve]
+        ax.plot(along, removed, color="tab:blue", marker="o")
         beside = {"xytext": (4, -10), "textcoords": "offset points"}
-        for point in self.curve:
-            ax.annotate(f"{point.value:g}", (point.conflict, point.removed), **beside)
-        picked = next(point for point in self.curve if point.value == self.value)
+        for point, place in zip(self.curve, zip(along, removed, strict=True), strict=True):
+            ax.annotate(f"{point.value:g}", place, **beside)
+        picked = next(place for place, point in enumerate(self.curve) if point.value == self.value)
         label = f"picked: {self.parameter} {self.value:g}"
-        ax.plot([picked.conflict], [picked.removed], "s", color="tab:orange", markersize=10, label=label)
-        ceiling = 100 * self.max_conflict
+        ax.plot([along[picked]], [removed[picked]], "s", color="tab:orange", markersize=10, label=label)
+        ceiling = 100 * self.ceiling
         ax.axvline(ceiling, color="gray", linestyle="--", label=f"ceiling {ceiling:g} %")
-        ax.set(xlabel="conflict on rows left out, %", ylabel="conditions removed, %")
+        words = "conflict" if self.measure == "conflict" else "decided otherwise than by the tree,"
+        ax.set(xlabel=f"{words} on rows left out, %", ylabel="conditions removed, %")
         ax.set_title(f"{self.method}, means over folds")
         ax.legend()
         return ax
 
     def __str__(self) -> str:
         lines = [f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation:"]
-        lines.append(f"{self.parameter:>10} {'removed %':>10} {'conflict %':>11} {'Δaccuracy':>10} {'MacroDev':>9}")
+        title = f"{self.measure} %"
+        width = max(11, len(title))
+        lines.append(f"{self.parameter:>10} {'removed %':>10} {title:>{width}} {'Δaccuracy':>10} {'MacroDev':>9}")
         for point in self.curve:
             mark = (" ← picked" if point.value == self.value else "") + ("" if point.is_allowed else " (not allowed)")
             lines.append(
-                f"{point.value:>10g} {point.removed:>10.2f} {point.conflict:>11.2f} {point.delta_accuracy:>+10.2f} "
-                f"{point.macro_dev:>9.2f}{mark}"
+                f"{point.value:>10g} {point.removed:>10.2f} {getattr(point, self.measure):>{width}.2f} "
+                f"{point.delta_accuracy:>+10.2f} {point.macro_dev:>9.2f}{mark}"
             )
         return "\n".join(lines)
 
@@ -216,27 +248,40 @@ def select_budget(
     X: Any,
     y: Any,
     *,
-    smoothing: float = 1000,
+    form: str = "rules",
+    smoothing: float = SMOOTHING,
+    tolerance: float = 0.05,
+    otherwise: Any = "auto",
     grid: Sequence[float] | None = None,
-    max_conflict: float = 0.02,
+    max_conflict: float | None = None,
+    max_disagreement: float | None = None,
     min_accuracy_change: float = -0.01,
     cv: Any = 5,
     sample_weight: Any = None,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> Selection:
-    """Pick the budget δ of ``budgeted`` by cross-validation.
+    """Pick the budget δ of ``budgeted``, or of :func:`compact`, by cross-validation.
 
     Parameters
     ----------
     model, X, y : estimator, training rows and labels
         As in :func:`select_tolerance`.
+    form : {"rules", "compact"}, default="rules"
+        One rule for each leaf, shortened by ``budgeted``; or compact rules.
     smoothing : float, default=1000
-        n0 of ``budgeted``.
+        n0 of ``budgeted``; compact rules have no such setting.
+    tolerance, otherwise : optional
+        As in :func:`compact`, for compact rules.
     grid : sequence of float, default=None
-        The values to try, in increasing order; by default 13 of them from 0 to 0.05.
-    max_conflict : float in [0, 1], default=0.02
-        The mean share of rows left out that rules of different classes may cover.
+        The values to try, in increasing order; by default 13 of them from 0 to 0.05, for compact rules 8
+        from 0 to 0.03.
+    max_conflict : float in [0, 1], default=None
+        The mean share of rows left out that rules of different classes may cover; by default 0.02. Not for compact
+        rules.
+    max_disagreement : float in [0, 1], default=None
+        For compact rules, the mean share of rows left out that may be decided otherwise than by the tree; by default
+        0.01.
     min_accuracy_change : float in [-1, 1], default=-0.01
         The lowest mean change of accuracy allowed on rows left out.
     cv, sample_weight, n_jobs, progress : optional
@@ -251,12 +296,31 @@ def select_budget(
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from secateur import compact
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     >>> selection = select_budget(model, X, y, grid=(0, 0.01, 0.02))
     >>> rules = simplify(model, X, y, method="budgeted", budget=selection.value)
+    >>> selection = select_budget(model, X, y, form="compact", grid=(0, 0.005, 0.01), max_disagreement=0.02)
+    >>> rules = compact(model, X, y, budget=selection.value)
     """
-    search = _Search.plan("budget", "budgeted", grid, max_conflict, min_accuracy_change, smoothing=smoothing)
+    if form == "compact":
+        if max_conflict is not None or smoothing != SMOOTHING:
+            other = "smoothing" if max_conflict is None else "max_conflict"
+            raise ParameterError(
+                f"{other} is for form='rules'; compact rules are held to max_disagreement, the share of rows decided "
+                "otherwise than by the tree."
+            )
+        search = _Search.plan_compact(grid, max_disagreement, min_accuracy_change, tolerance, otherwise)
+    elif form == "rules":
+        if max_disagreement is not None:
+            raise ParameterError("max_disagreement is for form='compact'; one rule for each leaf has max_conflict.")
+        ceiling = MAX_CONFLICT if max_conflict is None else max_conflict
+        search = _Search.plan("budget", "budgeted", grid, ceiling, min_accuracy_change, smoothing=smoothing)
+    else:
+        raise ParameterError(
+            f"Expected form as 'rules' or 'compact', found {form!r}.{did_you_mean(form, ('rules', 'compact'))}"
+        )
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -267,9 +331,14 @@ class _Search:
     parameter: str
     method: str
     values: list[float]
-    max_conflict: float
+    ceiling: float
     min_accuracy_change: float
     settings: dict[str, Any]
+    is_compact: bool = False
+
+    @property
+    def measure(self) -> str:
+        return "disagreement" if self.is_compact else "conflict"
 
     @classmethod
     def plan(
@@ -280,12 +349,19 @@ class _Search:
             fit = list_methods(reading=parameter, as_knob=True)
             raise ParameterError(f"A {parameter} can be selected for {fit}, found {method!r}.")
         check_share("max_conflict", max_conflict)
-        if not is_number(min_accuracy_change) or not -1 <= min_accuracy_change <= 1:
-            raise ParameterError(
-                f"Expected min_accuracy_change as a number from -1 to 1, found {min_accuracy_change!r}."
-            )
+        _check_accuracy_change(min_accuracy_change)
         values = _check_grid(parameter, chosen.knob.grid if grid is None else grid)
-        return cls(parameter, chosen.name, values, max_conflict, min_accuracy_change, settings)
+        return cls(parameter, chosen.name, values, float(max_conflict), float(min_accuracy_change), settings)
+
+    @classmethod
+    def plan_compact(
+        cls, grid: Any, max_disagreement: float | None, min_accuracy_change: float, tolerance: float, otherwise: Any
+    ) -> _Search:
+        ceiling = check_share("max_disagreement", MAX_DISAGREEMENT if max_disagreement is None else max_disagreement)
+        _check_accuracy_change(min_accuracy_change)
+        settings = {"tolerance": check_share("tolerance", tolerance), "otherwise": otherwise}
+        values = _check_grid("budget", COMPACT_GRID if grid is None else grid)
+        return cls("budget", "compact", values, ceiling, float(min_accuracy_change), settings, is_compact=True)
 
 
 @dataclass(frozen=True)
@@ -345,20 +421,31 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
     allowed = [point for point in curve if point.is_allowed]
     if not allowed:
         warnings.warn(
-            f"No {search.parameter} of the grid keeps the mean conflict within {search.max_conflict:g} and the mean "
+            f"No {search.parameter} of the grid keeps the mean {search.measure} within {search.ceiling:g} and the mean "
             f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked. "
-            "The method 'exact' brings no row into conflict.",
+            + (
+                "Budget 0 changes no answer."
+                if search.is_compact
+                else "The method 'exact' brings no row into conflict."
+            ),
             stacklevel=3,
         )
     # Of equal deletion, the smaller value.
     picked = max(allowed, key=lambda point: (point.removed, -point.value)).value if allowed else search.values[0]
-    limits = float(search.max_conflict), float(search.min_accuracy_change)
-    return Selection(search.parameter, picked, search.method, *limits, curve)
+    return Selection(
+        parameter=search.parameter,
+        value=picked,
+        method=search.method,
+        max_conflict=None if search.is_compact else search.ceiling,
+        min_accuracy_change=search.min_accuracy_change,
+        curve=curve,
+        max_disagreement=search.ceiling if search.is_compact else None,
+    )
 
 
 def _audit_folds(
     model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool
-) -> list[list[Audit]]:
+) -> list[list[Audit | CompactAudit]]:
     """Audit each value in each fold."""
     from joblib import Parallel, delayed
 
@@ -386,14 +473,22 @@ def _audit_folds(
 
 def _audit_fold(
     model: Any, search: _Search, train: _Sample, test: _Sample, accepts_missing: bool | None
-) -> list[Audit]:
+) -> list[Audit | CompactAudit]:
     from sklearn.base import clone
 
     # A pipeline hands weights to a step by its name.
     key = f"{model.steps[-1][0]}__sample_weight" if is_pipeline(model) else "sample_weight"
     weighted: dict[str, Any] = {} if train.weights is None else {key: train.weights}
     tree = clone(model).fit(train.X, train.y, **weighted)
-    audits = []
+    audits: list[Audit | CompactAudit] = []
+    if search.is_compact:
+        rules = simplify(
+            *(tree, train.X, train.y), method="exact", sample_weight=train.weights, accepts_missing=accepts_missing
+        )
+        for value in search.values:
+            found = rules.compact(budget=value, **search.settings)
+            audits.append(found.audit(test.X, test.y, sample_weight=test.weights))
+        return audits
     for value in search.values:
         knobs: dict[str, Any] = {**search.settings, search.parameter: value, "accepts_missing": accepts_missing}
         rules = simplify(tree, train.X, train.y, method=search.method, sample_weight=train.weights, **knobs)
@@ -428,13 +523,19 @@ def _check_grid(parameter: str, grid: Sequence[float]) -> list[float]:
     return values
 
 
-def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionPoint:
-    found = {
-        name: [getattr(audit, name) for audit in audits]
-        for name in ("removed", "conflict", "delta_accuracy", "macro_dev")
-    }
+def _check_accuracy_change(value: Any) -> None:
+    if not is_number(value) or not -1 <= value <= 1:
+        raise ParameterError(f"Expected min_accuracy_change as a number from -1 to 1, found {value!r}.")
+
+
+def _summarize(value: float, audits: list[Audit | CompactAudit], search: _Search) -> SelectionPoint:
+    measure = search.measure
+    removed = [100.0 - one.conditions_left if isinstance(one, CompactAudit) else one.removed for one in audits]
+    found = {name: [getattr(audit, name) for audit in audits] for name in (measure, "delta_accuracy", "macro_dev")}
     means = {name: float(np.mean(numbers)) for name, numbers in found.items()}
-    spread = {f"{name}_sd": float(np.std(found[name])) for name in ("conflict", "delta_accuracy")}
-    is_allowed = means["conflict"] <= 100 * search.max_conflict
+    spread = {f"{name}_sd": float(np.std(found[name])) for name in (measure, "delta_accuracy")}
+    is_allowed = means[measure] <= 100 * search.ceiling
     is_allowed &= means["delta_accuracy"] >= 100 * search.min_accuracy_change
-    return SelectionPoint(value, **means, **spread, is_allowed=is_allowed)
+    absent: dict[str, Any] = {"conflict": None, "conflict_sd": None} if search.is_compact else {}
+    numbers: dict[str, Any] = {**absent, **means, **spread}
+    return SelectionPoint(value=value, removed=float(np.mean(removed)), is_allowed=is_allowed, **numbers)

@@ -36,18 +36,15 @@ def command(
     from secateur.rules.difference import compare_rules
 
     before, after = load_rules(old), load_rules(new)
-    if isinstance(before, CompactRules) != isinstance(after, CompactRules):
+    if isinstance(before, CompactRules) and isinstance(after, CompactRules):
+        if before.otherwise != after.otherwise:
+            tell("To compare rules of the same class, make both files with the same --otherwise.", quiet=quiet)
+    elif isinstance(before, CompactRules) or isinstance(after, CompactRules):
         few, many = (old, new) if isinstance(before, CompactRules) else (new, old)
         raise InputError(
             f"{few} holds compact rules and {many} one rule for each leaf: make both with --each-leaf, or both without."
         )
-    if isinstance(before, CompactRules) and before.otherwise != after.otherwise:  # type: ignore[union-attr]
-        tell(
-            f"{old} leaves {before.otherwise_name} to “otherwise”, {new} {after.otherwise_name}: "  # type: ignore[union-attr]
-            "to compare rules of the same class, make both with the same --otherwise.",
-            quiet=quiet,
-        )
-    difference = compare_rules(before, after)  # type: ignore[arg-type]
+    difference = compare_rules(before, after)
     if as_json:
         print_json(difference.to_dict())
     elif not quiet:
@@ -58,7 +55,9 @@ def command(
         for change in difference.changes:
             if change.kind != "same" or everything:
                 out.print(Text(str(change), style=STYLES.get(change.kind, "")))
-        counted = ", ".join(f"{number} {kind}" for kind, number in difference.counts.items() if number)
-        same = f"The same {len(difference.changes)} rules."
-        out.print(Text(same if difference.is_same else f"{counted}.", style="bold"))
+        *_, last = str(difference).splitlines()  # the same, or how many of each kind
+        if difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]:
+            was, now = difference.otherwise
+            out.print(Text(f"otherwise {was}\n  now: otherwise {now}", style=STYLES["class-changed"]))
+        out.print(Text(last, style="bold"))
     raise typer.Exit(code=0 if difference.is_same else 1)

@@ -56,7 +56,7 @@ def make_form(rules: RuleSet, knobs: Knobs, form: Form) -> RuleSet | CompactRule
     """Leave rules as they are, or choose few of them."""
     if form.each_leaf:
         return rules
-    asked = {"budget": knobs.budget, "tolerance": knobs.tolerance, "otherwise": form.otherwise}
+    asked: dict[str, Any] = {"budget": knobs.budget, "tolerance": knobs.tolerance, "otherwise": form.otherwise}
     return rules.compact(**{name: value for name, value in asked.items() if value is not None})
 
 

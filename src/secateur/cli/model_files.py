@@ -24,7 +24,7 @@ from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
 
-READERS = {RULES_FORMAT: rules_from_json, COMPACT_FORMAT: compact_from_json}
+READERS: dict[Any, Callable[[str], RuleSet | CompactRules]] = {
+    RULES_FORMAT: rules_from_json,
+    COMPACT_FORMAT: compact_from_json,
+}
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; we check it first.
 CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # making a dtype runs nothing
 # These check the columns of rows themselves, and their trees do not check them again.
@@ -85,7 +88,7 @@ def load_rules(path: Path) -> RuleSet | CompactRules:
     if found not in READERS:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
-    return READERS[found](text)  # type: ignore[index]
+    return READERS[found](text)
 
 
 def is_rules_file(path: Path) -> bool:
@@ -130,7 +133,7 @@ def _load_json(path: Path, data: bytes) -> Any:
     if found == TREE_FORMAT:
         return tree_from_dict(content)
     if found in READERS:
-        return READERS[found](text).tree  # type: ignore[index]
+        return READERS[found](text).tree
     return read_iai(content)
 
 

@@ -160,8 +160,8 @@ class Knobs:
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Share of rows that may be decided otherwise than by the tree, 0 to 1.  [default: 0]  With --each-leaf "
-            "--method budgeted: that rules of different classes may cover.  [default: 0.015]",
+            help="Share of rows that may be decided otherwise than by the tree, 0 to 1.  [default: 0]  With "
+            "--each-leaf --method budgeted: that rules of different classes may cover.  [default: 0.015]",
             show_default=False,
         ),
     ] = None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rules.compact_rules import CompactRule
+    from secateur.rules.dropped_rules import DroppedRule
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["FORMAT", "compact_from_json", "compact_to_json", "compact_to_record"]
@@ -41,8 +42,6 @@ def compact_to_json(rules: CompactRules) -> str:
 
 
 def _write(rules: CompactRules, version: str) -> dict[str, Any]:
-    dropped = np.flatnonzero(~np.isnan(rules.drop_costs[0]))
-    leaf_ids = rules.rules.paths.leaf_ids
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -53,10 +52,7 @@ def _write(rules: CompactRules, version: str) -> dict[str, Any]:
         "otherwise": rules.otherwise,
         "otherwise_counts": _list(rules.decided_counts[-1]),
         "rules": [_write_rule(rule, rules.decided_counts[rule.index]) for rule in rules],
-        "dropped": [
-            {"leaf_id": int(leaf_ids[rule]), **dict(zip(NUMBERS, rules.drop_costs[:, rule].tolist(), strict=True))}
-            for rule in dropped
-        ],
+        "dropped": [_write_dropped(dropped) for dropped in rules.dropped],
         "source": json.loads(rules_to_json(rules.source)),
     }
 
@@ -86,6 +82,17 @@ def _write_rule(rule: CompactRule, decided: NDArray[np.float64]) -> dict[str, An
     }
 
 
+def _write_dropped(dropped: DroppedRule) -> dict[str, Any]:
+    """Name the covering rule by its leaf, as all rules of a file are named."""
+    index = dropped.covered_by
+    return {
+        "leaf_id": dropped.leaf_id,
+        "covered_by": None if index is None else dropped._rules[index].leaf_id,
+        **{name: getattr(dropped, name) for name in NUMBERS},
+        "text": dropped.reason,
+    }
+
+
 def compact_to_record(rules: CompactRules) -> dict[str, Any]:
     """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
     stored, deletions = rules.stored, rules.rules.deletions
@@ -101,6 +108,7 @@ def compact_to_record(rules: CompactRules) -> dict[str, Any]:
         "decided_counts": rules.decided_counts,
         "order": rules.decision_order,
         "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
+        "drop_costs": rules.drop_costs,
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
     }
 
@@ -135,7 +143,7 @@ def compact_from_json(text: str) -> CompactRules:
         counts = [*(rule["decided_counts"] for rule in listed), content["otherwise_counts"]]
         rules = CompactRules(
             source=source,
-            rules=_shorten(source, chosen, listed) if budget > 0 else source,
+            rules=_shorten(source, chosen, listed, budget),
             chosen=chosen,
             otherwise_id=default,
             decided_counts=_read_counts(source, counts),
@@ -145,6 +153,7 @@ def compact_from_json(text: str) -> CompactRules:
             tolerance=tolerance,
             stored=StoredContent(stored, _digest(content), str(content["secateur"])),
         )
+        _check_dropped(rules, content["dropped"])
     except KeyError as error:
         raise FormatError(f"The compact rules JSON has no field {error.args[0]!r}; it was cut or edited.") from error
     except (FormatError, ParameterError):
@@ -174,20 +183,41 @@ def _find_chosen(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.in
     return np.array([place_of[rule["leaf_id"]] for rule in listed], dtype=np.int64)
 
 
-def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, Any]]) -> RuleSet:
-    """Give the written rules what was deleted under the budget."""
+def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, Any]], budget: float) -> RuleSet:
+    """Give the written rules what was deleted under the budget; without one they are those of their rule set."""
     paths = source.paths
     arrays = {name: np.array(values) for name, values in vars(source.deletions).items()}
     counts = np.array(source.class_counts)
     for place, rule in zip(chosen.tolist(), listed, strict=True):
         span, reasons = paths.entries(place), rule["reasons"]
-        arrays["deleted"][span] = [reason["link_id"] in set(rule["deleted_ids"]) for reason in reasons]
+        gone = set(rule["deleted_ids"])
+        arrays["deleted"][span] = [reason["link_id"] in gone for reason in reasons]
         arrays["why"][span] = [Why.from_kind(reason["kind"]) for reason in reasons]
         arrays["node"][span] = [-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons]
         for name in NUMBERS:
             arrays[name][span] = [np.nan if reason[name] is None else reason[name] for reason in reasons]
         counts[place] = np.nan if rule["class_counts"] is None else rule["class_counts"]
-    return replace(source, deletions=Deletions(**arrays), class_counts=counts)
+    if budget > 0:
+        return replace(source, deletions=Deletions(**arrays), class_counts=counts)
+    same = [np.array_equal(counts, source.class_counts, equal_nan=True)]
+    same += [np.array_equal(arrays[name], one, equal_nan=True) for name, one in vars(source.deletions).items()]
+    if not all(same):
+        raise FormatError(
+            "The compact rules JSON has no budget, but a rule of it is not the one of the rule set that it was chosen "
+            "from; it was edited."
+        )
+    return source
+
+
+def _check_dropped(rules: CompactRules, listed: list[dict[str, Any]]) -> None:
+    """Refuse a list of dropped rules that is not the rest of the leaves, or that names another rule for one."""
+    stated = [(rule["leaf_id"], rule["covered_by"]) for rule in listed]
+    known = [(one["leaf_id"], one["covered_by"]) for one in map(_write_dropped, rules.dropped)]
+    if stated != known:
+        raise FormatError(
+            "The dropped rules of the compact rules JSON are not those of the leaves that no written rule is for, each "
+            "with the rule that stands for it; it was edited."
+        )
 
 
 def _read_counts(source: RuleSet, counts: list[list[float] | None]) -> NDArray[np.float64]:
@@ -212,5 +242,5 @@ def _read_dropped(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.f
     place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
     costs = np.full((3, len(source)), np.nan)
     for rule in listed:
-        costs[:, place_of[rule["leaf_id"]]] = [rule[name] for name in NUMBERS]
+        costs[:, place_of[rule["leaf_id"]]] = [np.nan if rule[name] is None else rule[name] for name in NUMBERS]
     return costs

@@ -7,7 +7,7 @@ import io
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from secateur.export.compact_text import read_decided
+from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided
 from secateur.export.csv import guard_cell
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
@@ -58,14 +58,12 @@ def compact_to_csv(rules: CompactRules) -> str:
 
 
 def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
-    """Write a table of rules; with reasons, say below it why each condition was deleted or kept."""
+    """Write a table of rules; with reasons, say below it why conditions went or stayed, and rules went."""
     lines = [escape_markdown(rules.guarantee), "", "| # | If | Then | Training rows decided | Stands for |"]
     lines.append("|--:|---|---|---|---|")
     for rule in rules:
-        n_leaves = len(rule.leaf_ids)
         cells = join_conditions(rule.conditions), rule.class_name, read_decided(rules, rule.index)
-        stands = f"{n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
-        lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {stands} |")
+        lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {count_leaves(rule)} |")
     rest = escape_markdown(rules.otherwise_name), read_decided(rules, len(rules))
     lines.append(f"| {len(rules) + 1} | {OTHERWISE} | {' | '.join(rest)} | |")
     if rules.remarks:
@@ -78,6 +76,10 @@ def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
         for link, reason in rule.reasons.items():
             sign = "deleted" if reason.deleted else "kept"
             lines.append(f"- {sign}: {escape_markdown(read(link))} ({escape_markdown(reason.text)})")
+    if len(rules.dropped):
+        lines += ["", NOT_WRITTEN, ""]
+    for dropped in rules.dropped:
+        lines.append(f"- {escape_markdown(dropped.text)} (leaf {dropped.leaf_id}): {escape_markdown(dropped.reason)}")
     return "\n".join(lines)
 
 

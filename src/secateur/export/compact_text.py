@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from secateur.rules.compact_rules import CompactRule, CompactRules
 
-__all__ = ["compact_to_text", "list_lines", "read_decided"]
+__all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "list_lines", "read_decided"]
 
+NOT_WRITTEN = "Rules of leaves that need not be written:"
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
 
 
@@ -40,14 +41,23 @@ def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None =
         yield f"  … and {count_of(len(rules) - most, 'more rule')}", ""
     share = read_decided(rules, len(rules))
     yield f"{'otherwise' if len(rules) else 'always'} {rules.otherwise_name}", share
+    if reasons and len(rules.dropped):
+        yield "", ""
+        yield NOT_WRITTEN, ""
+        for dropped in rules.dropped[:most]:
+            yield f"  - {dropped.text} (leaf {dropped.leaf_id}): {dropped.reason}", ""
     for remark in rules.remarks:
         yield f"Note: {remark}", ""
 
 
 def _read_numbers(rule: CompactRule) -> str:
+    return f"{read_decided(rule._rules, rule.index)}   (stands for {count_leaves(rule)})"
+
+
+def count_leaves(rule: CompactRule) -> str:
+    """Word the number of leaves that a rule stands for."""
     n_leaves = len(rule.leaf_ids)
-    stands = f"stands for {n_leaves} leaves" if n_leaves != 1 else "stands for 1 leaf"
-    return f"{read_decided(rule._rules, rule.index)}   ({stands})"
+    return "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
 
 
 def read_decided(rules: CompactRules, index: int) -> str:

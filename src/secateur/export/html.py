@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.export.compact_text import count_leaves, read_decided
 from secateur.rules.merged import read_votes
 from secateur.rules.wording import join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.per_rule import RuleAudits
+    from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["audits_to_html", "merged_to_html", "rules_to_html"]
+__all__ = ["audits_to_html", "compact_to_html", "merged_to_html", "rules_to_html"]
 
 SHOWN_RULES = 200  # so that a notebook stays usable
 
@@ -26,18 +30,36 @@ def rules_to_html(rules: RuleSet) -> str:
     """Write a table row for each rule; deleted conditions are struck through, with the reason as a tooltip."""
     rows = []
     for rule in rules[:SHOWN_RULES]:
-        gone = " ".join(
-            f"<del title='{escape(reason.text, quote=True)}'>{escape(read_link(rules.tree, rules.paths, link))}</del>"
-            for link, reason in rule.reasons.items()
-            if reason.deleted
-        )
+        gone = _strike(rule.reasons, partial(read_link, rules.tree, rules.paths))
         asked = escape(join_conditions(rule.conditions)) + (f"<br><small>{gone}</small>" if gone else "")
         rows.append((asked, escape(rule.class_name), escape(read_evidence(rule))))
     notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
     deleted, total = int(rules.deleted.sum()), len(rules.deleted)
     return (
         f"<div><p><b>{escape(rules.method)}</b>: {deleted} of {total} conditions deleted from {len(rules)} rules. "
-        f"{escape(rules.guarantee)}</p>{_write_table('training rows', rows, len(rules))}"
+        f"{escape(rules.guarantee)}</p>{_write_table(('rule', 'prediction', 'training rows'), rows, len(rules))}"
+        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
+    )
+
+
+def compact_to_html(rules: CompactRules) -> str:
+    """Write a table row for each compact rule, and one for "otherwise"."""
+    read = partial(read_link, rules.tree, rules.rules.paths)
+    rows = []
+    for rule in rules[:SHOWN_RULES]:
+        gone = _strike(rule.reasons, read)
+        asked = escape(join_conditions(rule.conditions)) + (f"<br><small>{gone}</small>" if gone else "")
+        rows.append((asked, escape(rule.class_name), read_decided(rules, rule.index), count_leaves(rule)))
+    rest = (f"<i>{'otherwise' if len(rules) else 'always'}</i>", escape(rules.otherwise_name))
+    rows.append((*rest, read_decided(rules, len(rules)), "the rest"))
+    notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
+    size = (
+        f"{rules.n_conditions} of the tree’s {rules.source_n_conditions} conditions are left, in {len(rules)} of "
+        f"{rules.source_n_rules} rules."
+    )
+    titles = ("if", "then", "training rows decided", "stands for")
+    return (
+        f"<div><p>{size} {escape(rules.guarantee)}</p>{_write_table(titles, rows, len(rules) + 1)}"
         f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
     )
 
@@ -47,7 +69,7 @@ def merged_to_html(merged: MergedRules, shown: Sequence[MergedRule]) -> str:
     rows = [
         (escape(join_conditions(rule.conditions)), escape(rule.class_name), escape(read_votes(rule))) for rule in shown
     ]
-    return f"<div>{_write_table('trees, training rows', rows, len(merged))}</div>"
+    return f"<div>{_write_table(('rule', 'prediction', 'trees, training rows'), rows, len(merged))}</div>"
 
 
 def audits_to_html(audits: RuleAudits) -> str:
@@ -66,10 +88,19 @@ def audits_to_html(audits: RuleAudits) -> str:
     return f"<div><p>{notes}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
 
 
-def _write_table(counted: str, rows: Sequence[Iterable[str]], n_rules: int) -> str:
+def _strike(reasons: Mapping[int, Reason], read: Callable[[int], str]) -> str:
+    """Strike deleted conditions through, with the reason as a tooltip."""
+    return " ".join(
+        f"<del title='{escape(reason.text, quote=True)}'>{escape(read(link))}</del>"
+        for link, reason in reasons.items()
+        if reason.deleted
+    )
+
+
+def _write_table(titles: Sequence[str], rows: Sequence[Iterable[str]], n_rules: int) -> str:
     """Number rows of HTML cells, put a header above them, and say how many rules are not shown."""
     left = "style='text-align:left'"
-    head = "".join(f"<th {left}>{title}</th>" for title in ("rule", "prediction", counted))
+    head = "".join(f"<th {left}>{title}</th>" for title in titles)
     body = "".join(
         f"<tr><td>{number}</td>{''.join(f'<td {left}>{cell}</td>' for cell in cells)}</tr>"
         for number, cells in enumerate(rows, start=1)

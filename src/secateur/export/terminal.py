@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from secateur.export.compact_text import count_leaves, read_decided
 from secateur.rules.wording import join_conditions, read_evidence, read_link
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["rules_to_table"]
+__all__ = ["compact_to_table", "rules_to_table"]
 
 
 def rules_to_table(
@@ -35,14 +40,49 @@ def rules_to_table(
     for rule in rules:
         body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
         found = rule.reasons if reasons else dict.fromkeys(rule.deleted_ids)
-        for link, reason in found.items():
-            body.append("\n")
-            words = read_link(rules.tree, rules.paths, link)
-            if reason is None:
-                body.append(words, style="strike dim")
-                continue
-            body.append("✂ " if reason.deleted else "• ", style="red" if reason.deleted else "green")
-            body.append(words, style="strike dim not bold" if reason.deleted else "not bold")
-            body.append(f"  {reason.text}", style="dim not bold")
+        _append_reasons(body, found, lambda link: read_link(rules.tree, rules.paths, link))
         table.add_row(str(rule.index + 1), body, Text(rule.class_name), Text(read_evidence(rule)))
     return table
+
+
+def compact_to_table(
+    rules: CompactRules, *, reasons: bool = False, title: str | None = None, caption: str | None = None
+) -> Table:
+    """Make a row for each compact rule, and one for "otherwise"; with reasons if asked."""
+    size = f"{rules.n_conditions} of {rules.source_n_conditions} conditions left."
+    said = caption if caption is not None else f"{size} {rules.guarantee}"
+    table = Table(
+        title=title or f"{len(rules)} rules instead of {rules.source_n_rules}",
+        caption=Text(" ".join([said, *rules.remarks])),
+        title_justify="left",
+        caption_justify="left",
+        show_lines=reasons,
+    )
+    table.add_column("#", justify="right", style="dim")
+    table.add_column("if", ratio=3)
+    table.add_column("then", style="bold")
+    table.add_column("training rows decided")
+    table.add_column("stands for")
+    for rule in rules:
+        body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
+        if reasons:
+            _append_reasons(body, rule.reasons, lambda link: read_link(rules.tree, rules.rules.paths, link))
+        numbers = read_decided(rules, rule.index), count_leaves(rule)
+        table.add_row(str(rule.index + 1), body, Text(rule.class_name), *numbers)
+    words = Text("otherwise" if len(rules) else "always", style="italic")
+    rest = Text(rules.otherwise_name), read_decided(rules, len(rules)), "the rest"
+    table.add_row(str(len(rules) + 1), words, *rest)
+    return table
+
+
+def _append_reasons(body: Text, found: Mapping[int, Reason | None], read: Callable[[int], str]) -> None:
+    """Add a line for each condition: struck through if it was deleted, with its reason if that is asked for."""
+    for link, reason in found.items():
+        body.append("\n")
+        words = read(link)
+        if reason is None:
+            body.append(words, style="strike dim")
+            continue
+        body.append("✂ " if reason.deleted else "• ", style="red" if reason.deleted else "green")
+        body.append(words, style="strike dim not bold" if reason.deleted else "not bold")
+        body.append(f"  {reason.text}", style="dim not bold")

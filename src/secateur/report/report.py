@@ -15,13 +15,14 @@ from secateur.rows.whole_files import write_whole
 if TYPE_CHECKING:
     import os
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["Report", "make_report", "rules_to_page"]
 
 
 class Report:
-    """A rule set as a page: made by :meth:`RuleSet.report`.
+    """A rule set as a page: made by :meth:`RuleSet.report` or :meth:`CompactRules.report`.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class Report:
 
 
 def make_report(
-    rules: RuleSet,
+    rules: RuleSet | CompactRules,
     X: Any = None,
     y: Any = None,
     *,
@@ -105,11 +106,11 @@ def make_report(
     title: str | None = None,
     tolerances: Any = None,
 ) -> Report:
-    """Make the report of a rule set.
+    """Make the report of a rule set, or of compact rules.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet or CompactRules
     X : array-like or data frame of shape (n_rows, n_features), default=None
         Rows to measure on; by default those that the rules were made from, if they are at hand.
     y : array-like of shape (n_rows,), default=None
@@ -128,6 +129,6 @@ def make_report(
     return Report(summarize(rules, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances))
 
 
-def rules_to_page(rules: RuleSet) -> str:
-    """Write the page of a rule set."""
+def rules_to_page(rules: RuleSet | CompactRules) -> str:
+    """Write the page of a rule set, or of compact rules."""
     return make_report(rules).to_html()

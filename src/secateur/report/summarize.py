@@ -9,12 +9,14 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS
+from secateur.report.compact_form import describe_compact
 from secateur.report.diagnosing import describe_effects
 from secateur.report.drawing import describe_tree
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
 from secateur.report.rows_at_hand import find_rows
 from secateur.report.steps import Texts, find_slider, known_numbers, make_rule_sets, make_step
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import join_conditions, read_conditions
 
@@ -29,7 +31,7 @@ FORMAT = 1
 
 
 def summarize(
-    rules: RuleSet,
+    rules: RuleSet | CompactRules,
     X: Any = None,
     y: Any = None,
     *,
@@ -41,7 +43,8 @@ def summarize(
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet or CompactRules
+        Of compact rules, the rest of the page shows the rule set that they were chosen from.
     X : array-like or data frame of shape (n_rows, n_features), default=None
         Rows to measure on, best rows that the tree was not fitted on. By default those that the rules were made from,
         if they are at hand.
@@ -68,6 +71,8 @@ def summarize(
     >>> summary["size"]["n_conditions"], summary["size"]["n_conditions_before"]
     (8, 13)
     """
+    compact = rules if isinstance(rules, CompactRules) else None
+    rules = rules.source if isinstance(rules, CompactRules) else rules
     if not isinstance(rules, RuleSet):
         raise InputError(
             f"Expected the rules of one tree, found {type(rules).__name__}. Pass a RuleSet; of a forest, one of its "
@@ -91,6 +96,7 @@ def summarize(
         "version": __version__,
         "title": "Rules of a decision tree" if title is None else title,
         "guarantee": rules.guarantee,
+        "compact": None if compact is None else describe_compact(compact, at_hand),
         "method": {"name": method.name, "summary": method.summary, "preserves": method.preserves},
         "is_exact": method.is_exact,
         "parameters": _plain(rules.parameters),

@@ -15,6 +15,7 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
+from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.report import Report
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
@@ -310,6 +312,19 @@ class CompactRules(Sequence[CompactRule]):
         offsets, leaves = self.stand_ins
         return leaves[offsets[index] : offsets[index + 1]]
 
+    @property
+    def dropped(self) -> DroppedRules:
+        """The rules of leaves that are not written, each with the rule that covers its leaf or what it cost.
+
+        Rules of the class of "otherwise" are not among them: all of them are left to it.
+        """
+        return DroppedRules(self)
+
+    @cached_property
+    def covering_rules(self) -> NDArray[np.int64]:
+        """Index of the first written rule that stands for each leaf, in source order; -1 where none does."""
+        return find_covering_rules(self)
+
     def reasons_of(self, rule: int) -> dict[int, Reason]:
         """Why each link of the rule of a leaf, named by its place in source order, was deleted or kept."""
         rules = self.rules
@@ -514,7 +529,7 @@ class CompactRules(Sequence[CompactRule]):
         Parameters
         ----------
         reasons : bool, default=False
-            Also say why each condition was deleted or kept.
+            Also say why each condition was deleted or kept, and why each rule of a leaf is not written.
         """
         return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
 
@@ -567,7 +582,7 @@ class CompactRules(Sequence[CompactRule]):
         Parameters
         ----------
         reasons : bool, default=False
-            Also list what was deleted and why.
+            Also list what was deleted and dropped, and why.
         """
         return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
 
@@ -578,6 +593,34 @@ class CompactRules(Sequence[CompactRule]):
     def to_csv(self) -> str:
         """Write the rules as CSV, one line per rule and one for "otherwise"."""
         return self._write("csv")  # type: ignore[no-any-return]
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        title: str | None = None,
+        tolerances: Sequence[float] | None = None,
+    ) -> Report:
+        """Make a page that begins with these rules, and shows the rules that they were chosen from below.
+
+        Parameters
+        ----------
+        X, y, sample_weight, title, tolerances : optional
+            As in :meth:`RuleSet.report`.
+
+        Returns
+        -------
+        Report
+        """
+        from secateur.report import make_report
+
+        return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
+
+    def to_html(self) -> str:
+        """Write the page of :meth:`report` as text."""
+        return self._write("html")  # type: ignore[no-any-return]
 
     def to_json(self) -> str:
         """Write tree, rules, numbers and reasons as versioned JSON, for :meth:`from_json` and ``verify``."""
@@ -625,6 +668,16 @@ class CompactRules(Sequence[CompactRule]):
             f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise {self.otherwise_name}; "
             f"the tree has {self.source_n_rules} rules with {self.source_n_conditions}>"
         )
+
+    def _repr_html_(self) -> str:
+        from secateur.export.html import compact_to_html
+
+        return compact_to_html(self)
+
+    def __rich__(self) -> Any:
+        from secateur.export.terminal import compact_to_table
+
+        return compact_to_table(self)
 
 
 def _share(counts: NDArray[np.float64], class_id: int) -> float | None:

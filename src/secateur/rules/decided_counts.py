@@ -6,6 +6,7 @@ order of the rules. Where there are many rules, they are ordered by the rows of 
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ import numpy as np
 from secateur.counting.coverage import cover_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from secateur.rows.rows import LabelledRows
@@ -79,24 +82,33 @@ def _find_sets(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np
 
 
 def order_rules(
-    covers: NDArray[np.bool_],
+    explained: Sequence[NDArray[np.int64]],
     weights: NDArray[np.float64],
     class_ids: NDArray[np.int64],
     n_conditions: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Order rules by class, and within a class by what they add to those before them, largest first.
 
-    ``covers`` tells what each rule explains, shape (n_things, n_rules), and ``weights`` how much each thing counts.
-    Ties go to the shorter rule, then to source order.
+    ``explained`` lists the things that each rule explains, increasing, and ``weights`` tells how much each thing
+    counts. Ties go to the shorter rule, then to source order.
     """
-    order: list[int] = []
+    lengths, order = n_conditions.tolist(), []
     for class_id in np.unique(class_ids).tolist():
-        left = np.flatnonzero(class_ids == class_id)
-        rest = weights.astype(np.float64).copy()
-        while len(left):
-            gains = rest @ covers[:, left]
-            best = left[np.lexsort((left, n_conditions[left], -gains))[0]]
-            order.append(int(best))
-            rest[covers[:, best]] = 0
-            left = left[left != best]
+        rest = np.array(weights, dtype=np.float64)
+        # What a rule adds never grows, so only the first of the heap need be looked at again.
+        heap = [
+            (-float(rest[explained[rule]].sum()), lengths[rule], rule)
+            for rule in np.flatnonzero(class_ids == class_id).tolist()
+        ]
+        heapq.heapify(heap)
+        while heap:
+            listed = heap[0]
+            rule = listed[2]
+            now = (-float(rest[explained[rule]].sum()), lengths[rule], rule)
+            if now > listed:
+                heapq.heapreplace(heap, now)
+                continue
+            heapq.heappop(heap)
+            order.append(rule)
+            rest[explained[rule]] = 0
     return np.array(order, dtype=np.int64)

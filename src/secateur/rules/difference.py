@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from secateur.errors import InputError
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.wording import count_of, read_evidence
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, join_cells
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.rules.compact_rules import CompactRule
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.rules.wording import Condition
@@ -57,13 +60,13 @@ class RuleChange:
     ----------
     kind : str
         A name in :data:`KINDS`.
-    old, new : Rule or None
+    old, new : Rule, CompactRule or None
         The rule before and after; None where it was added or removed.
     """
 
     kind: str
-    old: Rule | None
-    new: Rule | None
+    old: Rule | CompactRule | None
+    new: Rule | CompactRule | None
 
     def to_dict(self) -> dict[str, Any]:
         """Give the change as plain values, for JSON."""
@@ -86,14 +89,21 @@ class RuleDifference:
     ----------
     changes : tuple of RuleChange
         One for each pair of rules, and for each rule left over; by kind, then in the order of the rules.
+    otherwise : tuple of str, or None
+        Of compact rules: the class of what no rule covers, before and after.
     """
 
     changes: tuple[RuleChange, ...]
+    otherwise: tuple[str, str] | None = None
 
     @property
     def is_same(self) -> bool:
-        """Whether the two sets have the same rules."""
-        return self.counts["same"] == len(self.changes)
+        """Whether the two sets have the same rules, and leave the rest to the same class."""
+        return self.counts["same"] == len(self.changes) and not self._moves_otherwise
+
+    @property
+    def _moves_otherwise(self) -> bool:
+        return self.otherwise is not None and self.otherwise[0] != self.otherwise[1]
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -103,18 +113,26 @@ class RuleDifference:
     def to_dict(self) -> dict[str, Any]:
         """Give the difference as plain values, for JSON."""
         changes = [change.to_dict() for change in self.changes]
-        return {"is_same": self.is_same, "counts": self.counts, "changes": changes}
+        found: dict[str, Any] = {"is_same": self.is_same, "counts": self.counts, "changes": changes}
+        if self.otherwise is not None:
+            found["otherwise"] = dict(zip(("old", "new"), self.otherwise, strict=True))
+        return found
 
     def __str__(self) -> str:
         if self.is_same:
-            return f"The same {count_of(len(self.changes), 'rule')}."
+            rest = "" if self.otherwise is None else f", otherwise {self.otherwise[0]}"
+            return f"The same {count_of(len(self.changes), 'rule')}{rest}."
         listed = [str(change) for change in self.changes if change.kind != "same"]
+        if self.otherwise is not None and self._moves_otherwise:
+            listed.append(f"otherwise {self.otherwise[0]}\n  now: otherwise {self.otherwise[1]}")
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
-        return "\n".join([*listed, f"{counted}."])
+        return "\n".join([*listed, f"{counted or 'no rule'}."])
 
 
-def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
+def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> RuleDifference:
     """Find the rules that were added, removed, widened, narrowed or shifted between two trainings.
+
+    Both are rule sets, or both are compact rules, which may also leave the rest to another class.
 
     Examples
     --------
@@ -132,6 +150,14 @@ def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
       now: age > 40 => yes (10 rows, 90.0% yes)
     1 widened, 1 narrowed.
     """
+    otherwise = None
+    if isinstance(old, CompactRules) and isinstance(new, CompactRules):
+        otherwise = old.otherwise_name, new.otherwise_name
+    elif isinstance(old, CompactRules) or isinstance(new, CompactRules):
+        raise InputError(
+            "Compact rules leave a class to “otherwise”, so they are compared with compact rules only: pass two of "
+            "them, or the rule sets that they were chosen from (rules.source)."
+        )
     sides = _Side(old), _Side(new)
     relation = _Relation(*sides)
     alike = sides[0].classes[:, None] == sides[1].classes[None, :]
@@ -150,7 +176,7 @@ def compare_rules(old: RuleSet, new: RuleSet) -> RuleDifference:
     changes += [RuleChange("removed", old[index], None) for index in np.flatnonzero(free_old).tolist()]
     changes += [RuleChange("added", None, new[index]) for index in np.flatnonzero(free_new).tolist()]
     changes.sort(key=lambda change: (KINDS.index(change.kind), (change.old or change.new).index))  # type: ignore[union-attr]
-    return RuleDifference(tuple(changes))
+    return RuleDifference(tuple(changes), otherwise)
 
 
 class _Region(NamedTuple):
@@ -165,7 +191,7 @@ class _Region(NamedTuple):
 class _Side:
     """The rules of one set by column."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: RuleSet | CompactRules) -> None:
         tree = rules.tree
         self.n_rules = len(rules)
         self.classes = np.array([rule.class_name for rule in rules], dtype=object)
@@ -307,11 +333,11 @@ def _pair(
     return pairs
 
 
-def _tell(rule: Rule | None) -> str:
+def _tell(rule: Rule | CompactRule | None) -> str:
     return "" if rule is None else f"{rule.text} ({read_evidence(rule)})"
 
 
-def _describe(rule: Rule | None) -> dict[str, Any] | None:
+def _describe(rule: Rule | CompactRule | None) -> dict[str, Any] | None:
     if rule is None:
         return None
     return {

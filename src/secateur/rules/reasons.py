@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Why
-from secateur.rules.wording import read_link, read_share, read_value
+from secateur.rules.wording import read_change, read_link, read_share, read_value
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ WORDS: dict[int, str] = {
         "training rows are new there: within the budget of {budget_share}"
     ),
     Why.DECIDED_OTHERWISE: (
-        "without it the rows decided otherwise than by the tree go {moved} of training and shuffled rows together, and "
-        "{share} of the training rows are added: within the budget of {budget_share}"
+        "without it the rows decided otherwise than by the tree go {moved} of training and shuffled rows together (of "
+        "the training rows alone, {change}): within the budget of {budget_share}"
     ),
     Why.UNTOUCHED: "the method deletes nothing",
     Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
@@ -219,6 +219,7 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "effect": lambda of: of.after - of.before,
     "share_after": lambda of: read_share(of.after),
     "share": lambda of: read_share(of.number),
+    "change": lambda of: read_change(of.number),
     "budget_share": lambda of: f"{100 * of.parameters['budget']:.6g}%",
 }
 

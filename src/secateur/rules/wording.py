@@ -22,6 +22,7 @@ from secateur.tree.regions import Region, read_links
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from secateur.rules.compact_rules import CompactRule
     from secateur.rules.merged import MergedRule
     from secateur.rules.rule import Rule
     from secateur.tree.facts import Group
@@ -33,6 +34,7 @@ __all__ = [
     "count_of",
     "join_conditions",
     "read_assimilation",
+    "read_change",
     "read_conditions",
     "read_count",
     "read_evidence",
@@ -168,12 +170,17 @@ def read_share(value: float | None) -> str:
     return f"{value:.1%}"
 
 
-def read_evidence(rule: Rule) -> str:
+def read_change(share: float) -> str:
+    """Write how a share changed, such as ``0.2% more``, ``0.2% fewer`` or ``none more``."""
+    return f"{read_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
+
+
+def read_evidence(rule: Rule | CompactRule) -> str:
     """Word a rule's support and reliability."""
     return read_evidence_in(rule, "weight" if rule.is_weighted else None)
 
 
-def read_evidence_in(rule: Rule | MergedRule, unit: str | None) -> str:
+def read_evidence_in(rule: Rule | CompactRule | MergedRule, unit: str | None) -> str:
     """Word a rule's support and reliability; without a unit, support is a number of rows."""
     if rule.support is None:
         return "support unknown"

@@ -46,7 +46,8 @@ def verify_compact(
         ``chosen`` (places of the written rules), ``otherwise`` (index of a class), ``budget``, ``tolerance``,
         ``deleted`` and ``kinds`` (one element for each link of each rule of the tree), ``class_counts`` and
         ``decided_counts`` of the written rules (the latter ends with "otherwise"), ``order`` (places among the written
-        rules, as they decide), ``stands_for`` (places of leaves, a list for each written rule), ``digest_ok``.
+        rules, as they decide), ``stands_for`` (places of leaves, a list for each written rule), ``drop_costs`` (what
+        dropping each rule of the tree cost: two shares of mixed rows and one of training rows), ``digest_ok``.
     read_rows : callable, default=None
         Gives the training rows in parts, as often as it is called.
 
@@ -62,7 +63,7 @@ def verify_compact(
     if checker.structure_holds():
         if not record["budget"]:
             checker.check_meetings()
-            checker.check_leaves()
+        checker.check_leaves()
         checker.check_rows(read_rows)
     return Verification(not checker.failures, tuple(checker.failures), tuple(checker.checks), tuple(checker.unchecked))
 
@@ -105,6 +106,9 @@ class _CompactChecker:
             broken.append(f"The rule of leaf {self.leaves[changed[0]]} is shorter than it was, but there is no budget.")
         if (self.kept & ~source_kept).any():
             broken.append("A condition is back that was deleted before the rules were chosen.")
+        paid = ~self.kept & source_kept
+        if (paid != (np.asarray(self.record["kinds"]) == PAID_KIND)).any():
+            broken.append("The conditions that are said to be deleted under the budget are not those that were.")
         unwritten = changed[~np.isin(changed, chosen)]
         broken += [f"The rule of leaf {self.leaves[rule]} was shortened but is not written." for rule in unwritten]
         if not self.record.get("digest_ok", True):
@@ -128,48 +132,79 @@ class _CompactChecker:
         )
 
     def check_leaves(self) -> None:
-        """Check that every leaf of a written class that some row reaches lies in a written rule of its class."""
+        """Check that leaves lie in the rules said to stand for them, and that no leaf of a written class is forgotten.
+
+        A leaf that lies in no written rule is one that no row reaches or, under a budget, one whose rule was dropped at
+        a price within it.
+        """
+        everything = np.arange(len(self.leaves))
+        boxes = Boxes(self.tree, self.paths, np.ones(len(self.paths.links), dtype=bool), everything)
+        is_reached = self._are_reached(boxes)
         covered = np.zeros(len(self.leaves), dtype=bool)
         broken = []
         for rule, places in zip(self.chosen.tolist(), self.record["stands_for"], strict=True):
-            stands = np.asarray(places, dtype=np.int64)
-            inside = self._lie_in(rule, stands) & (self.classes[stands] == self.classes[rule])
-            covered[stands[inside]] = True
+            stands = np.zeros(len(self.leaves), dtype=bool)
+            stands[places] = True
+            inside = self._lie_in(boxes, rule, np.flatnonzero((self.classes == self.classes[rule]) & is_reached))
+            covered |= inside & stands
+            name = self.leaves[rule]
             broken += [
-                f"Leaf {self.leaves[leaf]} does not lie in the rule of leaf {self.leaves[rule]}, which is said to "
-                "stand for it."
-                for leaf in stands[~inside].tolist()
+                f"Leaf {leaf} does not lie in the rule of leaf {name}, which is said to stand for it."
+                for leaf in self.leaves[stands & ~inside].tolist()
             ]
-        self.report("each leaf that a rule stands for lies in it, condition by condition", broken)
-        asked = np.flatnonzero((self.classes != self.record["otherwise"]) & ~covered)
-        reached = asked[self._are_reached(asked)]
+            broken += [
+                f"Leaf {leaf} lies in the rule of leaf {name}, which is not said to stand for it."
+                for leaf in self.leaves[inside & ~stands].tolist()
+            ]
+        self.report("each rule stands for the leaves that lie in it, condition by condition, and for no other", broken)
+        left = (self.classes != self.record["otherwise"]) & ~covered & is_reached
+        if not self.record["budget"]:
+            self.report(
+                "every leaf of a written class lies in a written rule, so all other rows are of the class of otherwise",
+                [f"No written rule stands for leaf {leaf}." for leaf in self.leaves[left].tolist()],
+            )
+            return
+        left[self.chosen] = False
+        before, after, _ = costs = np.asarray(self.record["drop_costs"], dtype=np.float64)
+        within = (np.minimum(before, after) >= 0) & (np.maximum(before, after) <= self._limit)
         self.report(
-            "every leaf of a written class lies in a written rule, so all other rows are of the class of otherwise",
-            [f"No written rule stands for leaf {self.leaves[leaf]}." for leaf in reached.tolist()],
+            "every leaf of a written class lies in a written rule, or its rule is said to be dropped within the budget",
+            [
+                f"The rule of leaf {leaf} is not written, and what dropping it cost is not stated or beyond the budget."
+                for leaf in self.leaves[left & ~within].tolist()
+            ],
         )
+        if not np.isnan(costs).all():
+            self.unchecked.append(
+                "what each deletion and each dropped rule cost on shuffled rows is an estimate of its time; only the "
+                "sum is recounted, on the training rows"
+            )
 
-    def _lie_in(self, rule: int, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark the leaves of which no possible row fails a condition of a rule."""
+    @property
+    def _limit(self) -> float:
+        budget: float = self.record["budget"]
+        return budget + COUNT_TOLERANCE
+
+    def _lie_in(self, boxes: Boxes, rule: int, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark those of some leaves of which no possible row fails a condition of a rule."""
         tree, paths = self.tree, self.paths
-        boxes = Boxes(tree, paths, np.ones(len(paths.links), dtype=bool), places)
-        own = np.arange(len(places))
-        inside = np.ones(len(places), dtype=bool)
         span = slice(paths.offsets[rule], paths.offsets[rule + 1])
         for link in paths.links[span][self.kept[span]].tolist():
             node = int(paths.parent[link])
             feature = int(tree.feature[node])
             whole = Allowed(*self.possible.domain(feature))
             other = {feature: cut_cell(tree, paths, node, not paths.is_left[link], whole)}
-            fails = boxes.is_possible & boxes.meet(feature, own, other[feature], self.possible)
-            fails[fails] = self.possible.find_states(boxes, own[fails], other, feature)
-            fails[fails] = self.possible.find_rows(boxes, own[fails], other)
-            inside &= ~fails
+            fails = boxes.meet(feature, places, other[feature], self.possible)
+            fails[fails] = self.possible.find_states(boxes, places[fails], other, feature)
+            fails[fails] = self.possible.find_rows(boxes, places[fails], other)
+            places = places[~fails]
+        inside = np.zeros(len(self.leaves), dtype=bool)
+        inside[places] = True
         return inside
 
-    def _are_reached(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _are_reached(self, boxes: Boxes) -> NDArray[np.bool_]:
         """Mark the leaves that a possible row reaches."""
-        boxes = Boxes(self.tree, self.paths, np.ones(len(self.paths.links), dtype=bool), places)
-        own = np.arange(len(places))
+        own = np.arange(len(self.leaves))
         reached = boxes.is_possible & meet_domains(boxes, own, self.possible)
         reached[reached] = self.possible.find_rows(boxes, own[reached], {})
         return reached
@@ -212,7 +247,7 @@ class _CompactChecker:
         share = otherwise_weight / total if total else 0.0
         said_so = f"{share:.4g} of the rows are decided otherwise than by the tree"
         if budget or self.is_exact:
-            within = share <= budget + COUNT_TOLERANCE
+            within = share <= self._limit
             broken = [] if within else [f"{said_so}, beyond the budget of {budget:g}."]
             self.report(f"{said_so} (recounted), within the budget of {budget:g}", broken)
         else:
@@ -236,7 +271,7 @@ class _CompactChecker:
 
     def _check_reliability(self, counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]) -> None:
         """Check the guard: rules that lost a condition to the budget stay reliable, and their class the commonest."""
-        paid = np.asarray(self.record["kinds"]) == PAID_KIND
+        paid = ~self.kept & ~np.asarray(self.source["deleted"])
         judged = np.bincount(self.paths.rule[paid], minlength=len(self.leaves))[self.chosen] > 0
         own, tolerance = self.classes[self.chosen], self.record["tolerance"]
         place = np.arange(len(own))
@@ -250,10 +285,10 @@ class _CompactChecker:
             f"{tolerance:g} less reliable than its leaf, and all state the commonest class of their rows (recounted)",
             [
                 f"The rule of leaf {names[k]} is {fallen[k]:.4g} less reliable than its leaf."
-                for k in np.flatnonzero(unreliable)
+                for k in unreliable.tolist()
             ]
             + [
                 f"The class of the rule of leaf {names[k]} is not the commonest of its rows."
-                for k in np.flatnonzero(outnumbered)
+                for k in outnumbered.tolist()
             ],
         )
