@@ -58,7 +58,7 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     assert told["audit"]["n_rows"] == 900
     frame = pd.read_parquet(place / "whole.parquet")
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abcn")], frame["y"])
-    expected = secateur.simplify(model, frame[list("abcn")], frame["y"])
+    expected = secateur.simplify(model, frame[list("abcn")], frame["y"], method="layered")
     assert secateur.RuleSet.from_json(out.read_text()) == expected
     shown = run("verify", out, "--data", data, "--target", "y", "--model", place / "model.skops")
     assert "recounted from the rows" in shown
