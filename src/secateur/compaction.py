@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from secateur.methods.covering import Containment, choose_rules, find_containmen
 from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.settings import check_share
-from secateur.rows.row_source import ModelTerms
+from secateur.problem import find_terms, open_rows_of
+from secateur.rows.opening import check_pair
+from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decided_counts import FEW_RULES, CoverCounter, order_rules
 from secateur.rules.deciding import without_facts
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["compact", "compact_rules"]
 
 SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
+ROW_BY_ROW, NO_BUDGET = "A budget is spent row by row", ", or leave budget out"
 
 
 def compact(
@@ -87,20 +91,39 @@ def compact(
         raise ParameterError(f"compact has no argument {further!r}.{hint}")
     if "method" in known:
         raise ParameterError("compact starts from 'exact'; for another method, use simplify(...).compact().")
-    check_share("budget", budget)
-    rules = simplify(model, X, y, method="exact", **known)
-    return compact_rules(rules, budget=budget, tolerance=tolerance, otherwise=otherwise)
+    budget = check_share("budget", budget)
+    weight = known.pop("sample_weight", None)
+    check_pair(X, y, weight)
+    if X is not None and budget and known.get("evidence") is None:
+        with open_rows_of(model, X, y, weight) as rows:
+            if rows.given is None:  # a first look would use them up, or they are elsewhere
+                X, y, weight = rows.hold(partial(find_terms, model), ROW_BY_ROW, NO_BUDGET).given
+    rules = simplify(model, X, y, method="exact", sample_weight=weight, **known)
+    given = rules.training
+    if given is None and X is not None:
+        with open_rows_of(model, X, y, weight) as rows:  # those of Spark are not kept, but may be counted again
+            given = None if rows.is_once else GivenRows(X, y, weight)
+    return compact_rules(rules, budget=budget, tolerance=tolerance, otherwise=otherwise, rows=given)
 
 
 def compact_rules(
-    rules: RuleSet, *, budget: float = 0.0, tolerance: float = 0.05, otherwise: Any = "auto"
+    rules: RuleSet,
+    *,
+    budget: float = 0.0,
+    tolerance: float = 0.05,
+    otherwise: Any = "auto",
+    rows: GivenRows | None = None,
 ) -> CompactRules:
-    """Choose few rules of a set, under a budget with further deletions; see :meth:`RuleSet.compact`."""
+    """Choose few rules of a set, under a budget with further deletions; see :meth:`RuleSet.compact`.
+
+    The rows, by default the training rows of the set, are only counted.
+    """
     budget, tolerance = check_share("budget", budget), check_share("tolerance", tolerance)
     defaults = _find_defaults(rules, otherwise)
+    rows = rules.training if rows is None else rows
     if budget == 0:
         found = _cover_all(rules, defaults)
-        return _finish(rules, rules, *found, None, budget, tolerance)
+        return _finish(rules, rules, *found, None, budget, tolerance, rows)
     return _spend(rules, defaults, budget, tolerance)
 
 
@@ -159,10 +182,10 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
         )
     tree, paths = rules.tree, rules.paths
     with rules._open(*rules.training) as source:
-        held = source.hold(lambda: ModelTerms.of(tree), "A budget is spent row by row", ", or leave budget out")
+        held = source.hold(lambda: ModelTerms.of(tree), ROW_BY_ROW, NO_BUDGET)
         evidence = RowEvidence(tree, *held.read_labelled(tree))
     if not len(paths.links):
-        return _finish(rules, rules, *_cover_all(rules, defaults), None, budget, tolerance)
+        return _finish(rules, rules, *_cover_all(rules, defaults), None, budget, tolerance, rules.training)
     mixture = mix_rows(tree, paths, evidence.rows, evidence.weights, SMOOTHING)
     cells = make_cells(tree, paths, rules.deleted, evidence, mixture)
     results = {
@@ -181,7 +204,7 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
         class_counts=np.array(counts),
     )
     contained = find_containment(_possible_tree(rules), paths, joint.deleted)
-    return _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance)
+    return _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance, rules.training)
 
 
 def _explain(
@@ -216,12 +239,13 @@ def _finish(
     joint: JointResult | None,
     budget: float,
     tolerance: float,
+    given: GivenRows | None,
 ) -> CompactRules:
     """Order the rules, and count what each decides."""
     tree, paths = rules.tree, rules.paths
     counts = None
-    if len(chosen) <= FEW_RULES and rules.training is not None:
-        with rules._open(*rules.training) as rows:
+    if len(chosen) <= FEW_RULES and given is not None:
+        with rules._open(*given) as rows:
             counts = rows.fold(without_facts(tree), CoverCounter(rules, chosen))
     if counts is not None:
         covered, weights = counts.covered(len(chosen)), counts.counts.sum(axis=1)

@@ -32,7 +32,9 @@ X, Y = FRAME.drop(columns=TARGET), FRAME[TARGET].to_numpy()
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, Y)
 FOREST = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, Y)
 RULES = secateur.simplify(TREE, X, Y, tolerance=0.2, method="layered")
-CLASSIFIER = secateur.RuleClassifier(TREE, tolerance=0.2).fit(X, Y)
+CLASSIFIER = secateur.RuleClassifier(TREE, method="layered", tolerance=0.2).fit(X, Y)
+COMPACT = secateur.compact(TREE, X, Y)
+SHORT = secateur.compact(TREE, X, Y, budget=0.05)
 FOREST_RULES: Any = secateur.simplify(FOREST, X, Y, tolerance=0.2, method="layered")
 
 
@@ -77,6 +79,14 @@ LABELLED: dict[str, Any] = {
     "collect_evidence": lambda rows, y: secateur.collect_evidence(TREE, rows, y).to_numbers().tolist(),
     "select_tolerance": lambda rows, y: secateur.select_tolerance(TREE, rows, y, grid=[0.0, 0.2], cv=2, progress=False),
     "select_budget": lambda rows, y: secateur.select_budget(TREE, rows, y, grid=[0.0, 0.05], cv=2, progress=False),
+    "select_budget compact": lambda rows, y: secateur.select_budget(
+        *(TREE, rows, y), form="compact", grid=[0.0, 0.05], cv=2, progress=False
+    ),
+    "compact": lambda rows, y: secateur.compact(TREE, rows, y).to_json(),
+    "compact with a budget": lambda rows, y: secateur.compact(TREE, rows, y, budget=0.05).to_json(),
+    "audit compact rules": lambda rows, y: SHORT.audit(rows, y),
+    "verify compact rules": lambda rows, y: _verification(SHORT.verify(rows, y)),
+    "report on compact rules": lambda rows, y: json.loads(SHORT.report(rows, y).to_json())["compact"],
     "RuleClassifier": lambda rows, y: secateur.RuleClassifier(TREE).fit(rows, y).rules_.to_json(),
 }
 # Functions that take rows alone.
@@ -89,6 +99,10 @@ UNLABELLED: dict[str, Any] = {
     "overlaps": lambda rows: list(RULES.overlaps(rows)),
     "predict by a forest": lambda rows: FOREST_RULES.predict(rows).tolist(),
     "apply a forest": lambda rows: FOREST_RULES.apply(rows).tolist(),
+    "predict by compact rules": lambda rows: SHORT.predict(rows).tolist(),
+    "apply compact rules": lambda rows: SHORT.apply(rows).tolist(),
+    "predict_proba of compact rules": lambda rows: SHORT.predict_proba(rows).tolist(),
+    "covers of compact rules": lambda rows: COMPACT.covers(rows).tolist(),
     "predict by a RuleClassifier": lambda rows: CLASSIFIER.predict(rows).tolist(),
 }
 DOORS = (*LABELLED, *UNLABELLED)

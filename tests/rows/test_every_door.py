@@ -27,6 +27,11 @@ def test_every_kind_of_rows_gives_what_rows_in_memory_give(door: str, tmp_path: 
         alone = make_table(kind, doors.X, places[1])
         if kind == "reader" and door == "the rules' own report":
             assert len(doors.knock(door, table, alone)) == 1, "a used-up reader leaves no slider"
+        elif kind == "reader" and door == "compact":
+            found = secateur.CompactRules.from_json(doors.knock(door, table, alone))
+            assert {rule.text for rule in found} == {rule.text for rule in doors.COMPACT}
+            assert all(rule.decided_support is None for rule in found), "a used-up reader is not read again to count"
+            assert found.otherwise_support == doors.COMPACT.otherwise_support
         elif doors.knock(door, table, alone) != expected(door):
             wrong.append(kind)
     assert not wrong

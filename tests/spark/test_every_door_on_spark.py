@@ -14,9 +14,13 @@ import secateur
 ON_SPARK = (
     *(f"simplify {method}" for method in ("none", "sibling", "subtree", "redundancy", "exact", "faithful")),
     *("simplify mismatch", "simplify layered", "simplify quinlan", "audit", "audit since", "diagnose"),
-    *("diagnose pairs and a set", "collect_evidence"),
+    *("diagnose pairs and a set", "collect_evidence", "compact", "audit compact rules"),
 )
-PREDICTING = {"predict": doors.RULES, "predict by a RuleClassifier": doors.CLASSIFIER}
+PREDICTING: dict[str, Any] = {
+    "predict": doors.RULES,
+    "predict by a RuleClassifier": doors.CLASSIFIER,
+    "predict by compact rules": doors.SHORT,
+}
 STAYS = rf"but the {doors.N_ROWS} rows of the DataFrame stay on Spark: pass some of them, such as df\.sample"
 
 

@@ -35,6 +35,7 @@ from secateur.export.sql_nodes import (
     own_name,
     when,
 )
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decision_list import Column, list_tests, make_column
 
 if TYPE_CHECKING:
@@ -42,13 +43,25 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
 
-__all__ = ["GROUPED", "UNKNOWN", "AuditStatement", "Refusal", "audit_to_sql", "coverage_to_sql"]
+__all__ = [
+    "GROUPED",
+    "SET",
+    "SET_BITS",
+    "UNKNOWN",
+    "AuditStatement",
+    "Refusal",
+    "audit_to_sql",
+    "cover_sets_to_sql",
+    "coverage_to_sql",
+]
 
 # The columns of the result that rows are grouped by, and what is counted of each group.
 GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
 N_ROWS, LABEL, WEIGHT, SQUARES, ODD_WEIGHTS = "n_rows", "label", "weight", "squares", "odd_weights"
 N_CLASSES = "n_classes"
 UNKNOWN = -1
+# Sets of rules are written as numbers of so many bits each, in columns of this name and a number.
+SET, SET_BITS = "set_", 30
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,7 @@ class AuditStatement:
 
 
 def audit_to_sql(
-    rules: RuleSet,
+    rules: RuleSet | CompactRules,
     y: str,
     dialect: str = "duckdb",
     table: str | Sequence[str] = "rows",
@@ -88,7 +101,8 @@ def audit_to_sql(
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet or CompactRules
+        The number of "otherwise", in the column ``rule``, follows those of compact rules.
     y : str
         The column of labels.
     dialect, table : str
@@ -119,15 +133,22 @@ def audit_to_sql(
     source, decided, features, columns, known = opened
     label = len(columns)
     refused, refusals = _find_refusal(source, columns)
-    leaves = list_tests(rules, np.zeros_like(rules.deleted), features)
-    ranked = list_tests(rules, rules.deleted, features)
+    whole = rules.rules if isinstance(rules, CompactRules) else rules
+    leaves = list_tests(whole, np.zeros_like(whole.deleted), features)
+    if isinstance(rules, CompactRules):
+        place_of = {rule: place for place, rule in enumerate(rules.chosen.tolist())}
+        ranked = list_tests(whole, whole.deleted, features, rules.chosen[rules.decision_order])
+        deciding = [*((place_of[rule], tests) for rule, tests in ranked), (len(rules), ())]
+    else:
+        deciding = ranked = list_tests(whole, whole.deleted, features)
+    is_ranked = isinstance(rules, CompactRules) or rules.is_ranked
     made = {
         "refused": refused,
         "truth": _find_truth(source, label, known),
         "leaf": _find_rule(source, leaves),
         # Without a ranking, the rule of its own leaf decides a row.
-        **({"rule": _find_rule(source, ranked)} if rules.is_ranked else {}),
-        N_CLASSES: _count_classes(source, ranked, rules.paths.leaf_class.tolist()),
+        **({"rule": _find_rule(source, deciding)} if is_ranked else {}),
+        N_CLASSES: _count_classes(source, ranked, whole.paths.leaf_class.tolist()),
         LABEL: source.value(label),
         **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
     }
@@ -138,7 +159,7 @@ def audit_to_sql(
 
     keys = [
         *((name, own(name)) for name in (*by, "refused", "truth", "leaf")),
-        ("rule", own("rule" if rules.is_ranked else "leaf")),
+        ("rule", own("rule" if is_ranked else "leaf")),
         ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
         ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
     ]
@@ -224,6 +245,63 @@ def coverage_to_sql(
     return final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
 
 
+def cover_sets_to_sql(
+    rules: RuleSet,
+    asked: Sequence[int],
+    y: str,
+    dialect: str = "duckdb",
+    table: str | Sequence[str] = "rows",
+    *,
+    sample_weight: str | None = None,
+    labels: Sequence[Label] | None = None,
+    by: Sequence[str] = (),
+) -> str:
+    """Write a SELECT that counts the rows of a table by class and by which of some rules they satisfy.
+
+    Rows that :func:`audit_to_sql` refuses must not be in the table.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    asked : sequence of int
+        The rules.
+    y, dialect, table, sample_weight, labels, by : optional
+        As in :func:`audit_to_sql`.
+
+    Returns
+    -------
+    str
+        Its result has the columns of ``by``, then ``truth`` (class), ``set_0`` and so on, each a number whose bits tell
+        which of 30 rules a row satisfies, and ``n_rows``, or with weights ``weight``, their sum.
+    """
+    source, decided, features, columns, known = _open_table(rules, y, dialect, table, sample_weight, labels, by)
+    tests = dict(list_tests(rules, rules.deleted, features))  # a rule that no row can pass is not among them
+    step: list[tuple[str, Node]] = [(name, source.own_column(name)) for name in by]
+    step.append(("truth", _find_truth(source, len(columns), known)))
+    if sample_weight is not None:
+        step.append((WEIGHT, source.value(len(columns) + 1)))
+    sets = [f"{SET}{place}" for place in range(-(-len(asked) // SET_BITS))]
+    for place, name in enumerate(sets):
+        marks = []
+        for bit, rule in enumerate(asked[place * SET_BITS : (place + 1) * SET_BITS]):
+            if rule in tests:
+                case = exp.Case(ifs=[], default=make_number(0))
+                marks.append(source.find_first([(tests[rule], make_number(1 << bit), "")], case))
+        step.append((name, _add(marks)))
+
+    def own(name: str) -> Node:
+        return column_of(decided, make_name(name))
+
+    keys = [*by, "truth", *sets]
+    weight = exp.Count(this=exp.Star()) if sample_weight is None else exp.Sum(this=own(WEIGHT))
+    total = (N_ROWS if sample_weight is None else WEIGHT, weight)
+    final = exp.select(*(named(node, name) for name, node in (*((k, own(k)) for k in keys), total)), copy=False)
+    final = final.from_(exp.Table(this=own_name(decided)), copy=False)
+    final = final.group_by(*(own(name) for name in keys), copy=False)
+    final = source.attach(final, decided, [named(node, name) for name, node in step])
+    return final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
+
+
 class _Opened(NamedTuple):
     """A table with its labels and weights, the name of the step that decides its rows, and what the rules ask of it."""
 
@@ -235,7 +313,7 @@ class _Opened(NamedTuple):
 
 
 def _open_table(
-    rules: RuleSet,
+    rules: RuleSet | CompactRules,
     y: str,
     dialect: str,
     table: str | Sequence[str],
@@ -291,7 +369,11 @@ def _count_classes(
         asked = covering if all(covering) else [()]  # a rule that asks nothing is enough
         case = exp.Case(ifs=[], default=make_number(0))
         marks.append(source.find_first(((tests, make_number(1), "") for tests in asked), case))
-    return reduce(lambda one, other: exp.Add(this=one, expression=other), marks)
+    return _add(marks)
+
+
+def _add(nodes: Sequence[Node]) -> Node:
+    return reduce(lambda one, other: exp.Add(this=one, expression=other), nodes) if nodes else make_number(0)
 
 
 def _flag(condition: Node) -> Node:

@@ -17,11 +17,13 @@ from secateur.rules.fidelity import score_shares, sum_distances
 from secateur.rules.intervals import count_effective, find_interval
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows
     from secateur.rules.compact_rules import CompactRules
 
-__all__ = ["CompactAudit", "audit_compact"]
+__all__ = ["CompactAudit", "CompactCounter", "CompactCounts", "audit_compact"]
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,37 @@ class CompactAudit:
 
 
 @dataclass(frozen=True)
-class _Counts:
+class CompactCounts:
+    """Rows counted for the audit of compact rules."""
+
     n_rows: int
     decided: CellCounts  # rows by leaf, by what decides them, and by class
-    squares: float
+    squares: float  # sum of squared weights
+
+    @classmethod
+    def of(
+        cls,
+        rules: CompactRules,
+        n_rows: int,
+        places: tuple[NDArray[np.int64], ...],
+        weights: NDArray[np.float64],
+        squares: float,
+    ) -> CompactCounts:
+        """Count rows, or groups of them, by the places of their leaf and of what decides them, and by their class."""
+        leaf, decider, truth = places
+        cells = (leaf * (len(rules) + 1) + decider) * rules.tree.n_classes + truth
+        return cls(n_rows, CellCounts.of(cells, weights), squares)
+
+    def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """List places and numbers there; the first place is for the squares."""
+        cells, counts = self.decided.cells, self.decided.counts
+        return np.concatenate([[0], cells + 1]), np.concatenate([[self.squares], counts])
+
+    @classmethod
+    def from_cells(cls, n_rows: int, cells: NDArray[np.int64], numbers: NDArray[np.float64]) -> CompactCounts:
+        """Take the sums of what :meth:`to_cells` lists."""
+        own = cells > 0
+        return cls(n_rows, CellCounts.of(cells[own] - 1, numbers[own]), float(numbers[~own].sum()))
 
 
 @dataclass(frozen=True)
@@ -113,23 +142,22 @@ class CompactCounter:
     rules: CompactRules
     features = None  # those that the tree tests
 
-    def count(self, listed: LabelledRows) -> _Counts:
+    def count(self, listed: LabelledRows) -> CompactCounts:
         """Count some rows."""
         rules, (rows, truth, weights) = self.rules, listed
         share = np.ones(rows.n_rows) if weights is None else weights
         decider = rules.find_deciding(rows) % (len(rules) + 1)  # "otherwise" comes last
-        pairs = rules.rules._find_leaves(rows) * (len(rules) + 1) + decider
-        cells = CellCounts.of(pairs * rules.tree.n_classes + truth, share)
-        return _Counts(rows.n_rows, cells, float(share @ share))
+        places = rules.rules._find_leaves(rows), decider, truth
+        return CompactCounts.of(rules, rows.n_rows, places, share, float(share @ share))
 
-    def add(self, total: _Counts, part: _Counts) -> _Counts:
+    def add(self, total: CompactCounts, part: CompactCounts) -> CompactCounts:
         """Add the counts of a further piece."""
-        return _Counts(total.n_rows + part.n_rows, total.decided + part.decided, total.squares + part.squares)
+        return CompactCounts(total.n_rows + part.n_rows, total.decided + part.decided, total.squares + part.squares)
 
 
 def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
-    """Audit compact rules on labelled rows in memory or in batches."""
-    counts: _Counts = rows.fold(without_facts(rules.tree), CompactCounter(rules))
+    """Audit compact rules on labelled rows of any kind."""
+    counts: CompactCounts = rows.fold(without_facts(rules.tree), CompactCounter(rules))
     n_classes, weights = rules.tree.n_classes, counts.decided.counts
     total = float(weights.sum())
     if not total:

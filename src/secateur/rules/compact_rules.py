@@ -22,7 +22,7 @@ from secateur.rules.witnesses import Witnesses
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -374,6 +374,7 @@ class CompactRules(Sequence[CompactRule]):
         Returns
         -------
         ndarray of labels, shape (n_rows,)
+            For a Spark DataFrame, that DataFrame with a lazily computed ``prediction`` column added.
         """
         return self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
 
@@ -447,6 +448,27 @@ class CompactRules(Sequence[CompactRule]):
         order = self.chosen[self.decision_order]
         return place[find_winners(self.tree, self.rules.paths, self.rules.deleted, order, rows)]
 
+    def write_predictions(self, table: Any, to: Any) -> int:
+        """Write a table with the predicted class of each row, the number of its rule (from 1) and its reliability.
+
+        The number of "otherwise" is one more than that of the last rule. The output is written whole or not at all.
+
+        Parameters
+        ----------
+        table : path, relation, dataset, reader, frame or lazy frame
+            A table as in :func:`simplify`.
+        to : path, or tuple of (DuckDB connection, str)
+            A new Parquet file; or a connection and the name of a new table.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        from secateur.rules.written_predictions import write_predictions
+
+        return write_predictions(self, table, to)
+
     def covers(self, X: Any) -> NDArray[np.bool_]:
         """Find the rules that cover each row.
 
@@ -511,12 +533,18 @@ class CompactRules(Sequence[CompactRule]):
         check_pair(X, y, sample_weight)
         given = self.rules.training if X is None else GivenRows(X, y, sample_weight)
 
-        def read_rows() -> Iterator[Any]:
-            with self.rules._open(*given) as rows:  # type: ignore[misc]
-                yield from rows.map(self.tree, as_matrix)
-
         source, record = rules_to_record(self.source), compact_to_record(self)
-        return verify_compact(self.tree, source, record, None if given is None else read_rows)
+        if given is None:
+            return verify_compact(self.tree, source, record)
+        with self.rules._open(*given) as rows:
+
+            def read_rows() -> Iterable[Any]:
+                return rows.map(self.tree, as_matrix)
+
+            if rows.is_once:  # they are looked at twice
+                parts = list(read_rows())
+                return verify_compact(self.tree, source, record, lambda: parts)
+            return verify_compact(self.tree, source, record, read_rows)
 
     def _write(self, format: str, **options: Any) -> Any:
         from secateur.export.formats import write_rules

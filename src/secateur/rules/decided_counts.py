@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["FEW_RULES", "CoverCounter", "CoverCounts", "order_rules"]
+__all__ = ["FEW_RULES", "CoverCounter", "CoverCounts", "count_sets", "order_rules"]
 
 # Up to this many rules, rows are counted by the set of rules that cover them.
 FEW_RULES = 512
@@ -60,9 +60,7 @@ class CoverCounter:
         """Count some rows."""
         rules, n_classes = self.rules, self.rules.tree.n_classes
         covered = cover_rows(rules.tree, rules.paths, rules.deleted, listed.rows, self.chosen)
-        sets, place = _find_sets(np.packbits(covered, axis=1))
-        counts = np.bincount(place * n_classes + listed.class_ids, listed.weights, len(sets) * n_classes)
-        return CoverCounts(sets, counts.astype(np.float64).reshape(-1, n_classes))
+        return count_sets(covered, listed.class_ids, listed.weights, n_classes)
 
     def add(self, total: CoverCounts, part: CoverCounts) -> CoverCounts:
         """Add the counts of a further piece."""
@@ -70,6 +68,15 @@ class CoverCounter:
         counts = np.zeros((len(sets), total.counts.shape[1]))
         np.add.at(counts, place, np.concatenate([total.counts, part.counts]))
         return CoverCounts(sets, counts)
+
+
+def count_sets(
+    covered: NDArray[np.bool_], class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None, n_classes: int
+) -> CoverCounts:
+    """Count rows, or groups of them with their weights, by the rules that cover them, shape (n_rows, n_rules)."""
+    sets, place = _find_sets(np.packbits(covered, axis=1))
+    counts = np.bincount(place * n_classes + class_ids, weights, len(sets) * n_classes)
+    return CoverCounts(sets, counts.astype(np.float64).reshape(-1, n_classes))
 
 
 def _find_sets(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -139,9 +139,9 @@ def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
 
 
 def list_tests(
-    rules: RuleSet, deleted: NDArray[np.bool_], features: Sequence[int]
+    rules: RuleSet, deleted: NDArray[np.bool_], features: Sequence[int], order: NDArray[np.int64] | None = None
 ) -> list[tuple[int, tuple[ColumnTest, ...]]]:
-    """List the index and the tests of each rule by rank, leaving out rules that no row can pass.
+    """List the index and the tests of each rule by rank, or of some in an order, leaving out those no row can pass.
 
     Unlike :func:`make_decision_list`, this keeps rules that ask the same as an earlier one: they cover rows, too. The
     deleted conditions are those of the rule set, or none to list the leaves of its tree. Tests name a column by its
@@ -150,7 +150,7 @@ def list_tests(
     place = {feature: number for number, feature in enumerate(features)}
     return [
         (index, tuple(_make_test(rules.tree, place[feature], feature, region) for feature, region in asked))
-        for index, asked in _list_asked(rules, deleted, rules.ranking)
+        for index, asked in _list_asked(rules, deleted, rules.ranking if order is None else order)
     ]
 
 

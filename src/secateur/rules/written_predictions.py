@@ -7,12 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from secateur.errors import InputError, first_line
 from secateur.rows.batches import BatchReader
 from secateur.rows.duckdb_sources import quote
 from secateur.rows.opening import open_source
 from secateur.rows.table_columns import find_texts, fit_tree_to
 from secateur.rows.whole_files import stage_file
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.deciding import without_facts
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ ADDED = ("prediction", "rule", "reliability")
 OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc", ".xlsx")
 
 
-def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
+def write_predictions(rules: RuleSet | CompactRules, table: Any, to: Any) -> int:
     """Write a table with predicted class, rule and reliability to a new file or DuckDB table, and count its rows."""
     with open_source(table, partial(find_texts, rules.tree)) as source:
         taken = next((name for name in ADDED if name in source.schema.names), None)
@@ -49,7 +52,7 @@ def write_predictions(rules: RuleSet, table: Any, to: Any) -> int:
 class _Predicted:
     """The batches of a table with the predictions of rules."""
 
-    def __init__(self, rules: RuleSet, source: Source) -> None:
+    def __init__(self, rules: RuleSet | CompactRules, source: Source) -> None:
         import pyarrow as pa
 
         self.rules, self.source, self.n_rows = rules, source, 0
@@ -64,10 +67,15 @@ class _Predicted:
         import pyarrow.compute as pc
 
         rules = self.rules
-        reliability = pa.array(rules.reliability, from_pandas=True)
+        if isinstance(rules, CompactRules):  # "otherwise", whose index is -1, comes last
+            rest = rules.otherwise_reliability
+            known = np.append(rules.rules.reliability[rules.chosen], np.nan if rest is None else rest)
+        else:
+            known = rules.reliability
+        reliability = pa.array(known, from_pandas=True)
 
         def add(batch: Any, rows: Rows) -> Any:
-            winners = pa.array(rules.apply(rows))
+            winners = pa.array(rules.apply(rows) % len(known))
             labels = self._labels.take(pa.array(rules.decide(rows)))
             added = [labels, pc.add(winners, 1), reliability.take(winners)]
             return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)

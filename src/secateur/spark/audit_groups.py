@@ -8,23 +8,39 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError, shorten
-from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
+from secateur.export.sql_audit import GROUPED, SET, SET_BITS, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
 from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.audit import AuditCounts, find_cells
+from secateur.rules.compact_audit import CompactCounts
+from secateur.rules.compact_rules import CompactRules
+from secateur.rules.decided_counts import CoverCounts, count_sets
 from secateur.rules.rule_set import RuleSet
 from secateur.tree.tree import Tree
 
-__all__ = ["add_coverage", "count_groups"]
+__all__ = ["add_coverage", "count_compact_groups", "count_groups", "read_cover_sets"]
 
 SHOWN_REFUSALS = 3
+
+
+class _Groups(NamedTuple):
+    """The groups of a statement's result as arrays, in one order."""
+
+    n_rows: int
+    leaf: NDArray[np.int64]
+    decider: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    conflict: NDArray[np.int64]
+    covered: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    squares: NDArray[np.float64]
 
 
 def count_groups(
@@ -34,7 +50,39 @@ def count_groups(
 
     Each rule gets the rows of its own leaf; :func:`add_coverage` counts those of rules that were widened.
     """
-    tree = rules.tree
+    n_rows, leaf, decider, truth, conflict, covered, weights, squares = _read_groups(rules.tree, refusals, groups, what)
+    shape = len(rules), rules.tree.n_classes
+    return AuditCounts(
+        n_rows,
+        CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
+        np.array([weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()]),
+        _add_up(leaf * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
+        _add_up(leaf, squares, shape[0]),
+    )
+
+
+def count_compact_groups(
+    rules: CompactRules, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
+) -> CompactCounts:
+    """Do what :func:`count_groups` does, for compact rules."""
+    found = _read_groups(rules.tree, refusals, groups, what)
+    places = found.leaf, found.decider, found.truth
+    return CompactCounts.of(rules, found.n_rows, places, found.weights, float(found.squares.sum()))
+
+
+def read_cover_sets(n_rules: int, n_classes: int, groups: Sequence[Mapping[str, Any]]) -> CoverCounts:
+    """Read the groups of a statement of :func:`cover_sets_to_sql`, in any order."""
+    names = [f"{SET}{place}" for place in range(-(-n_rules // SET_BITS))]
+    listed = sorted(groups, key=lambda group: (*(group[name] for name in names), group["truth"]))
+    numbers = np.array([[group[name] for name in names] for group in listed], dtype=np.int64)
+    bits = (numbers.reshape(len(listed), len(names), 1) >> np.arange(SET_BITS)) & 1
+    truth = np.array([group["truth"] for group in listed], dtype=np.int64)
+    weights = np.array([group.get("weight", group.get("n_rows")) for group in listed], dtype=np.float64)
+    return count_sets(bits.reshape(len(listed), -1)[:, :n_rules].astype(bool), truth, weights, n_classes)
+
+
+def _read_groups(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> _Groups:
+    """Read groups, or say which rows of the table do not fit."""
     if not groups:
         raise InputError(f"{what} has no rows; at least one is needed.")
     _check_refused(tree, refusals, groups, what)
@@ -54,14 +102,8 @@ def count_groups(
     squares = np.array([float(group["squares"] if "squares" in group else group["n_rows"]) for group in listed])
     if not math.isfinite(weights.sum()) or not math.isfinite(squares.sum()):
         raise InputError(TOO_MUCH_WEIGHT)
-    shape = len(rules), tree.n_classes
-    return AuditCounts(
-        sum(int(group["n_rows"]) for group in groups),
-        CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
-        np.array([weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()]),
-        _add_up(leaf * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
-        _add_up(leaf, squares, shape[0]),
-    )
+    n_rows = sum(int(group["n_rows"]) for group in groups)
+    return _Groups(n_rows, leaf, decider, truth, conflict, covered, weights, squares)
 
 
 def _add_up(places: NDArray[np.int64], numbers: NDArray[np.float64], size: int) -> NDArray[np.float64]:

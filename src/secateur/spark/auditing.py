@@ -5,8 +5,7 @@ Tasks audit rules that ask for columns which only a scikit-learn pipeline can ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,9 @@ from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
 from secateur.rows.table_columns import derives, own_features
 from secateur.rules.audit import Audit, AuditCounter, AuditCounts, finish_audit
+from secateur.rules.compact_audit import CompactCounter, CompactCounts
+from secateur.rules.compact_rules import CompactRules
+from secateur.rules.decided_counts import CoverCounter, CoverCounts
 from secateur.rules.per_rule import check_since
 from secateur.rules.rule_set import RuleSet
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
@@ -23,8 +25,9 @@ from secateur.spark.session import check_frame, in_small_methods, spark_failures
 from secateur.spark.summing import sum_counts, sum_in_order
 from secateur.spark.tasks import CountingTask, RowReader
 from secateur.spark.views import name_rows
+from secateur.tree.tree import Tree
 
-__all__ = ["audit", "count_audit"]
+__all__ = ["audit", "count_audit", "count_compact_audit", "count_covers"]
 
 RULES_AT_ONCE = 100  # that a pass over the rows counts the coverage of: each is a column of a statement
 
@@ -58,71 +61,147 @@ def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None, 
 
 def count_audit(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
     """Count the rows of a DataFrame for an audit."""
-    tree = rules.tree
+    if derives(rules.tree):
+        counter = AuditCounter(replace(rules, training=None, domain=None))
+        return AuditCounts.from_cells(rules, *_count_in_tasks(counter, df, y, sample_weight))
+    from secateur.spark.audit_groups import count_groups
+
+    with spark_failures():
+        table = _Table.of(rules.tree, df, y, sample_weight)
+        counts = count_groups(rules, *table.count_groups(rules))
+        table.add_coverage(rules, counts)
+        return counts
+
+
+def count_compact_audit(rules: CompactRules, df: Any, y: str, sample_weight: str | None) -> CompactCounts:
+    """Count the rows of a DataFrame for an audit of compact rules."""
+    if derives(rules.tree):
+        counter = CompactCounter(rules)
+        return CompactCounts.from_cells(*_count_in_tasks(counter, df, y, sample_weight))
+    from secateur.spark.audit_groups import count_compact_groups
+
+    with spark_failures():
+        return count_compact_groups(rules, *_Table.of(rules.tree, df, y, sample_weight).count_groups(rules))
+
+
+def count_covers(counter: CoverCounter, df: Any, y: str, sample_weight: str | None) -> CoverCounts | None:
+    """Count the rows of a DataFrame by the rules that cover them; None where only a pipeline can make the columns."""
+    if derives(counter.rules.tree):
+        return None
+    with spark_failures():
+        return _Table.of(counter.rules.tree, df, y, sample_weight).count_covers(counter)
+
+
+def _count_in_tasks(counter: Any, df: Any, y: str, sample_weight: str | None) -> Any:
+    """Count in tasks, which have the pipeline that makes columns."""
+    tree = counter.rules.tree
     with spark_failures():
         taken = check_beside(df, y, sample_weight, tree.classes)
-        if not derives(tree):
-            return _count_in_sql(rules, df, y, sample_weight, taken)
         placement = place_columns(df, tree, own_features(tree), taken=taken)
     reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
-    task = CountingTask(reader, AuditCounter(replace(rules, training=None, domain=None)))
-    return AuditCounts.from_cells(rules, *sum_counts(df, placement, y, sample_weight, task))
+    return sum_counts(df, placement, y, sample_weight, CountingTask(reader, counter))
 
 
-def _count_in_sql(rules: RuleSet, df: Any, y: str, sample_weight: str | None, beside: Sequence[str]) -> AuditCounts:
-    """Count by a statement that shares its parts with ``rules.to_sql``; the driver gets a few groups of rows."""
-    from pyspark.sql import functions as F
+@dataclass(frozen=True)
+class _Table:
+    """A DataFrame with the columns of a tree, labels and weights under names of our own, counted in SQL.
 
-    from secateur.export.sql_audit import GROUPED, audit_to_sql, coverage_to_sql
-    from secateur.spark.audit_groups import add_coverage, count_groups
+    Statements share their parts with ``rules.to_sql``; the driver gets a few groups of rows.
+    """
 
-    tree = rules.tree
-    features = list_tested(tree)
-    taken = FreeNames(tree.feature_name(feature) for feature in features)
-    label, weight, part, fits = (taken.take(name) for name in ("label", "weight", "part", "fits"))
-    placement = place_columns(df, tree, features, taken=beside)
-    made = [column.alias(tree.feature_name(f)) for f, column in zip(features, placement.columns, strict=True)]
-    made.append(_read_labels(df, y).alias(label))
-    by = []
-    if sample_weight is not None:
-        made += [F.col(quote(sample_weight)).cast("double").alias(weight), F.spark_partition_id().alias(part)]
-        by.append(part)
-    if placement.vector is not None:
-        made.append(has_length(placement.vector, tree.n_features).alias(fits))
-        by.append(fits)
-    told: dict[str, Any] = {
-        "sample_weight": None if sample_weight is None else weight,
-        "labels": [int(known) if isinstance(known, bool) else known for known in tree.classes.tolist()],
-    }
-    rows = df.select(*made)
-    with name_rows(rows) as table:
-        statement = audit_to_sql(rules, label, "spark", table, **told, by=by)
-        counted = df.sparkSession.sql(statement.text)
-    if sample_weight is not None:
-        sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights")]
-        kept = [name for name in (*by, *GROUPED) if name != part]
-        in_order = [sum_in_order(part, name).alias(name) for name in ("weight", "squares")]
-        counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), *in_order)
-    with in_small_methods(df.sparkSession, statement.text):
-        groups = counted.toArrow().to_pylist()
-    unfit = sum(group["n_rows"] for group in groups if placement.vector is not None and not group[fits])
-    if unfit:
-        raise InputError(
-            f"Column {placement.vector!r} of df holds no vector of {tree.n_features} numbers, on which the tree was "
-            f"fitted, in {unfit} of its rows."
-        )
-    counts = count_groups(rules, statement.refusals, groups)
-    widened = np.unique(rules.paths.rule[rules.deleted]).tolist()
-    for first in range(0, len(widened), RULES_AT_ONCE):
-        asked = widened[first : first + RULES_AT_ONCE]
-        own = [] if sample_weight is None else [part]
-        with name_rows(rows) as table:
-            text = coverage_to_sql(rules, asked, label, "spark", table, **told, by=own)
-            covered = df.sparkSession.sql(text)
-        with in_small_methods(df.sparkSession, text):
-            found = covered.toArrow().to_pylist()
-        add_coverage(counts, asked, sorted(found, key=lambda group: (group.get(part, 0), group["truth"])))
-    return counts
+    tree: Tree
+    df: Any
+    rows: Any  # its columns, selected
+    vector: str | None  # that the columns come from
+    label: str
+    fits: str  # whether the vector has the right length
+    part: str | None  # the partition, for adding up weights in order
+    told: dict[str, Any]  # what the statements are told of labels and weights
+
+    @classmethod
+    def of(cls, tree: Tree, df: Any, y: str, sample_weight: str | None) -> _Table:
+        from pyspark.sql import functions as F
+
+        beside = check_beside(df, y, sample_weight, tree.classes)
+        features = list_tested(tree)
+        taken = FreeNames(tree.feature_name(feature) for feature in features)
+        label, weight, part, fits = (taken.take(name) for name in ("label", "weight", "part", "fits"))
+        placement = place_columns(df, tree, features, taken=beside)
+        made = [column.alias(tree.feature_name(f)) for f, column in zip(features, placement.columns, strict=True)]
+        made.append(_read_labels(df, y).alias(label))
+        if sample_weight is not None:
+            made += [F.col(quote(sample_weight)).cast("double").alias(weight), F.spark_partition_id().alias(part)]
+        if placement.vector is not None:
+            made.append(has_length(placement.vector, tree.n_features).alias(fits))
+        told: dict[str, Any] = {
+            "sample_weight": None if sample_weight is None else weight,
+            "labels": [int(known) if isinstance(known, bool) else known for known in tree.classes.tolist()],
+        }
+        own_part = None if sample_weight is None else part
+        return cls(tree, df, df.select(*made), placement.vector, label, fits, own_part, told)
+
+    @property
+    def by_part(self) -> list[str]:
+        return [] if self.part is None else [self.part]
+
+    def count_groups(self, rules: RuleSet | CompactRules) -> tuple[Any, list[dict[str, Any]]]:
+        """List the refusals and the groups of an audit."""
+        from pyspark.sql import functions as F
+
+        from secateur.export.sql_audit import GROUPED, audit_to_sql
+
+        by = [*self.by_part, *([] if self.vector is None else [self.fits])]
+        with name_rows(self.rows) as table:
+            statement = audit_to_sql(rules, self.label, "spark", table, **self.told, by=by)
+            counted = self.df.sparkSession.sql(statement.text)
+        if self.part is not None:
+            sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights")]
+            kept = [name for name in (*by, *GROUPED) if name != self.part]
+            in_order = [sum_in_order(self.part, name).alias(name) for name in ("weight", "squares")]
+            counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), *in_order)
+        groups = self._fetch(counted, statement.text)
+        unfit = sum(group["n_rows"] for group in groups if self.vector is not None and not group[self.fits])
+        if unfit:
+            raise InputError(
+                f"Column {self.vector!r} of df holds no vector of {self.tree.n_features} numbers, on which the tree "
+                f"was fitted, in {unfit} of its rows."
+            )
+        return statement.refusals, groups
+
+    def add_coverage(self, rules: RuleSet, counts: AuditCounts) -> None:
+        """Count the rows of the rules that were widened, some at a time."""
+        from secateur.export.sql_audit import coverage_to_sql
+        from secateur.spark.audit_groups import add_coverage
+
+        widened = np.unique(rules.paths.rule[rules.deleted]).tolist()
+        for first in range(0, len(widened), RULES_AT_ONCE):
+            asked = widened[first : first + RULES_AT_ONCE]
+            with name_rows(self.rows) as table:
+                text = coverage_to_sql(rules, asked, self.label, "spark", table, **self.told, by=self.by_part)
+                covered = self.df.sparkSession.sql(text)
+            found = self._fetch(covered, text)
+            add_coverage(
+                counts, asked, sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"]))
+            )
+
+    def count_covers(self, counter: CoverCounter) -> CoverCounts:
+        """Count the rows by the rules that cover them."""
+        from secateur.export.sql_audit import cover_sets_to_sql
+        from secateur.spark.audit_groups import read_cover_sets
+
+        asked = counter.chosen.tolist()
+        with name_rows(self.rows) as table:
+            text = cover_sets_to_sql(*(counter.rules, asked, self.label, "spark", table), **self.told, by=self.by_part)
+            covered = self.df.sparkSession.sql(text)
+        if self.part is not None:
+            kept = [name for name in covered.columns if name not in (self.part, "weight")]
+            covered = covered.groupBy(*kept).agg(sum_in_order(self.part, "weight").alias("weight"))
+        return read_cover_sets(len(asked), self.tree.n_classes, self._fetch(covered, text))
+
+    def _fetch(self, counted: Any, text: str) -> list[dict[str, Any]]:
+        with in_small_methods(self.df.sparkSession, text):
+            groups: list[dict[str, Any]] = counted.toArrow().to_pylist()
+        return groups
 
 
 def _read_labels(df: Any, y: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from secateur.errors import InputError, ParameterError
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.rule_set import RuleSet
 from secateur.spark.columns import list_tested, place_columns, quote
 from secateur.spark.session import check_frame, spark_failures
@@ -13,14 +14,14 @@ from secateur.spark.views import name_rows
 __all__ = ["check_rules", "predict"]
 
 
-def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
+def predict(rules: RuleSet | CompactRules, df: Any, column: str = "prediction") -> Any:
     """Add a lazily computed column of predictions to a Spark DataFrame.
 
     A row that the rules refuse, such as one with a missing value that the tree does not take, gets NULL.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet or CompactRules
     df : pyspark.sql.DataFrame
         Has the tree's columns by name; or, for a tree that names none, those columns alone; or one column of vectors.
     column : str, default="prediction"
@@ -31,7 +32,8 @@ def predict(rules: RuleSet, df: Any, column: str = "prediction") -> Any:
     pyspark.sql.DataFrame
     """
     check_frame(df)
-    check_rules(rules)
+    if not isinstance(rules, CompactRules):
+        check_rules(rules)
     if column in df.columns:
         raise ParameterError(f"df has a column {column!r} already: pass another name as column.")
     tree = rules.tree
