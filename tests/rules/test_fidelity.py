@@ -113,7 +113,7 @@ def test_of_leaf_is_what_the_model_predicts(weight: str | None, tmp_path: Any) -
     X.to_parquet(tmp_path / "rows.parquet")
     found = rules.predict_proba(tmp_path / "rows.parquet", of="leaf")
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
-    classifier = secateur.RuleClassifier(model, tolerance=0.2).fit(X[::2], y[::2])
+    classifier = secateur.RuleClassifier(model, method="layered", tolerance=0.2).fit(X[::2], y[::2])
     np.testing.assert_allclose(classifier.predict_proba(X, of="leaf"), expected, rtol=0, atol=1e-15)
     audit = rules.audit(X[1::2], y[1::2])
     assert audit.tree_auc == pytest.approx(roc_auc_score(y[1::2], expected[1::2, 1]))

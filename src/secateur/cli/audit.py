@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,8 @@ from secateur.cli.options import Json, Quiet, Reading, Rows, spread
 
 if TYPE_CHECKING:
     from secateur.rules.audit import Audit
+    from secateur.rules.compact_audit import CompactAudit
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
@@ -33,6 +35,8 @@ def command(
     reading: Reading,
 ) -> None:
     """Audit every rule on new rows: is it still right as often as it was? Status 1 if a rule moved.
+
+    Of compact rules, each is audited on the rows that it decides, and “otherwise” counts as one more.
 
     For example:
 
@@ -58,8 +62,8 @@ def command(
 
 
 def _audit(
-    rules: RuleSet, data: str, used: Rows, reading: Reading, since: Audit | None = None, *, quiet: bool
-) -> tuple[Audit, list[str]]:
+    rules: RuleSet | CompactRules, data: str, used: Rows, reading: Reading, since: Any = None, *, quiet: bool
+) -> tuple[Audit | CompactAudit, list[str]]:
     """Audit rules on a table; also give notes about the table."""
     from secateur.cli.tables.fitted_table import label_rows
 
@@ -75,13 +79,14 @@ def _audit(
         return rules.audit(rows.X, rows.y, since=since), list(rows.notes)
 
 
-def _show(rules: RuleSet, path: Path, audit: Audit) -> None:
+def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
+    from secateur.cli.forms import name_rules
 
     found = audit.per_rule
-    out.print(Text(f"{len(rules):,} rules by {rules.method} from {path}, on {audit.n_rows:,} rows:"))
+    out.print(Text(f"{name_rules(rules)}, from {path}, on {audit.n_rows:,} rows:"))
     out.print(Text(str(audit)))
     out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
     for one in found.moved:

@@ -57,8 +57,9 @@ def _compact_to_state(rules: CompactRules) -> dict[str, Any]:
 def _compact_from_state(state: Mapping[str, Any]) -> CompactRules:
     source, stored = _rules_from_state(state["source"]), state["stored"]
     shortened = replace(source, deletions=Deletions(**state["deletions"]), class_counts=state["class_counts"])
+    plain: dict[str, Any] = {name: state[name] for name in COMPACT}
     return CompactRules(
-        **{name: tuple(state[name]) if name == "stand_ins" else state[name] for name in COMPACT},
+        **{**plain, "stand_ins": tuple(plain["stand_ins"])},
         source=source,
         rules=shortened if state["budget"] else source,
         stored=None if stored is None else StoredContent(**stored),

@@ -496,7 +496,7 @@ class CompactRules(Sequence[CompactRule]):
 
         return explain_compact(self, row)
 
-    def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> CompactAudit:
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: CompactAudit | None = None) -> CompactAudit:
         """Measure what is left and what it changed, against the source tree on these rows.
 
         Parameters
@@ -506,6 +506,9 @@ class CompactRules(Sequence[CompactRule]):
         y : array-like of shape (n_rows,), or str
             Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
+        since : CompactAudit, default=None
+            An earlier audit of these rules, whose rows ``audit.per_rule`` compares each rule with; by default the
+            training rows, which the rules were fitted to.
 
         Returns
         -------
@@ -514,7 +517,7 @@ class CompactRules(Sequence[CompactRule]):
         from secateur.rules.compact_audit import audit_compact
 
         with self.rules._open(X, y, sample_weight) as rows:
-            return audit_compact(self, rows)
+            return audit_compact(self, rows, since)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
         """Prove the guarantee again, with code that shares nothing with the code that chose and deleted.

@@ -242,9 +242,8 @@ class RuleAudits(Sequence[RuleAudit]):
     def __getitem__(self, index: int | slice) -> RuleAudit | list[RuleAudit]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
-        rule = self.rules[index]
-        place, since = rule.index, self.since
-        numbers = {
+        place, since = range(len(self))[index], self.since
+        numbers: dict[str, NDArray[np.float64]] = {
             "d": self.d,
             "d_low": self.d_interval[0],
             "d_high": self.d_interval[1],
@@ -258,17 +257,26 @@ class RuleAudits(Sequence[RuleAudit]):
         }
         return RuleAudit(
             rule=place + 1,
-            leaf_id=rule.leaf_id,
-            prediction=rule.prediction,
-            text=rule.text,
-            training_support=rule.support,
-            training_reliability=rule.reliability,
+            **self._describe(place),
             support=float(self.support[place]),
             earlier_support=None if since is None else float(since.support[place]),
             earlier_reliability=None if since is None else none_if_nan(since.reliability[place]),
             verdict=str(self.verdicts[place]),
-            **{name: none_if_nan(values[place]) for name, values in numbers.items()},
+            **{name: none_if_nan(values[place]) for name, values in numbers.items()},  # type: ignore[arg-type]
         )
+
+    def _describe(self, place: int) -> dict[str, Any]:
+        """Say what one rule is, and how it did in training."""
+        rule = self.rules[place]
+        return {
+            **{name: getattr(rule, name) for name in ("leaf_id", "prediction", "text")},
+            **{f"training_{name}": getattr(rule, name) for name in ("support", "reliability")},
+        }
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the rules were made with weights."""
+        return self.rules.is_weighted
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the audits of the rules into a data frame, one row per rule.
@@ -311,7 +319,7 @@ class RuleAudits(Sequence[RuleAudit]):
             "Training rows flatter: the rules were fitted to them, so a small fall is usual. To watch for change, "
             "compare with an earlier audit on other rows."
         )
-        return (tested, optimistic, WEIGHTED) if self.rules.is_weighted else (tested, optimistic)
+        return (tested, optimistic, WEIGHTED) if self.is_weighted else (tested, optimistic)
 
     def __str__(self) -> str:
         moved = self.moved
@@ -326,7 +334,7 @@ class RuleAudits(Sequence[RuleAudit]):
         return f"<RuleAudits: {self.summary}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RuleAudits):
+        if not isinstance(other, RuleAudits) or type(self) is not type(other):
             return NotImplemented
         same = np.array_equal(self.counts, other.counts) and np.array_equal(self.squares, other.squares)
         return same and (self.rules is other.rules or self.rules == other.rules) and self.since == other.since
