@@ -23,18 +23,16 @@ RULES = secateur.compact(MODEL, X[:300], Y[:300], budget=0.01)
 
 
 @given(tree=strategies.trees(), data=st.data(), budget=st.sampled_from([0.0, 0.1]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_row_counts_for_the_line_that_decides_it(tree: Tree, data: st.DataObject, budget: float) -> None:
-    rows, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
+    rows, y, _ = data.draw(strategies.labelled_rows(tree, weights=True))
     rules = secateur.compact(tree, rows, tree.classes[y], budget=budget)
     new, truth, shares = data.draw(strategies.labelled_rows(tree, weights=True))
-    weighted = shares is not None and shares.sum() > 0
-    given_weights = {"sample_weight": shares} if weighted else {}
-    found = rules.audit(new, tree.classes[truth], **given_weights).per_rule
+    found = rules.audit(new, tree.classes[truth], sample_weight=shares).per_rule
     assert isinstance(found, DecidedAudits)
     assert len(found) == len(rules) + 1
     decider = rules.apply(new)
-    weight = shares if weighted else np.ones(len(new))
+    weight = np.asarray(shares)
     before = rules.apply(rows)
     for place, one in enumerate(found):
         index = place if place < len(rules) else -1
@@ -60,6 +58,9 @@ def test_a_line_moved_if_fishers_test_says_so() -> None:
         label = list(RULES.tree.classes).index(one.prediction)
         mine = RULES.apply(X[300:]) == (place if place < len(RULES) else -1)
         now = np.bincount(Y[300:][mine], minlength=2)
+        if not now.sum() or not then.sum():
+            assert np.isnan(found.p_values[place])
+            continue
         table = [[now[label], now.sum() - now[label]], [then[label], then.sum() - then[label]]]
         halves = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
         plain.append(min(2 * min(halves), 1.0))
@@ -67,7 +68,8 @@ def test_a_line_moved_if_fishers_test_says_so() -> None:
     stepped = np.maximum.accumulate([min((len(plain) - k) * plain[i], 1.0) for k, i in enumerate(order)])
     expected = np.empty(len(plain))
     expected[order] = stepped
-    np.testing.assert_allclose(found.p_values, expected, rtol=1e-9)
+    tested = found.p_values[~np.isnan(found.p_values)]
+    np.testing.assert_allclose(tested, expected, rtol=1e-9)
     assert [one.verdict for one in found.moved] == ["moved"] * int((expected <= 0.05).sum())
     assert "otherwise => " in found[-1].text
     assert "otherwise => " in str(found)

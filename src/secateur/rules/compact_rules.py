@@ -308,7 +308,13 @@ class CompactRules(Sequence[CompactRule]):
         return Decisions(self.rules, self.chosen[order], order, is_ordered, last)
 
     def stands_for(self, index: int) -> NDArray[np.int64]:
-        """The leaves that a rule stands for, as places in source order."""
+        """The leaves that a rule stands for, as places in source order.
+
+        Parameters
+        ----------
+        index : int
+            Place of the rule, as it is printed.
+        """
         offsets, leaves = self.stand_ins
         return leaves[offsets[index] : offsets[index + 1]]
 
@@ -326,7 +332,13 @@ class CompactRules(Sequence[CompactRule]):
         return find_covering_rules(self)
 
     def reasons_of(self, rule: int) -> dict[int, Reason]:
-        """Why each link of the rule of a leaf, named by its place in source order, was deleted or kept."""
+        """Why each link of the rule of a leaf was deleted or kept.
+
+        Parameters
+        ----------
+        rule : int
+            Place of its leaf in source order.
+        """
         rules = self.rules
         found = make_reasons(
             rules.tree,
