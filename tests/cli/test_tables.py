@@ -24,6 +24,7 @@ from secateur.cli.console import errors, out
 from secateur.cli.main import COMMANDS, app, make_app
 from secateur.cli.options import Export, Format
 from secateur.cli.tables.table_file import read_table
+from secateur.export.compact_text import read_decided
 from secateur.export.formats import FORMATS
 from secateur.export.sql_dialects import DIALECTS as SQL_DIALECTS
 from secateur.rows.file_format import FORMATS as files_formats
@@ -129,15 +130,15 @@ def test_few_rules_say_what_the_tree_says(files: Path) -> None:
     assert rules.n_conditions < (~exact.deleted).sum() / 2
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("width", [60, 80, 120])
 def test_few_rules_fit_the_screen(width: int, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(out, "width", width)
     shown = invoke(*run(files)).stdout
-    start, end = shown.index("default if"), shown.index("--reasons")
+    start, end = shown.index("The rules ("), shown.index("--reasons")
     words = one_line(shown[start:end])
     for rule in load_compact(files / "compact.json"):
         assert all(condition.text in words for condition in rule.conditions)
-        assert f"{rule.decided_support:g} row" in words
+        assert read_decided(rule._rules, rule.index) in words
     assert max(map(len, shown[start:end].splitlines())) <= width
 
 
@@ -187,7 +188,8 @@ def test_a_budget_without_rows_is_refused(files: Path) -> None:
 @pytest.mark.parametrize("method", secateur.METHODS)
 def test_few_rules_of_every_method_are_verified(method: str, files: Path) -> None:
     result = invoke(*run(files), "--max-depth", "3", "--method", method)
-    assert result.exit_code == (2 if "contradict" in str(result.exception) else 0), result.output
+    assert result.exit_code == 0, result.output
+    assert "Verified." in result.stdout
 
 
 def test_the_model_that_is_saved_predicts_what_exact_rules_predict(files: Path) -> None:
@@ -218,7 +220,7 @@ def test_a_model_alone_gives_its_exact_rules(files: Path) -> None:
     few = invoke("simplify", "--model", files / "model.skops", "--export", "text").stdout
     assert few.count("stands for") < result.stdout.count(" => ")
     assert "otherwise " in few
-    assert "row" not in few.replace("rows unknown", "").replace("row is", "")  # nothing is known of rows
+    assert few.count("rows unknown") == few.count("stands for")  # the tree counted leaves, not rules
 
 
 def test_the_same_table_from_standard_input(files: Path) -> None:
@@ -618,7 +620,7 @@ def test_a_file_of_few_rules_is_verified(file: str, files: Path, tmp_path: Path)
         assert "Everything was proved but what a budget promises about rows" in str(alone.exception)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "onnx"])  # which has no missing categories
 def test_a_file_of_few_rules_is_exported(kind: str, files: Path, tmp_path: Path) -> None:
     result = invoke("export", files / "budget.json", "--format", kind, "-o", tmp_path / "out.file", "-q")
     assert result.exit_code == 0, result.output

@@ -546,11 +546,10 @@ class CompactRules(Sequence[CompactRule]):
         from secateur.verify import verify_compact
 
         check_pair(X, y, sample_weight)
-        given = self.rules.training if X is None else GivenRows(X, y, sample_weight)
-
+        given, domain = self.source._find_proof_rows(None if X is None else GivenRows(X, y, sample_weight))
         source, record = rules_to_record(self.source), compact_to_record(self)
         if given is None:
-            return verify_compact(self.tree, source, record)
+            return verify_compact(self.tree, source, record, domain=domain)
         with self.rules._open(*given) as rows:
 
             def read_rows() -> Iterable[Any]:
@@ -558,8 +557,8 @@ class CompactRules(Sequence[CompactRule]):
 
             if rows.is_once:  # they are looked at twice
                 parts = list(read_rows())
-                return verify_compact(self.tree, source, record, lambda: parts)
-            return verify_compact(self.tree, source, record, read_rows)
+                return verify_compact(self.tree, source, record, lambda: parts, domain=domain)
+            return verify_compact(self.tree, source, record, read_rows, domain=domain)
 
     def _write(self, format: str, **options: Any) -> Any:
         from secateur.export.formats import write_rules
