@@ -148,7 +148,11 @@ ROWS: dict[str, Mistake] = {
         InputError,
         "The method 'mismatch' judges deletions by training rows: pass X and y, or use .*exact",
     ),
-    "the default method without rows": (lambda: simplify(MODEL), InputError, "The method 'layered' judges deletions"),
+    "a method by rows without rows": (
+        lambda: simplify(MODEL, method="layered"),
+        InputError,
+        "The method 'layered' judges deletions",
+    ),
     "quinlan without rows": (lambda: simplify(MODEL, method="Quinlan"), InputError, "The method 'quinlan' judges"),
     "a certificate without anything to certify by": (
         lambda: simplify(MODEL, method="M1-D"),
@@ -249,7 +253,7 @@ PARAMETERS: dict[str, Mistake] = {
         "The method 'exact' does not read tolerance; 'faithful', 'mismatch', 'layered' and 'budgeted' do. Leave",
     ),
     "a setting of one other method": (
-        lambda: simplify(MODEL, X, Y, alpha=0.1),
+        lambda: simplify(MODEL, X, Y, method="layered", alpha=0.1),
         ParameterError,
         "The method 'layered' does not read alpha; 'quinlan' does. Leave alpha out",
     ),
@@ -275,7 +279,7 @@ PARAMETERS: dict[str, Mistake] = {
     ),
     **{
         f"rf_tol={value!r}": (
-            lambda value=value: simplify(MODEL, X, Y, rf_tol=value),
+            lambda value=value: simplify(MODEL, X, Y, method="layered", rf_tol=value),
             ParameterError,
             f"Expected rf_tol as a number that is not negative, found {value!r}",
         )

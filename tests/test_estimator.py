@@ -51,7 +51,9 @@ from secateur.methods import METHODS
 
 CONFIGURATIONS = [
     RuleClassifier(),
-    RuleClassifier(method="exact"),
+    RuleClassifier(method="layered"),
+    RuleClassifier(form="compact"),
+    RuleClassifier(form="compact", budget=0.05),
     RuleClassifier(method="mismatch"),
     RuleClassifier(method="budgeted"),
     RuleClassifier(DecisionTreeClassifier(max_depth=3)),
@@ -77,7 +79,7 @@ def test_it_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")  # they mix frames and arrays
 @pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", CONFIGURATIONS[:2], ids=["layered", "exact"])
+@pytest.mark.parametrize("estimator", CONFIGURATIONS[:3], ids=["exact", "layered", "compact"])
 def test_it_passes_checks_of_names_and_output(estimator: RuleClassifier, check: Any) -> None:
     check("RuleClassifier", clone(estimator))
 
@@ -117,6 +119,63 @@ def beside_thresholds(model: Any, X: np.ndarray) -> np.ndarray:
             moved[:, feature] = value
             rows.append(moved)
     return np.concatenate(rows)
+
+
+@given(problem=sklearn_problems(), budget=st.sampled_from([None, 0.0, 0.1]))
+@settings(deadline=None)
+def test_it_predicts_what_compact_rules_of_the_same_tree_predict(problem: SklearnProblem, budget: float | None) -> None:
+    X, y, weights, tree = problem
+    rows = beside_thresholds(tree, X)
+    model = RuleClassifier(tree, form="compact", budget=budget).fit(X, y, sample_weight=weights)
+    known = {"sample_weight": weights, "accepts_missing": bool(np.isnan(X).any())}
+    rules = secateur.compact(tree, X, y, budget=budget or 0.0, **known)
+    refused = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
+    rows = rows[~refused.any(axis=1)]
+    assert model.rules_ == rules
+    assert np.array_equal(model.predict(rows), rules.predict(rows))
+    assert np.array_equal(model.predict_proba(rows), rules.predict_proba(rows))
+    assert np.array_equal(model.predict_proba(rows, of="leaf"), rules.rules.predict_proba(rows, of="leaf"))
+    assert np.array_equal(model.transform(rows), rules.covers(rows))
+    assert len(model.get_feature_names_out()) == len(rules)
+    assert np.array_equal(model.classes_, tree.classes_)
+    if not budget:
+        assert np.array_equal(model.predict(rows), tree.predict(rows))
+
+
+def test_the_default_predicts_as_the_tree_does(cancer: tuple[Any, Any]) -> None:
+    X, y = cancer
+    for model in (RuleClassifier(random_state=0), RuleClassifier(form="compact", random_state=0)):
+        model.fit(X[::2], y[::2])
+        assert model.rules_.method == "exact"
+        assert np.array_equal(model.predict(X), model.estimator_.predict(X))
+
+
+def test_a_class_weight_shapes_the_tree_and_not_the_counts_of_compact_rules(cancer: tuple[Any, Any]) -> None:
+    X, y = cancer
+    tree = DecisionTreeClassifier(max_depth=3, class_weight={0: 10, 1: 1}, random_state=0)
+    model = RuleClassifier(tree, form="compact").fit(X, y)
+    assert np.array_equal(model.predict(X), model.estimator_.predict(X))
+    assert model.rules_.decided_counts.sum() == len(y)
+
+
+def test_the_class_of_otherwise_is_chosen(cancer: tuple[Any, Any]) -> None:
+    X, y = cancer
+    for label in (0, 1):
+        rules = RuleClassifier(form="compact", otherwise=label, random_state=0).fit(X, y).rules_
+        assert rules.otherwise == label
+        assert rules.verify(X, y)
+    model = RuleClassifier(form="compact", otherwise=7)
+    with pytest.raises(ParameterError, match='Expected otherwise as "auto" or one of'):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_grid_search_goes_over_the_budget_of_compact_rules(cancer: tuple[Any, Any]) -> None:
+    X, y = cancer
+    grid = {"form": ["compact", "each-leaf"], "budget": [None, 0.0, 0.05]}
+    search = GridSearchCV(RuleClassifier(random_state=0), grid, cv=3, error_score="raise").fit(X, y)
+    assert len(search.cv_results_["params"]) == 6
 
 
 @given(problem=sklearn_problems(), method=st.sampled_from([name for name in METHODS if name != "mismatch-certified"]))
@@ -216,12 +275,13 @@ def test_no_training_row_is_kept(cancer: tuple[Any, Any]) -> None:
 def test_a_grid_search_goes_over_the_depth_of_the_tree_and_the_tolerance(source: Any, cancer: tuple[Any, Any]) -> None:
     X, y = cancer
     grid = {"estimator__max_depth": [1, 3], "tolerance": [0.0, 0.2]}
-    search = GridSearchCV(RuleClassifier(source, random_state=0), grid, cv=3, error_score="raise").fit(X, y)
+    model = RuleClassifier(source, method="layered", random_state=0)
+    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, y)
     best = search.best_estimator_
     assert best.estimator_.max_depth == search.best_params_["estimator__max_depth"] == 3
     assert best.rules_.parameters["tolerance"] == search.best_params_["tolerance"]
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    assert best.rules_ == secateur.simplify(tree, X, y, tolerance=best.tolerance)
+    assert best.rules_ == secateur.simplify(tree, X, y, method="layered", tolerance=best.tolerance)
 
 
 def test_parameters_of_the_default_tree_make_it_a_given_one() -> None:
@@ -489,6 +549,10 @@ SAVED: dict[str, Any] = {
     "frozen": RuleClassifier(FrozenEstimator(DecisionTreeClassifier(max_depth=3, random_state=0))),
     "text": RuleClassifier(make_text_pipeline()),
     "derived": RuleClassifier(make_pipeline(PCA(2), DecisionTreeClassifier(max_depth=3))),
+    "layered": RuleClassifier(method="layered"),
+    "compact": RuleClassifier(form="compact"),
+    "compact text": RuleClassifier(make_text_pipeline(), form="compact", otherwise="default"),
+    "compact budget": RuleClassifier(form="compact", budget=0.03),
 }
 
 
@@ -496,7 +560,7 @@ SAVED: dict[str, Any] = {
 @pytest.mark.parametrize("kind", SAVED)
 def test_a_saved_model_comes_back_whole(kind: str, save: Any) -> None:
     X, y = make_loans()
-    if kind != "text":
+    if "text" not in kind:
         X = X.drop(columns="purpose").fillna(1000)
     model = SAVED[kind]
     if kind == "frozen":
@@ -596,6 +660,9 @@ def test_what_is_no_estimator_is_refused(source: Any) -> None:
         ({"alpha": -0.1}, "Expected alpha"),
         ({"smoothing": None}, "Expected smoothing"),
         ({"rf_tol": np.inf}, "Expected rf_tol"),
+        ({"form": "short"}, r"Expected form as one of \['each-leaf', 'compact'\], found 'short'"),
+        ({"form": "compact", "budget": 2}, "Expected budget as a number from 0 to 1, found 2"),
+        ({"form": "compact", "method": "budgeted", "budget": 0.1}, "not by the method 'budgeted': leave out method"),
     ],
 )
 def test_a_bad_parameter_is_refused_before_anything_is_fitted(options: dict[str, Any], message: str) -> None:

@@ -25,6 +25,7 @@ LAYERS = [
     ["export"],
     ["problem", "local_search"],
     ["simplification", "evidence_collection", "diagnosis"],
+    ["compaction"],
     ["tuning", "estimator", "report", "spark"],
     ["secateur", "datasets"],
     ["paper"],
@@ -37,6 +38,7 @@ ONLY = {"adapters": {"errors", "frames", "tree", "facts", "rows"}, "verify": {"e
 # Imports inside a function that may run against the order, each with its reason.
 DEFERRED = {
     ("rows", "spark"): "open_rows takes Spark DataFrames",
+    ("rules", "compaction"): "RuleSet.compact",
     ("rules", "export"): "RuleSet.to_text and its siblings",
     ("rules", "report"): "RuleSet.report",
     ("rules", "verify"): "RuleSet.verify",

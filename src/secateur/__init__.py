@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
     from secateur.rules.compact_rules import CompactRule, CompactRules
+    from secateur.rules.decided_audits import DecidedAudits
     from secateur.rules.deletion_effects import PairEffect, PairEffects, SetEffect
+    from secateur.rules.dropped_rules import DroppedRule, DroppedRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
@@ -55,8 +57,11 @@ __all__ = [
     "CompactRule",
     "CompactRules",
     "Condition",
+    "DecidedAudits",
     "Diagnosis",
     "DiagnosisRow",
+    "DroppedRule",
+    "DroppedRules",
     "Evidence",
     "Explanation",
     "ForestAudit",
@@ -111,8 +116,11 @@ _HOME = {
     "CompactExplanation": "rules.compact_explanation",
     "CompactRule": "rules.compact_rules",
     "CompactRules": "rules.compact_rules",
+    "DecidedAudits": "rules.decided_audits",
     "Diagnosis": "diagnosis",
     "DiagnosisRow": "diagnosis",
+    "DroppedRule": "rules.dropped_rules",
+    "DroppedRules": "rules.dropped_rules",
     "Evidence": "counting.counted_evidence",
     "Explanation": "rules.explanation",
     "ForestAudit": "rules.forest",

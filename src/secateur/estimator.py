@@ -21,6 +21,7 @@ from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
+from secateur.methods.settings import check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.simplification import simplify
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Tree
 
 __all__ = ["RuleClassifier"]
 
+FORMS = ("each-leaf", "compact")
 DEFAULT_DEPTH = 5  # at most 32 rules, which a person can still read
 
 # Arguments that go to simplify as they are, beside the settings of the method.
@@ -58,16 +61,23 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         The tree, or a pipeline that ends in one, whose rules are then in the columns that go into it. It is cloned and
         fitted. A ``sklearn.frozen.FrozenEstimator`` around a fitted one is used as it is. By default a
         ``DecisionTreeClassifier`` of depth 5.
-    method : str, default="layered"
-        A name in :data:`METHODS`, or one of the paper's.
+    method : str, default="exact"
+        A name in :data:`METHODS`, or one of the paper's. The default predicts as the tree does.
     tolerance : float in [0, 1], default=0.05
         ε of ``faithful``, ``mismatch``, ``layered`` and ``budgeted``: how far a rule's training reliability may move
         from its leaf's own (``budgeted``: how far below). The exact deletions of ``layered`` and ``budgeted`` are not
         held to it.
+        Of compact rules with a budget: how far it may fall.
+    form : {"each-leaf", "compact"}, default="each-leaf"
+        One rule for each leaf, or few rules and "otherwise", as :func:`secateur.compact` gives them.
+    otherwise : label, default="auto"
+        The class that compact rules leave to "otherwise"; by default the one that leaves the fewest conditions.
     protect : bool, default=True
         Whether ``faithful`` keeps conditions that point away from the class where all leaves have the class.
-    budget : float in [0, 1], default=0.015
-        δ of ``budgeted``: the share of rows that rules of different classes may cover.
+    budget : float in [0, 1], default=None
+        Of compact rules: the share of training rows that may be decided otherwise than by the tree; None is 0. With one
+        rule for each leaf, δ of ``budgeted``: the share of rows that rules of different classes may cover; None is
+        0.015.
     smoothing : float, default=1000
         n0 of ``budgeted``: how many rows the shuffled copies of the training rows count for.
     alpha : float in [0, 1], default=0.01
@@ -92,7 +102,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     ----------
     estimator_ : estimator
         The fitted tree or pipeline.
-    rules_ : RuleSet
+    rules_ : RuleSet or CompactRules
         Its rules after deletion. They do not hold the training rows: pass them to ``rules_.verify(X, y)``.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
@@ -113,19 +123,33 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     >>> from sklearn.model_selection import GridSearchCV
     >>> grid = {"estimator__max_depth": [2, 3], "tolerance": [0.0, 0.1]}
-    >>> search = GridSearchCV(RuleClassifier(random_state=0), grid).fit(X, y)
+    >>> search = GridSearchCV(RuleClassifier(method="layered", random_state=0), grid).fit(X, y)
     >>> search.best_estimator_.rules_
     <RuleSet: ... rules by 'layered', ... conditions deleted>
+
+    Few rules that predict as the tree does:
+
+    >>> names = ["setosa", "versicolor", "virginica"]
+    >>> print(RuleClassifier(form="compact", random_state=0, class_names=names).fit(X, y).rules_)
+    setosa if
+      petal width (cm) <= 0.80000002                                                     50 rows, 100.0%   ...
+    versicolor if
+      0.80000002 < petal width (cm) <= 1.65 and petal length (cm) <= 4.95                47 rows, 100.0%   ...
+      1.55 < petal width (cm) <= 1.75 and 4.95 < petal length (cm) <= 5.45               2 rows, 100.0%   ...
+      petal width (cm) > 1.75 and petal length (cm) <= 4.85 and sepal width (cm) > 3.1   1 row, 100.0%   ...
+    otherwise virginica                                                                  50 rows, 100.0%
     """
 
     def __init__(
         self,
         estimator: Any = None,
-        method: str = "layered",
+        method: str = "exact",
         tolerance: float = 0.05,
         *,
+        form: str = "each-leaf",
+        otherwise: Any = "auto",
         protect: bool = True,
-        budget: float = 0.015,
+        budget: float | None = None,
         smoothing: float = 1000,
         alpha: float = 0.01,
         monotone: Any = None,
@@ -142,6 +166,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.estimator = estimator
         self.method = method
         self.tolerance = tolerance
+        self.form = form
+        self.otherwise = otherwise
         self.protect = protect
         self.budget = budget
         self.smoothing = smoothing
@@ -188,14 +214,14 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         fitted.fit(X, y, **self._route(fitted, weights, fit_params))
         if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
             options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
-        rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options)
+        rules = self._make_rules(simplify(_thaw(fitted), X, y, sample_weight=weights, **options))
         self.estimator_ = fitted
         self.classes_ = np.asarray(getattr(fitted, "classes_", rules.tree.classes))
-        self.rules_: RuleSet = replace(rules, training=None)  # the rows stay with the caller
+        self.rules_ = rules
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row by the rule that wins.
+        """Predict the class of each row by the rule that wins, or of compact rules by "otherwise" where none covers it.
 
         Parameters
         ----------
@@ -212,6 +238,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
         """Give the class shares of the training rows that the winning rule covers, or the tree's own.
+
+        Of compact rules they are those of the training rows that the same rule, or "otherwise", decides.
 
         The largest share is usually that of the class from ``predict``. It is not where a rule was widened until most
         of its rows are of other classes, or where the tree has a ``class_weight``, which the shares leave out.
@@ -305,9 +333,26 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     def _find_settings(self) -> dict[str, Any]:
         """Check the settings of all methods, and list those that the chosen one reads."""
         chosen = find_method(self.method)
+        if self.form not in FORMS:
+            raise ParameterError(f"Expected form as one of {list(FORMS)}, found {self.form!r}.")
+        given = {name: value for name, value in self.get_params(deep=False).items() if name != "budget"}
+        if self.budget is not None:
+            given["budget"] = check_share("budget", self.budget)
         for method in METHODS.values():
-            replace(method, **{name: getattr(self, name) for name in method.parameters if hasattr(self, name)})
-        return {name: getattr(self, name) for name in chosen.parameters if hasattr(self, name)}
+            replace(method, **{name: given[name] for name in method.parameters if name in given})
+        if self.form == "compact" and given.pop("budget", None) and "budget" in chosen.parameters:
+            raise ParameterError(
+                f"The budget of compact rules is spent by them, not by the method {chosen.name!r}: leave out method or "
+                "form."
+            )
+        return {name: given[name] for name in chosen.parameters if name in given}
+
+    def _make_rules(self, rules: RuleSet) -> RuleSet | CompactRules:
+        """Give the rules their form; the training rows stay with the caller."""
+        if self.form != "compact":
+            return replace(rules, training=None)
+        budget = 0.0 if self.budget is None else self.budget
+        return rules.compact(budget=budget, tolerance=self.tolerance, otherwise=self.otherwise).without_rows()
 
     def _tree_to_fit(self) -> Any:
         """The estimator, or the default one."""

@@ -36,7 +36,7 @@ def simplify(
     X: Any = None,
     y: Any = None,
     *,
-    method: str = "layered",
+    method: str = "exact",
     sample_weight: Any = None,
     evidence: Evidence | None = None,
     feature_names: Sequence[str] | None = None,
@@ -67,8 +67,9 @@ def simplify(
         the support and reliability of a rule that they widened are then None.
     y : array-like of shape (n_rows,), or str, default=None
         The training labels, as the model knows them; of a table or data frame the column that holds them.
-    method : str, default="layered"
+    method : str, default="exact"
         A name in :data:`METHODS`, or one of the paper's: ``M1-D``, ``M1-P``, ``M2-D``, ``M2-P``, ``Izza``, ``Quinlan``.
+        The default changes no prediction; those that delete more, such as ``layered`` and ``budgeted``, are choices.
     sample_weight : array-like of shape (n_rows,), or str, default=None
         Weights of the training rows; of a table or data frame the column that holds them.
     evidence : Evidence, default=None

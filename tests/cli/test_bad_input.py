@@ -202,14 +202,14 @@ def test_force_replaces_what_is_there(place: Path, tmp_path: Path) -> None:
     arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "-o", target, "--force", "-q"]
     found = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
-    assert json.loads(target.read_text())["format"] == "secateur-rules"
+    assert json.loads(target.read_text())["format"] == "secateur-compact"
 
 
 @pytest.mark.long
 def test_notes_go_beside_an_export_that_is_redirected(place: Path) -> None:
     arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "--export", "json"]
     found = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert json.loads(found.stdout)["format"] == "secateur-rules"
+    assert json.loads(found.stdout)["format"] == "secateur-compact"
     assert "Left out 'applied'" in found.stderr
 
 

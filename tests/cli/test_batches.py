@@ -52,17 +52,25 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     data = {"directory": place / "parts", "pattern": place / "parts" / "*.parquet"}.get(which, place / "whole.parquet")
     out = place / "rules.json"
     taken = ("--target", "y", "--model", place / "model.skops")
-    told = json.loads(run("simplify", data, *taken, "--json", "-o", out, "--export", "json"))
+    layered = ("--each-leaf", "--method", "layered")
+    told = json.loads(run("simplify", data, *taken, *layered, "--json", "-o", out, "--export", "json"))
     assert "read in batches" in told["notes"][0]
     assert told["verified"]
     assert told["audit"]["n_rows"] == 900
     frame = pd.read_parquet(place / "whole.parquet")
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abcn")], frame["y"])
-    expected = secateur.simplify(model, frame[list("abcn")], frame["y"])
+    expected = secateur.simplify(model, frame[list("abcn")], frame["y"], method="layered")
     assert secateur.RuleSet.from_json(out.read_text()) == expected
     shown = run("verify", out, "--data", data, "--target", "y", "--model", place / "model.skops")
     assert "recounted from the rows" in shown
     assert "the rules belong to the model" in shown
+    few = place / "few.json"
+    told = json.loads(run("simplify", data, *taken, "--json", "-o", few, "--export", "json"))
+    assert told["verified"]
+    exact = secateur.compact(model, frame[list("abcn")], frame["y"])
+    assert secateur.CompactRules.from_json(few.read_text()) == exact
+    assert "decided counts recounted from the rows" in run("verify", few, "--data", data, "--target", "y")
+    assert f"0 of {len(exact) + 1} rules moved" in run("audit", few, data, "--target", "y")
     shown = run("simplify", data, *taken, "--report", place / "page.html")
     assert "on 900 rows of" in shown
     assert (place / "page.html").stat().st_size > 10_000
@@ -73,7 +81,7 @@ def test_without_facts_whole_numbers_are_numbers(place: Path) -> None:
     for data in (place / "whole.parquet", place / "parts"):
         for flags, whole in (((), ["n"]), (("--no-facts",), None)):
             told = json.loads(run("simplify", data, *model, *flags))
-            facts = told["rules"]["tree"].get("facts", {})
+            facts = told["rules"]["source"]["tree"].get("facts", {})
             found = facts.get("integers")
             assert (found is None) == (whole is None), (data, flags, facts)
             assert told["verified"]

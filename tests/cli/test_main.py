@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -58,7 +59,7 @@ def one_line(text: str) -> str:
 @pytest.mark.parametrize("table", ["weather", "human-id"])
 @pytest.mark.parametrize("method", [*secateur.METHODS, "M1-D", "M1-P", "M2-D", "M2-P", "Izza", "Quinlan"])
 def test_simplify_shows_what_the_library_does(table: str, method: str) -> None:
-    result = invoke("simplify", "--table", table, "--method", method)
+    result = invoke("simplify", "--table", table, "--each-leaf", "--method", method)
     assert result.exit_code == 0
     data = datasets.load(table)
     model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
@@ -77,8 +78,25 @@ def test_simplify_shows_what_the_library_does(table: str, method: str) -> None:
             assert condition.text in shown
 
 
+@pytest.mark.parametrize("table", ["weather", "human-id"])
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_simplify_shows_few_rules_of_every_method(table: str, method: str) -> None:
+    result = invoke("simplify", "--table", table, "--method", method)
+    assert result.exit_code == 0
+    data = datasets.load(table)
+    model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
+    rules = secateur.simplify(model, data.X, data.y, method=method, feature_names=data.feature_names).compact()
+    for line in rules.to_text().splitlines():
+        assert line in result.stdout
+    before = f"{rules.source_n_conditions} conditions in {rules.source_n_rules} rules before"
+    assert f"{before}, {rules.n_conditions} in {len(rules)} rule" in one_line(result.stdout)
+    assert one_line(rules.guarantee) in one_line(result.stdout.replace("│", " "))
+    changes = "no prediction changes" if rules.is_exact else f"of the rules after {method}"
+    assert f"The rules ({changes})" in result.stdout
+
+
 def test_simplify_takes_weather_and_the_default_method_by_default() -> None:
-    assert invoke("simplify").stdout == invoke("simplify", "--table", "weather", "--method", "layered").stdout
+    assert invoke("simplify").stdout == invoke("simplify", "--table", "weather", "--method", "exact").stdout
 
 
 def test_the_seed_and_the_depth_change_the_tree() -> None:
@@ -88,17 +106,25 @@ def test_the_seed_and_the_depth_change_the_tree() -> None:
 
 
 def test_the_tolerance_reaches_the_method() -> None:
-    strict = one_line(invoke("simplify", "--method", "mismatch", "--max-depth", "2", "--tolerance", "0").stdout)
-    loose = one_line(invoke("simplify", "--method", "mismatch", "--max-depth", "2", "--tolerance", "1").stdout)
+    asked = ("simplify", "--each-leaf", "--method", "mismatch", "--max-depth", "2", "--tolerance")
+    strict, loose = (one_line(invoke(*asked, share).stdout) for share in ("0", "1"))
     assert strict != loose
     counts = [int(re.findall(r"conditions before, (\d+) after", shown)[0]) for shown in (strict, loose)]
     assert counts[0] >= counts[1]
 
 
 def test_the_budget_reaches_the_method() -> None:
-    shown = [one_line(invoke("simplify", "--method", "budgeted", "--budget", share).stdout) for share in ("0", "1")]
+    asked = ("simplify", "--each-leaf", "--method", "budgeted", "--budget")
+    shown = [one_line(invoke(*asked, share).stdout) for share in ("0", "1")]
     counts = [int(re.findall(r"conditions before, (\d+) after", text)[0]) for text in shown]
     assert counts[0] > counts[1] == 0
+
+
+def test_the_budget_reaches_few_rules() -> None:
+    shown = [one_line(invoke("simplify", "--budget", share).stdout) for share in ("0", "1")]
+    counts = [int(re.findall(r"rules before, (\d+) in", text)[0]) for text in shown]
+    assert counts[0] > counts[1] == 0
+    assert "always yes 14 rows, 64.3%" in shown[1]
 
 
 def test_simplify_says_the_same_twice() -> None:
@@ -159,13 +185,18 @@ def test_reproduce_ends_with_1_when_a_number_differs(monkeypatch: pytest.MonkeyP
 def test_simplify_ends_with_1_when_the_check_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    verify = secateur.RuleSet.verify
+    def spoil(kind: Any) -> None:
+        verify = kind.verify
 
-    def fail(rules: secateur.RuleSet) -> secateur.Verification:
-        tampered = replace(rules, stored=StoredContent("no digest", "another", "0"))
-        return verify(tampered)
+        def fail(rules: Any) -> secateur.Verification:
+            return verify(replace(rules, stored=StoredContent("no digest", "another", "0")))  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(secateur.RuleSet, "verify", fail)
+        monkeypatch.setattr(kind, "verify", fail)
+
+    spoil(secateur.RuleSet)
+    assert invoke("simplify", "--each-leaf").exit_code == 1
+    assert invoke("simplify").exit_code == 0
+    spoil(secateur.CompactRules)
     assert invoke("simplify").exit_code == 1
 
 
@@ -174,7 +205,7 @@ def test_what_faithful_protects_goes_only_when_asked(tmp_path: Path) -> None:
     X.assign(outcome=y).to_csv(tmp_path / "cancer.csv", index=False)
     asked = ["simplify", str(tmp_path / "cancer.csv"), "--target", "outcome", "--tolerance", "0.2", "--json"]
     left = [
-        json.loads(invoke(*asked, "--method", "faithful", *more).stdout)["conditions_after"]
+        json.loads(invoke(*asked, "--each-leaf", "--method", "faithful", *more).stdout)["conditions_after"]
         for more in ((), ("--no-protect",))
     ]
     assert left[1] < left[0]
@@ -206,10 +237,13 @@ def test_the_help_of_simplify_explains_every_option() -> None:
     for words in (
         *("--table", "weather|human-id", "The embedded table to use."),
         *("--method", "How to delete; see `secateur methods`."),
-        *("--tolerance", "How far a rule's reliability may move, 0 to 1."),
+        *("--tolerance", "How far a rule's reliability may move, 0 to 1; under a budget: fall."),
+        *("--budget", "Share of rows that may be decided otherwise than by the tree, 0 to 1."),
+        *("--each-leaf", "Give one rule for each leaf, instead of few rules and “otherwise”."),
+        *("--otherwise", "The class that is left to “otherwise”."),
         *("--max-depth", "Depth limit of the tree."),
         *("--seed", "random_state of the tree."),
-        "secateur simplify --table human-id --method M1-D",
+        "secateur simplify --table human-id --each-leaf --method M1-D",
     ):
         assert words in shown
 
@@ -229,6 +263,7 @@ MISTAKES = {
     ("simplify", "--method", "[/]"): "There is no method '[/]'.",
     ("simplify", "--tolerance", "1.5"): "Expected tolerance as a number from 0 to 1, found 1.5.",
     ("simplify", "--tolerance", "nan"): "Expected tolerance as a number from 0 to 1, found nan.",
+    ("simplify", "--budget", "1.5"): "Expected budget as a number from 0 to 1, found 1.5.",
     ("simplify", "--tolerance", "lots"): "Invalid value for '--tolerance'",
     ("simplify", "--table", "wether"): "'wether' is not one of 'weather', 'human-id'.",
     ("simplify", "--max-depth", "0"): "Invalid value for '--max-depth'",
@@ -291,10 +326,13 @@ def test_a_bug_is_not_disguised_as_a_mistake(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.long
 def test_the_installed_script_simplifies() -> None:
-    found = run_script("simplify", "--table", "human-id", "--method", "M1-D")
+    found = run_script("simplify", "--table", "human-id", "--each-leaf", "--method", "M1-D")
     assert found.returncode == 0
     assert found.stderr == ""
     assert "5 conditions before, 4 after." in found.stdout
+    few = run_script("simplify", "--table", "human-id")
+    assert few.returncode == 0
+    assert "otherwise" in few.stdout
 
 
 @pytest.mark.long

@@ -46,7 +46,7 @@ from secateur.tree.difference import find_tree_differences
 
 X, Y = load_iris(return_X_y=True)
 MODEL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
-RULES = secateur.simplify(MODEL, X, Y)
+RULES = secateur.simplify(MODEL, X, Y, method="layered")
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -92,10 +92,13 @@ def test_trees_of_other_programs_are_known_by_their_first_bytes(tmp_path: Path) 
 def test_the_command_line_takes_a_tree_of_another_program(tmp_path: Path) -> None:
     rows = write(tmp_path / "rows.csv", "ward,age,goes\nA,20,home\nB,20,back\nB,30,home\nA,40,home\n")
     path = write(tmp_path / "tree.pmml", PMML)
-    options = ["simplify", str(rows), "--target", "goes", "--model", str(path), "--method", "exact"]
-    told = CliRunner().invoke(app, options)
+    options = ["simplify", str(rows), "--target", "goes", "--model", str(path)]
+    told = CliRunner().invoke(app, [*options, "--each-leaf"])
     assert told.exit_code == 0
     assert "1. ward = A => home" in told.output
+    few = CliRunner().invoke(app, options)
+    assert few.exit_code == 0
+    assert "otherwise home" in few.output
 
 
 @pytest.mark.parametrize("compress", [0, 3, ("gzip", 3), ("bz2", 3), ("xz", 3)])

@@ -25,12 +25,14 @@ from secateur.cli.console import errors, out
 from secateur.cli.main import COMMANDS, app, make_app
 from secateur.cli.options import Export, Format
 from secateur.cli.tables.table_file import read_table
+from secateur.export.compact_text import read_decided
 from secateur.export.formats import FORMATS
 from secateur.export.sql_dialects import DIALECTS as SQL_DIALECTS
 from secateur.rows.file_format import FORMATS as files_formats
 from secateur.tree.difference import find_tree_differences
 
 SCRIPT = Path(sys.executable).with_name("secateur")
+LAYERED = ("--each-leaf", "--method", "layered")
 
 
 @pytest.fixture(autouse=True)
@@ -42,16 +44,19 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Loans, their rules by two methods and another training, and the fitted model."""
+    """Loans, their rules by two methods and another training, few rules of both trainings, and the fitted model."""
     place = tmp_path_factory.mktemp("files")
     loans = make_loans()
     loans.loc[[3, 7], "outcome"] = None
     loans.to_csv(place / "loans.csv", index=False)
     make_loans(seed=1).to_csv(place / "later.csv", index=False)
     for name, options in {
-        "rules.json": ("loans.csv", "--save-model", str(place / "model.skops")),
-        "exact.json": ("loans.csv", "--method", "exact"),
-        "later.json": ("later.csv", "--method", "exact"),
+        "rules.json": ("loans.csv", *LAYERED, "--save-model", str(place / "model.skops")),
+        "exact.json": ("loans.csv", "--each-leaf"),
+        "later.json": ("later.csv", "--each-leaf"),
+        "compact.json": ("loans.csv",),
+        "budget.json": ("loans.csv", "--budget", "0.02"),
+        "later_compact.json": ("later.csv",),
     }.items():
         data, *rest = options
         result = invoke(
@@ -69,11 +74,24 @@ def load(path: Path) -> secateur.RuleSet:
     return secateur.RuleSet.from_json(path.read_text(encoding="utf-8"))
 
 
+def load_compact(path: Path) -> secateur.CompactRules:
+    return secateur.CompactRules.from_json(path.read_text(encoding="utf-8"))
+
+
+def run(files: Path) -> tuple[str | Path, ...]:
+    """What a person types to begin with."""
+    return "simplify", files / "loans.csv", "--target", "outcome"
+
+
+def one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
 # simplify
 
 
 def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *LAYERED)
     rules = load(files / "rules.json")
     assert result.exit_code == 0
     assert "A decision tree (depth up to 5) for 'outcome' on 398 rows" in result.stdout
@@ -84,6 +102,95 @@ def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files:
     assert "the tree was fitted on them" in result.stdout
     assert "Verified." in result.stdout
     assert f"{len(rules.deleted)} conditions before, {(~rules.deleted).sum()} after." in result.stdout
+
+
+@pytest.mark.parametrize(("file", "budget"), [("compact.json", "0"), ("budget.json", "0.02")])
+def test_simplify_prints_few_rules_and_otherwise(file: str, budget: str, files: Path) -> None:
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", "--budget", budget)
+    rules = load_compact(files / file)
+    assert result.exit_code == 0
+    for line in rules.to_text().splitlines():
+        assert line in result.stdout
+    changes = "no prediction changes" if budget == "0" else "budget 2 %"
+    assert f"The rules ({changes}), the training rows that each decides" in result.stdout
+    assert rules.guarantee in one_line(result.stdout.replace("│", " "))
+    before = f"{rules.source_n_conditions} conditions in {rules.source_n_rules} rules before"
+    after = f"{rules.n_conditions} in {len(rules)} rules and “otherwise” after."
+    assert f"✂ {before}, {after}" in result.stdout
+    assert "decided otherwise than by the tree" in result.stdout
+    assert "Verified." in result.stdout
+    reasons = one_line(invoke(*run(files), "--budget", budget, "--reasons").stdout)
+    assert all(reason.text in reasons for rule in rules for reason in rule.reasons.values())
+
+
+def test_few_rules_say_what_the_tree_says(files: Path) -> None:
+    rules, exact, model = load_compact(files / "compact.json"), load(files / "exact.json"), files / "model.skops"
+    rows = read_table(files / "loans.csv").frame[list(exact.tree.feature_names or ())]
+    tree = skops.io.load(model, trusted=["sklearn.tree._tree.Tree"])
+    assert rules.predict(rows).tolist() == exact.predict(rows).tolist() == tree.predict(rows).tolist()
+    assert rules.n_conditions < (~exact.deleted).sum() / 2
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_few_rules_fit_the_screen(width: int, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(out, "width", width)
+    shown = invoke(*run(files)).stdout
+    start, end = shown.index("The rules ("), shown.index("--reasons")
+    words = one_line(shown[start:end])
+    for rule in load_compact(files / "compact.json"):
+        assert all(condition.text in words for condition in rule.conditions)
+        assert read_decided(rule._rules, rule.index) in words
+    assert max(map(len, shown[start:end].splitlines())) <= width
+
+
+def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
+    for label in ("repaid", "default"):
+        content = json.loads(invoke(*run(files), "--otherwise", label, "--json").stdout)
+        assert (content["form"], content["otherwise"]) == ("compact", label)
+        assert content["rules"]["otherwise"] == label
+    refused = invoke(*run(files), "--otherwise", "repayed")
+    assert "Did you mean 'repaid'?" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--tolerance", "0.1"), "--tolerance limits what a budget does to a rule"),
+        (("--each-leaf", "--otherwise", "repaid"), "leave out --each-leaf"),
+        (
+            ("--each-leaf", "--budget", "0.1"),
+            "With --each-leaf the method 'exact' has no budget: add --method budgeted",
+        ),
+        (("--method", "budgeted", "--budget", "0.1"), "--budget could mean two things here: for one rule a leaf"),
+        (("--budget", "1.5"), "Expected budget as a number from 0 to 1, found 1.5"),
+        (("--budget", "0.1", "--tolerance", "-1"), "Expected tolerance as a number from 0 to 1, found -1"),
+    ],
+)
+def test_options_that_could_be_misread_are_refused(options: tuple[str, ...], sentence: str, files: Path) -> None:
+    refused = invoke(*run(files), *options)
+    assert isinstance(refused.exception, secateur.ParameterError)
+    assert sentence in str(refused.exception)
+
+
+def test_a_budget_means_what_the_form_says(files: Path) -> None:
+    leaves = json.loads(invoke(*run(files), "--each-leaf", "--method", "budgeted", "--budget", "0.1", "--json").stdout)
+    assert (leaves["form"], leaves["parameters"]["budget"]) == ("each-leaf", 0.1)
+    few = json.loads(invoke(*run(files), "--budget", "0.1", "--tolerance", "0.2", "--json").stdout)
+    assert (few["form"], few["method"], few["budget"], few["tolerance"]) == ("compact", "exact", 0.1, 0.2)
+    assert few["audit"]["disagreement"] <= 10
+    assert few["rules_before"] == leaves["n_rules"] > few["n_rules"]
+
+
+def test_a_budget_without_rows_is_refused(files: Path) -> None:
+    refused = invoke("simplify", "--model", files / "model.skops", "--budget", "0.01")
+    assert str(refused.exception) == "A budget is spent on training rows: name DATA, or leave out --budget."
+
+
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_few_rules_of_every_method_are_verified(method: str, files: Path) -> None:
+    result = invoke(*run(files), "--max-depth", "3", "--method", method)
+    assert result.exit_code == 0, result.output
+    assert "Verified." in result.stdout
 
 
 def test_the_model_that_is_saved_predicts_what_exact_rules_predict(files: Path) -> None:
@@ -99,7 +206,7 @@ def test_a_model_that_is_brought_gives_the_same_rules(files: Path, tmp_path: Pat
     for source in ("model.skops", "exact.json"):
         result = invoke(
             *("simplify", files / "loans.csv", "--target", "outcome", "--model", files / source),
-            *("--method", "exact", "--export", "json", "--output", tmp_path / source),
+            *("--each-leaf", "--export", "json", "--output", tmp_path / source),
         )
         assert result.exit_code == 0, result.output
         found, expected = load(tmp_path / source), load(files / "exact.json")
@@ -108,25 +215,40 @@ def test_a_model_that_is_brought_gives_the_same_rules(files: Path, tmp_path: Pat
 
 
 def test_a_model_alone_gives_its_exact_rules(files: Path) -> None:
-    result = invoke("simplify", "--model", files / "model.skops", "--export", "text")
+    result = invoke("simplify", "--model", files / "model.skops", "--export", "text", "--each-leaf")
     assert result.exit_code == 0
     assert result.stdout.count(" => ") == len(load(files / "exact.json"))
+    few = invoke("simplify", "--model", files / "model.skops", "--export", "text").stdout
+    assert few.count("stands for") < result.stdout.count(" => ")
+    assert "otherwise " in few
+    assert few.count("rows unknown") == few.count("stands for")  # the tree counted leaves, not rules
 
 
 def test_the_same_table_from_standard_input(files: Path) -> None:
     content = (files / "loans.csv").read_bytes()
-    result = invoke("simplify", "-", "--target", "outcome", "--export", "json", stdin=content)
+    result = invoke("simplify", "-", "--target", "outcome", *LAYERED, "--export", "json", stdin=content)
     assert json.loads(result.stdout) == json.loads((files / "rules.json").read_text())
+    few = invoke("simplify", "-", "--target", "outcome", "--export", "json", stdin=content)
+    assert json.loads(few.stdout) == json.loads((files / "compact.json").read_text())
 
 
 def test_json_is_one_document_and_nothing_else(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome", "--json")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *LAYERED, "--json")
     content = json.loads(result.stdout)
     assert content["verified"] is True
+    assert content["form"] == "each-leaf"
     assert content["conditions_after"] == int((~load(files / "rules.json").deleted).sum())
     assert content["rules"] == json.loads((files / "rules.json").read_text())
     assert content["audit"]["n_rows"] == 398
     assert any("applied" in note for note in content["notes"])
+    few = json.loads(invoke("simplify", files / "loans.csv", "--target", "outcome", "--json").stdout)
+    rules = load_compact(files / "compact.json")
+    assert few["rules"] == json.loads((files / "compact.json").read_text())
+    assert (few["conditions_after"], few["n_rules"], few["audit"]["disagreement"]) == (
+        rules.n_conditions,
+        len(rules),
+        0,
+    )
 
 
 def test_quiet_prints_nothing(files: Path, tmp_path: Path) -> None:
@@ -136,12 +258,12 @@ def test_quiet_prints_nothing(files: Path, tmp_path: Path) -> None:
     assert (tmp_path / "rules.sql").read_text().rstrip().endswith("FROM decided")
 
 
-def test_the_sql_of_a_table_is_run_on_the_file_itself(files: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("--each-leaf",)], ids=["few", "each leaf"])
+def test_the_sql_of_a_table_is_run_on_the_file_itself(more: tuple[str, ...], files: Path) -> None:
     statement = invoke(
-        *("simplify", files / "loans.csv", "--target", "outcome", "--method", "exact", "--export", "sql"),
-        *("--sql-table", "loans"),
+        *("simplify", files / "loans.csv", "--target", "outcome", "--export", "sql", "--sql-table", "loans", *more),
     ).stdout
-    rules = load(files / "exact.json")
+    rules = load(files / "exact.json")  # which few rules agree with
     with duckdb.connect() as connection:
         path = str(files / "loans.csv")
         # DuckDB alone would read yes and no as truth values.
@@ -183,7 +305,8 @@ def test_rows_that_are_held_out_are_measured_on(files: Path) -> None:
 
 def test_what_the_table_shows_is_a_fact_unless_nothing_is_to_be_taken_for_granted(files: Path) -> None:
     command = ("simplify", files / "loans.csv", "--target", "outcome", "--max-depth", "3")
-    taken, plain, stated = (invoke(*command, *more).stdout for more in ((), ("--no-facts",), ("--fact", "age <= 99")))
+    options = ((), ("--no-facts",), ("--fact", "age <= 99"))
+    taken, plain, stated = (invoke(*command, "--each-leaf", *more).stdout for more in options)
     asked = [line for line in plain.splitlines() if "age" in line and "or missing" in line]
     assert asked  # else this would test nothing
     assert "Taken for granted, as the table shows it: age is a whole number" in taken
@@ -437,15 +560,24 @@ def test_verify_takes_the_rows_that_were_fitted_where_some_were_held_out(files: 
 
 def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> None:
     content = json.loads(invoke("compare", files / "loans.csv", "--target", "outcome", "--json").stdout)
-    assert [rung["method"] for rung in content["methods"]] == list(secateur.METHODS)
+    assert [rung["method"] for rung in content["methods"]] == [*secateur.METHODS, "compact", "compact, 1 %"]
     assert content["measured_rows"] == 100
+    *_, few, fewer = content["methods"]
+    assert (few["disagreement"], few["is_exact"], few["verified"], fewer["verified"]) == (0, True, True, True)
+    assert fewer["n_conditions"] <= few["n_conditions"] < content["methods"][0]["n_conditions"]
+    held_out = ("--holdout", "0.25", "--json")
+    for rung, budget in ((few, "0"), (fewer, "0.01")):
+        alone = json.loads(invoke(*run(files), "--budget", budget, *held_out).stdout)
+        assert rung["n_rules"] == alone["n_rules"]
+        for name in ("accuracy", "delta_accuracy", "disagreement", "auc"):
+            assert rung[name] == alone["audit"][name]
     assert content["rows"] == 298
     rungs = {rung["method"]: rung for rung in content["methods"]}
     assert rungs["none"]["removed"] == rungs["none"]["delta_accuracy"] == rungs["exact"]["conflict"] == 0
     alone = json.loads(
         invoke(
             *("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25"),
-            *("--method", "layered", "--json"),
+            *(*LAYERED, "--json"),
         ).stdout
     )
     for name in ("removed", "accuracy", "delta_accuracy", "conflict"):
@@ -478,11 +610,106 @@ def test_diff_ends_like_diff(files: Path) -> None:
     assert "same: " in invoke("diff", files / "exact.json", files / "exact.json", "--all").stdout
 
 
+def test_few_rules_are_compared_with_few_rules(files: Path) -> None:
+    same = invoke("diff", files / "compact.json", files / "compact.json")
+    assert same.exit_code == 0
+    assert same.stdout.startswith("The same ")
+    assert invoke("diff", files / "compact.json", files / "later_compact.json").exit_code == 1
+    mixed = invoke("diff", files / "compact.json", files / "exact.json")
+    assert "holds compact rules and" in str(mixed.exception)
+    assert "one rule for each leaf: make both with --each-leaf, or both without." in str(mixed.exception)
+
+
+# files of few rules
+
+
+@pytest.mark.parametrize("file", ["compact.json", "budget.json"])
+def test_a_file_of_few_rules_is_explained(file: str, files: Path) -> None:
+    rules = load_compact(files / file)
+    rows = read_table(files / "later.csv").frame[list(rules.tree.feature_names or ())]
+    told = json.loads(invoke("explain", files / file, files / "later.csv", "--json").stdout)
+    assert [one["rule"] for one in told] == [None if rule < 0 else rule + 1 for rule in rules.apply(rows).tolist()]
+    assert [one["prediction"] for one in told] == rules.predict(rows).tolist()
+    shown = invoke("explain", files / file, files / "later.csv").stdout.splitlines()
+    assert [line.split()[2] for line in shown] == rules.predict(rows).tolist()
+    assert sum("otherwise: no rule holds" in line for line in shown) == (rules.apply(rows) < 0).sum() > 0
+    row = {"age": 25.0, "income": None, "children": 2.0, "purpose": "car", "member": "no"}
+    one = invoke("explain", files / file, "--row", json.dumps(row))
+    assert one.stdout.strip() == rules.explain(row).text
+
+
+@pytest.mark.parametrize("file", ["compact.json", "budget.json"])
+def test_a_file_of_few_rules_is_verified(file: str, files: Path, tmp_path: Path) -> None:
+    given = ("--model", files / "model.skops", "--data", files / "loans.csv", "--target", "outcome")
+    result = invoke("verify", files / file, *given)
+    assert result.exit_code == 0, result.output
+    rules = load_compact(files / file)
+    said = f"{len(rules)} rules and “otherwise {rules.otherwise}” for the {rules.source_n_rules} leaves of a tree."
+    assert said in result.stdout
+    assert "the rules belong to the model's tree" in result.stdout
+    content = json.loads((files / file).read_text())
+    content["rules"][0]["decided_counts"][0] += 1
+    (tmp_path / "edited.json").write_text(json.dumps(content))
+    assert invoke("verify", tmp_path / "edited.json").exit_code in (1, 2)
+    assert invoke("verify", tmp_path / "edited.json", *given).exit_code == 1
+    alone = invoke("verify", files / file)
+    if file == "compact.json":
+        assert alone.exit_code == 0
+    else:
+        assert "Everything was proved but what a budget promises about rows" in str(alone.exception)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "onnx"])  # which has no missing categories
+def test_a_file_of_few_rules_is_exported(kind: str, files: Path, tmp_path: Path) -> None:
+    result = invoke("export", files / "budget.json", "--format", kind, "-o", tmp_path / "out.file", "-q")
+    assert result.exit_code == 0, result.output
+    rules = load_compact(files / "budget.json")
+    expected = {"sql": rules.to_sql, "json": rules.to_json, "text": rules.to_text, "markdown": rules.to_markdown}
+    if kind in expected:
+        assert (tmp_path / "out.file").read_text(encoding="utf-8").rstrip("\n") == expected[kind]().rstrip("\n")
+    direct = invoke(*run(files), "--budget", "0.02", "--export", kind, "-o", tmp_path / "direct.file", "-q")
+    assert direct.exit_code == 0, direct.output
+    if kind in ("sql", "python", "markdown", "csv", "text"):  # what is printed is what is written
+        assert (tmp_path / "direct.file").read_text() == (tmp_path / "out.file").read_text()
+
+
+def test_a_file_of_few_rules_is_audited(files: Path, tmp_path: Path) -> None:
+    asked = "--target", "outcome"
+    holds = invoke("audit", files / "compact.json", files / "loans.csv", *asked)
+    assert holds.exit_code == 0, holds.output
+    changed = make_loans(seed=2)
+    changed["outcome"] = np.random.default_rng(0).permutation(changed["outcome"])
+    changed.to_parquet(tmp_path / "changed.parquet")
+    moved = invoke("audit", files / "compact.json", tmp_path / "changed.parquet", *asked, "--json")
+    content = json.loads(moved.stdout)
+    assert (moved.exit_code, content["ok"]) == (1, False)
+    rules = load_compact(files / "compact.json")
+    assert len(content["rules"]) == len(rules) + 1
+    assert content["rules"][-1]["text"] == f"otherwise => {rules.otherwise}"
+    found = rules.audit(tmp_path / "changed.parquet", "outcome").per_rule
+    assert [one["verdict"] for one in content["rules"]] == found.verdicts.tolist()
+    many = invoke("audit", files / "compact.json", tmp_path / "*.parquet", *asked, "--json")  # in batches
+    assert json.loads(many.stdout)["rules"] == content["rules"]
+    since = "--since", tmp_path / "changed.parquet"
+    assert invoke("audit", files / "compact.json", tmp_path / "changed.parquet", *asked, *since).exit_code == 0
+
+
+def test_a_model_is_taken_from_a_file_of_few_rules(files: Path, tmp_path: Path) -> None:
+    again = invoke(*run(files), "--model", files / "compact.json", "-o", tmp_path / "again.json", "-q")
+    assert again.exit_code == 0, again.output
+    assert load_compact(tmp_path / "again.json").predict is not None
+    found, expected = load_compact(tmp_path / "again.json"), load_compact(files / "compact.json")
+    assert [rule.text for rule in found] == [rule.text for rule in expected]
+
+
 def test_report_is_a_page_of_a_table_or_of_rules(files: Path, tmp_path: Path) -> None:
     for name, source in {
         "a.html": (files / "loans.csv", "--target", "outcome"),
         "b.html": (files / "rules.json", "--data", files / "loans.csv", "--target", "outcome"),
         "c.html": (files / "exact.json",),
+        "e.html": (files / "compact.json",),
+        "f.html": (files / "budget.json", "--data", files / "loans.csv", "--target", "outcome"),
+        "g.html": (files / "loans.csv", "--target", "outcome", "--each-leaf"),
     }.items():
         result = invoke("report", *source, "-o", tmp_path / name, "--title", "Loans <&>")
         assert result.exit_code == 0, result.output
@@ -575,7 +802,7 @@ def test_sql_reads_true_and_false_as_databases_do(tmp_path: Path) -> None:
     table["churned"] = np.where((table["age"] > 50) ^ table["autopay"], "yes", "no")
     path = tmp_path / "churn.csv"
     table.to_csv(path, index=False)
-    assert invoke("simplify", path, "--target", "churned", "-o", tmp_path / "rules.json").exit_code == 0
+    assert invoke("simplify", path, "--target", "churned", "--each-leaf", "-o", tmp_path / "rules.json").exit_code == 0
     rules = load(tmp_path / "rules.json")
     assert "autopay" in str(rules)
     wanted = rules.predict(table[["age", "autopay"]]).tolist()

@@ -172,7 +172,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
     X, y, model = large
-    expected = secateur.simplify(model, X, y, feature_names=list("abcd"))
+    expected = secateur.simplify(model, X, y, feature_names=list("abcd"), method="layered")
     table = FORMS[form](X)
     if hasattr(table, "rename_columns"):
         table = table.rename_columns(list("abcd"))
@@ -180,7 +180,7 @@ def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
         table.columns = list("abcd")
     tree = secateur.from_model(model, feature_names=list("abcd"))
     with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "SMALL_SEARCH", -1):
-        rules = secateur.simplify(tree, table, y)
+        rules = secateur.simplify(tree, table, y, method="layered")
         predicted = rules.predict(table)
     np.testing.assert_array_equal(rules.deleted, expected.deleted)
     np.testing.assert_array_equal(rules.class_counts, expected.class_counts)
@@ -198,7 +198,7 @@ def test_one_thread_finds_what_several_find(weights: Any, large: Any) -> None:
             mock.patch.object(threads, "n_threads", return_value=number),
             mock.patch.object(violations, "n_threads", return_value=number),
         ):
-            found.append(secateur.simplify(model, X, y, sample_weight=weights))
+            found.append(secateur.simplify(model, X, y, sample_weight=weights, method="layered"))
     assert found[0] == found[1] == found[2]
 
 

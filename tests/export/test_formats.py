@@ -124,7 +124,9 @@ def test_html_escapes_hostile_names() -> None:
     data = secateur.datasets.load("human-id")
     names = [f"</td><script>alert({i})</script>" for i in range(data.X.shape[1])]
     model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
-    page = secateur.simplify(model, data.X, data.y, feature_names=names, class_names=["<b>", "'\"&"])._repr_html_()
+    page = secateur.simplify(
+        model, data.X, data.y, feature_names=names, class_names=["<b>", "'\"&"], method="layered"
+    )._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "<b></td>" not in page

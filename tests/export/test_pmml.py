@@ -88,7 +88,9 @@ def test_a_pipeline_is_asked_in_its_own_columns(pypmml: Any) -> None:
         (FunctionTransformer(np.log, feature_names_out="one-to-one"), ["pay"]),
         (OneHotEncoder(), ["ward"]),  # which refuses what it does not know
     )
-    rules = secateur.simplify(make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y)
+    rules = secateur.simplify(
+        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, method="layered"
+    )
     listed = make_decision_list(rules)
     rows: list[dict[str, Any]] = frame[:60].to_dict("records")
     rows += [{**rows[0], **odd} for odd in ({"ward": "D"}, {"ward": None}, {"pay": 0.0}, {"pay": -1.0}, {"dose": None})]

@@ -16,7 +16,9 @@ import strategies
 from exported_rules import hostile_rules, ward_rules
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from referencing import Registry, Resource
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -25,16 +27,24 @@ import secateur
 from secateur.methods import Why
 from secateur.tree.tree import Tree
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "rules.schema.json").read_text())
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMA, COMPACT = (json.loads((DOCS / name).read_text()) for name in ("rules.schema.json", "compact.schema.json"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+BESIDE = Registry().with_resource("rules.schema.json", Resource.from_contents(SCHEMA))
+COMPACT_VALIDATOR = jsonschema.Draft202012Validator(COMPACT, registry=BESIDE)
 
 
 def check(rules: secateur.RuleSet) -> None:
     VALIDATOR.validate(json.loads(rules.to_json()))
 
 
-def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+def check_compact(rules: secateur.CompactRules) -> None:
+    COMPACT_VALIDATOR.validate(json.loads(rules.to_json()))
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, COMPACT], ids=["rules", "compact"])
+def test_the_schema_is_one(schema: dict[str, Any]) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema)
 
 
 def test_the_schema_knows_every_method_and_every_reason() -> None:
@@ -53,9 +63,21 @@ def test_rules_of_every_tree_and_method_fit(tree: Tree, data: st.DataObject, met
         assume(False)
 
 
+@given(tree=strategies.trees(), data=st.data(), budget=st.sampled_from([0.0, 0.02, 0.3]))
+@settings(max_examples=60, deadline=None)
+def test_compact_rules_of_every_tree_fit(tree: Tree, data: st.DataObject, budget: float) -> None:
+    X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
+    known = budget or data.draw(st.booleans())
+    rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if known else {}
+    rules = secateur.compact(tree, **rows, budget=budget)
+    check_compact(rules)
+    assert secateur.CompactRules.from_json(rules.to_json()) == rules
+
+
 def test_hostile_names_fit() -> None:
-    check(hostile_rules())
-    check(hostile_rules(numbers=False))
+    for rules in (hostile_rules(), hostile_rules(numbers=False)):
+        check(rules)
+        check_compact(rules.compact())
 
 
 def test_rules_before_a_pipeline_fit() -> None:
@@ -73,9 +95,12 @@ def test_rules_before_a_pipeline_fit() -> None:
         (FunctionTransformer(np.log, feature_names_out="one-to-one"), ["pay"]),
         (OneHotEncoder(), ["ward"]),
     )
-    rules = secateur.simplify(make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y)
+    rules = secateur.simplify(
+        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, method="layered"
+    )
     assert json.loads(rules.to_json())["tree"]["columns"]["ranges"] != [None, None, None]
     check(rules)
+    check_compact(rules.compact())
 
 
 def test_rules_with_facts_fit() -> None:
@@ -92,9 +117,11 @@ def test_rules_with_facts_fit() -> None:
         groups={"ward": ["ward_A", "ward_B", "ward_C"]},
         integers=["age"],
         facts=["0 <= age <= 9", "age > 5 => dose <= 9.5"],
+        method="layered",
     )
     assert "facts" in json.loads(rules.to_json())["tree"]
     check(rules)
+    check_compact(rules.compact(budget=0.02))
 
 
 @pytest.mark.parametrize(
@@ -123,6 +150,36 @@ def test_what_was_never_written_does_not_fit(change: Callable[[dict[str, Any]], 
     change(content)
     with pytest.raises(jsonschema.ValidationError):
         VALIDATOR.validate(content)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.update(version=2),
+        lambda c: c.update(format="secateur-rules"),
+        lambda c: c.update(extra=1),
+        lambda c: c.pop("digest"),
+        lambda c: c.update(budget=1.5),
+        lambda c: c.update(otherwise=None),
+        lambda c: c.update(otherwise_counts=[-1]),
+        lambda c: c["source"].update(method="magic"),
+        lambda c: c["rules"][0].update(prediction=None),
+        lambda c: c["rules"][0].pop("decided_counts"),
+        lambda c: c["rules"][0].update(leaf_ids=[1, 1]),
+        lambda c: c["rules"][0]["reasons"][0].update(kind="whim"),
+        lambda c: c["dropped"][0].update(covered_by=-1),
+        lambda c: c["dropped"][0].pop("text"),
+    ],
+)
+def test_compact_rules_that_were_never_written_do_not_fit(change: Callable[[dict[str, Any]], Any]) -> None:
+    X, y = load_iris(return_X_y=True)
+    rules = secateur.compact(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
+    content = json.loads(rules.to_json())
+    assert content["dropped"]
+    COMPACT_VALIDATOR.validate(content)
+    change(content)
+    with pytest.raises(jsonschema.ValidationError):
+        COMPACT_VALIDATOR.validate(content)
 
 
 def test_an_infinite_threshold_fits() -> None:

@@ -57,7 +57,7 @@ def test_mismatch(problem: tuple[Any, Any, Any, Any], tolerance: float) -> None:
 
 def test_layered(problem: tuple[Any, Any, Any, Any]) -> None:
     model, X, y, tree = problem
-    rules = secateur.simplify(model, X, y)
+    rules = secateur.simplify(model, X, y, method="layered")
     assert deletions(rules) == oracles.delete_layered(tree, X, y, None, 0.05)
 
 

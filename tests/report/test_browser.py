@@ -82,6 +82,7 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Open]:
 def cancer_rules(**given: Any) -> secateur.RuleSet:
     data = load_breast_cancer(as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(data.data, data.target)
+    given = {"method": "layered", **given}
     return secateur.simplify(model, data.data, data.target, class_names=data.target_names, **given)
 
 
@@ -124,7 +125,7 @@ def test_the_slider_moves_rules_numbers_and_markers(open_report: Open, tmp_path:
     slider = page.locator("#knob")
     for step, value in enumerate((0, 0.01, 0.03, 0.05, 0.1, 0.2)):
         slider.fill(str(step))
-        made = secateur.simplify(rules.tree, data.data, data.target, tolerance=value)
+        made = secateur.simplify(rules.tree, data.data, data.target, tolerance=value, method="layered")
         assert page.locator("#n-conditions").text_content() == str(int((~made.deleted).sum()))
         assert page.locator("#guarantee").text_content() == made.guarantee
         assert page.locator("#rule-rows del").count() == int(made.deleted.sum())
@@ -463,7 +464,7 @@ def test_the_form_takes_categories_cells_and_missing_values(open_report: Open, t
         remainder="passthrough",
     )
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=6, random_state=0)).fit(X, y)
-    rules = secateur.simplify(model, X, y, tolerance=0.1)
+    rules = secateur.simplify(model, X, y, tolerance=0.1, method="layered")
     page = open_report(rules)
     shown = page.locator("#row-said")
     for place in range(25):
@@ -532,7 +533,7 @@ def test_a_row_that_no_promise_is_about_is_told_so(open_report: Open) -> None:
     y = np.where((X["age"] > 40) ^ (X["dose"] > 0.5), "a", "b")
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     facts = ["age is not missing", "age <= 120"]
-    page = open_report(secateur.simplify(model, X, y, facts=facts))
+    page = open_report(secateur.simplify(model, X, y, facts=facts, method="layered"))
     said = page.locator("#row-said")
     page.locator("#field-0").fill("50")
     assert "No promise" not in said.inner_text()
@@ -559,7 +560,7 @@ def test_the_example_of_a_rule_can_be_picked(open_report: Open) -> None:
 def test_a_tree_of_2000_leaves_opens_and_responds(open_report: Open, tmp_path: Path) -> None:
     X, y = make_classification(20_000, 20, n_informative=12, flip_y=0.2, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y)
+    rules = secateur.simplify(model, X, y, method="layered")
     assert len(rules) == 2000
     page = open_report(rules)
     assert page.locator("#rule-rows tr").count() == 100
@@ -605,7 +606,7 @@ def test_a_tree_of_2000_leaves_opens_and_responds(open_report: Open, tmp_path: P
 
 def test_a_tree_of_one_leaf_is_shown_too(open_report: Open) -> None:
     X, y = [[0.0], [1.0]], ["only", "only"]
-    page = open_report(secateur.simplify(DecisionTreeClassifier().fit(X, y), X, y))
+    page = open_report(secateur.simplify(DecisionTreeClassifier().fit(X, y), X, y, method="layered"))
     assert page.locator("#rule-rows .kept").text_content() == "always"
     assert page.locator("#row-said h3").text_content() == "only"
     page.locator("#node-0").click()
@@ -637,7 +638,9 @@ def test_hostile_names_stay_names(open_report: Open, tmp_path: Path, numbers: bo
 def test_links_of_many_classes_are_drawn_for_the_class_in_question(open_report: Open) -> None:
     wine = load_wine()
     model = DecisionTreeClassifier(random_state=0).fit(wine.data, wine.target)
-    rules = secateur.simplify(model, wine.data, wine.target, class_names=["<b>one", "two & 2", 'three "3"'])
+    rules = secateur.simplify(
+        model, wine.data, wine.target, class_names=["<b>one", "two & 2", 'three "3"'], method="layered"
+    )
     page = open_report(rules)
     signs = page.evaluate("secateur.data.tree.orientation")
     tree_class = page.locator("#tree-class")

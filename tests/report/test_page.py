@@ -51,7 +51,7 @@ class Reader(HTMLParser):
 def cancer_report() -> Report:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return make_report(secateur.simplify(model, X, y), title="Cancer")
+    return make_report(secateur.simplify(model, X, y, method="layered"), title="Cancer")
 
 
 @cache
@@ -110,7 +110,7 @@ def test_rules_and_reasons_read_without_javascript() -> None:
     report = cancer_report()
     page = report.to_html().replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y)
+    rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="layered")
     struck = Reader(report.to_html()).inside("del")
     assert struck == [
         secateur.rules.wording.read_link(rules.tree, rules.paths, link) for rule in rules for link in rule.deleted_ids

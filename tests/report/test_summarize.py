@@ -31,7 +31,7 @@ from secateur.tree.pipeline_columns import Columns
 def cancer_rules(**settings: Any) -> secateur.RuleSet:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return secateur.simplify(model, X, y, **settings)
+    return secateur.simplify(model, X, y, **{"method": "layered", **settings})
 
 
 def reason_text(summary: dict[str, Any], place: int) -> str:
@@ -170,7 +170,7 @@ def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
     X, y = load_iris(return_X_y=True)
     X, y = np.vstack([X, X[:1]]), np.append(y, 2)  # two equal rows of different classes
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    summary = summarize(secateur.simplify(model, X, y))
+    summary = summarize(secateur.simplify(model, X, y, method="layered"))
     ladder = {step["method"]: step for step in summary["ladder"]}
     assert list(ladder) == list(secateur.METHODS)
     assert "contradicts itself" in ladder["mismatch-certified"]["problem"]
@@ -217,7 +217,7 @@ def test_a_pipeline_is_asked_in_the_columns_before_it() -> None:
         (KBinsDiscretizer(6, encode="onehot-dense", strategy="uniform"), ["age"]),
     )
     model = make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(X, y)
-    summary = summarize(secateur.simplify(model, X, y))
+    summary = summarize(secateur.simplify(model, X, y, method="layered"))
     fields = {field["name"]: field for field in summary["form"]["fields"]}
     assert fields["city"]["labels"] == ["Bonn", "Oslo", "Rome"]
     assert fields["age"]["kind"] == "cells"
@@ -229,7 +229,7 @@ def test_columns_of_a_group_share_one_field() -> None:
     kind = rng.integers(0, 3, 200)
     X = pd.DataFrame({f"kind_{name}": (kind == code).astype(float) for code, name in enumerate("abc")})
     model = DecisionTreeClassifier(random_state=0).fit(X, kind == 1)
-    rules = secateur.simplify(model, X, kind == 1, groups={"kind": list(X)})
+    rules = secateur.simplify(model, X, kind == 1, groups={"kind": list(X)}, method="layered")
     form = summarize(rules)["form"]
     assert [(field["name"], field["kind"], field["labels"]) for field in form["fields"]] == [
         ("kind", "group", ["a", "b", "c"])
@@ -271,7 +271,7 @@ def field_of(values: np.ndarray, ends: tuple[float, float] | None = None) -> dic
     builder.leaf([1, 0], parent=root, side="left")
     builder.leaf([0, 1], parent=root, side="right")
     tree = replace(builder.build(), columns=Columns((None,), (False,), (ends,)))
-    rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2)
+    rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2, method="layered")
     (field,) = summarize(rules, tolerances=[0.05])["form"]["fields"]
     return field
 
@@ -290,7 +290,7 @@ def test_the_usual_number_of_a_long_sorted_table_is_its_median() -> None:
 
 def test_what_is_no_rule_set_is_refused() -> None:
     X, y = load_iris(return_X_y=True)
-    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y)
+    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y, method="layered")
     with pytest.raises(secateur.SecateurError, match="of a forest, one of its rule sets"):
         summarize(forest)
     assert summarize(forest[0])["size"]["n_rules"] == len(forest[0])

@@ -73,7 +73,7 @@ def test_a_list_asks_for_the_columns_before_a_pipeline() -> None:
         (OneHotEncoder(handle_unknown="ignore"), ["ward"]),
     )
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
-    rules = secateur.simplify(model, frame, y)
+    rules = secateur.simplify(model, frame, y, method="layered")
     listed = make_decision_list(rules)
     assert {column.name for column in listed.columns} == {"age", "dose", "ward"}
     asked = pd.concat([frame, pd.DataFrame({"age": [50.0], "dose": [0.0], "ward": ["an unknown ward"]})])

@@ -107,7 +107,7 @@ def train_binned(seed: int, n_bins: int, encode: str = "onehot-dense") -> RuleSe
     y = ((X["a"] > 5) ^ (X["b"] > 6)) ^ (rng.random(200) < 0.1)
     bins = KBinsDiscretizer(n_bins, encode=encode, strategy="uniform", subsample=None)
     model = make_pipeline(bins, DecisionTreeClassifier(max_leaf_nodes=12, random_state=seed)).fit(X, y)
-    return secateur.simplify(model, X, y)
+    return secateur.simplify(model, X, y, method="layered")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -128,7 +128,7 @@ def test_a_cell_that_is_added_to_a_rule_widens_it() -> None:
         X = pd.DataFrame({"a": np.linspace(0, 10, 101)})
         bins = KBinsDiscretizer(10, encode="onehot-dense", strategy="uniform", subsample=None)
         model = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(X, X["a"] < limit)
-        sets.append(secateur.simplify(model, X, X["a"] < limit, class_names=["high", "low"]))
+        sets.append(secateur.simplify(model, X, X["a"] < limit, class_names=["high", "low"], method="layered"))
     widened = [change for change in compare_rules(*sets).changes if change.kind == "widened"]
     assert [change.old.class_name for change in widened if change.old] == ["low"]
     assert compare_rules(sets[0], sets[0]).is_same
@@ -192,7 +192,12 @@ def test_whole_numbers_are_compared_as_whole_numbers() -> None:
         root = builder.split("age", 35.5 + shift)
         builder.leaf([10, 0], parent=root, side="left")
         builder.leaf([0, 10], parent=root, side="right")
-        sets.append([secateur.simplify(builder.build(), frame, y), secateur.simplify(builder.build(), method="none")])
+        sets.append(
+            [
+                secateur.simplify(builder.build(), frame, y, method="layered"),
+                secateur.simplify(builder.build(), method="none"),
+            ]
+        )
     assert compare_rules(sets[0][0], sets[1][0]).is_same
     assert not compare_rules(sets[0][1], sets[1][1]).is_same
 

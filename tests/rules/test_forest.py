@@ -46,7 +46,7 @@ FORESTS = (RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
 
 
 def simplify(forest: Any, X: Any = None, y: Any = None, **arguments: Any) -> ForestRules:
-    return secateur.simplify(forest, X, y, **arguments)  # type: ignore[return-value]
+    return secateur.simplify(forest, X, y, **{"method": "layered", **arguments})  # type: ignore[return-value]
 
 
 def rules_of(forest: list[Tree], **arguments: Any) -> ForestRules:

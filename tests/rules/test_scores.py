@@ -117,13 +117,13 @@ def test_the_trees_own_probabilities_are_the_shares_of_the_leaf_that_a_row_reach
 def test_of_leaf_is_what_the_model_predicts(weight: str | None, tmp_path: Any) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=4, random_state=0, class_weight=weight).fit(X[::2], y[::2])
-    rules = secateur.simplify(model, X[::2], y[::2], tolerance=0.2)
+    rules = secateur.simplify(model, X[::2], y[::2], tolerance=0.2, method="layered")
     expected = model.predict_proba(X)
     np.testing.assert_allclose(rules.predict_proba(X, of="leaf"), expected, rtol=0, atol=1e-15)
     X.to_parquet(tmp_path / "rows.parquet")
     found = rules.predict_proba(tmp_path / "rows.parquet", of="leaf")
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
-    classifier = secateur.RuleClassifier(model, tolerance=0.2).fit(X[::2], y[::2])
+    classifier = secateur.RuleClassifier(model, method="layered", tolerance=0.2).fit(X[::2], y[::2])
     np.testing.assert_allclose(classifier.predict_proba(X, of="leaf"), expected, rtol=0, atol=1e-15)
     audit = rules.audit(X[1::2], y[1::2])
     assert audit.tree_auc == pytest.approx(roc_auc_score(y[1::2], expected[1::2, 1]))
@@ -133,7 +133,7 @@ def test_of_leaf_is_what_the_model_predicts(weight: str | None, tmp_path: Any) -
 def test_of_leaf_of_a_forest_is_what_the_forest_predicts() -> None:
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
-    rules = secateur.simplify(forest, X, y, tolerance=0.2)
+    rules = secateur.simplify(forest, X, y, tolerance=0.2, method="layered")
     np.testing.assert_array_equal(rules.predict_proba(X, of="leaf"), forest.predict_proba(X))
     assert not np.array_equal(rules.predict_proba(X), forest.predict_proba(X))
 
@@ -146,7 +146,11 @@ def test_another_word_is_refused_in_one_sentence() -> None:
         r"^Expected of as 'rule' \(the rules' probabilities\) or 'leaf' \(the tree's own\), found 'leef'\. "
         r"Did you mean 'leaf'\?$"
     )
-    made = secateur.simplify(model, X, y), secateur.simplify(forest, X, y), secateur.RuleClassifier(model).fit(X, y)
+    made = (
+        secateur.simplify(model, X, y, method="layered"),
+        secateur.simplify(forest, X, y, method="layered"),
+        secateur.RuleClassifier(model).fit(X, y),
+    )
     for one in made:
         with pytest.raises(ParameterError, match=sentence):
             one.predict_proba(X, of="leef")
@@ -164,7 +168,7 @@ def test_without_deletions_the_share_of_each_rule_is_undefined_and_said_in_words
     unknown = replace(audit, conflict_interval=(math.nan, math.nan))
     assert json.loads(json.dumps(unknown.to_dict(), allow_nan=False))["conflict_interval"] == [None, None]
     assert unknown == replace(audit, conflict_interval=(float("nan"), float("nan")))
-    assert audit != secateur.simplify(model, X, y).audit(X, y)
+    assert audit != secateur.simplify(model, X, y, method="layered").audit(X, y)
     assert (audit.max_abs_d, audit.mean_abs_delta_p, audit.share_beyond_tolerance) == (0, 0, 0)
     assert (audit.brier, audit.log_loss, audit.auc) == (audit.tree_brier, audit.tree_log_loss, audit.tree_auc)
 
@@ -233,7 +237,7 @@ def test_batches_give_the_same_numbers_as_memory(tmp_path: Any) -> None:
     frame["y"] = (frame.a + rng.normal(size=5_000) > 0).astype(int)
     train = frame[:1_000]
     model = DecisionTreeClassifier(max_depth=7, random_state=0).fit(train[list("abcd")], train.y)
-    rules = secateur.simplify(model, train[list("abcd")], train.y, tolerance=0.1)
+    rules = secateur.simplify(model, train[list("abcd")], train.y, tolerance=0.1, method="layered")
     for place in range(4):
         frame[place * 1_250 : (place + 1) * 1_250].to_parquet(tmp_path / f"{place}.parquet")
     in_memory = rules.audit(frame[list("abcd")], frame.y)

@@ -219,7 +219,7 @@ def test_models_of_spark_and_their_vectors(spark: Any, df: Any, frame: pd.DataFr
     found = collect_evidence(tree, made.select("features", "y"), "y")
     matrix, codes = rows.to_numpy(dtype=float), frame["outcome"].map(classes.index).to_numpy()
     assert_same(found, collect_in_memory(tree, matrix, codes))
-    rules = simplify(tree, evidence=found)
+    rules = simplify(tree, evidence=found, method="layered")
     assert audit(rules, made.select("features", "y"), "y") == rules.audit(matrix, codes)
     said = predict(rules, made.select("features"), "said").toArrow()["said"].to_pylist()
     order = made.select(*names).toArrow().to_pandas().to_numpy(dtype=float)
@@ -250,7 +250,7 @@ def test_a_pipeline_of_scikit_learn_whose_columns_are_made_in_the_tasks(df: Any,
     named = df.withColumnRenamed("outcome", "word")
     found = collect_evidence(tree, named, "smoker")
     assert_same(found, collect_in_memory(tree, X, target))
-    rules = simplify(tree, evidence=found)
+    rules = simplify(tree, evidence=found, method="layered")
     assert audit(rules, named, "smoker") == rules.audit(X, target)
 
 

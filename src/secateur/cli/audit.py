@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,8 @@ from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
     from secateur.rules.audit import Audit
+    from secateur.rules.compact_audit import CompactAudit
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
@@ -39,6 +41,8 @@ def command(
 
     To watch for change, name earlier rows with --since. The rules were fitted to their training rows, so against those
     a fall is expected.
+
+    Of compact rules, each is audited on the rows that it decides, and “otherwise” counts as one more.
 
     For example:
 
@@ -72,8 +76,8 @@ def command(
 
 
 def _audit(
-    rules: RuleSet, data: str, used: Rows, reading: Reading, since: Audit | None = None, *, quiet: bool
-) -> tuple[Audit, list[str]]:
+    rules: RuleSet | CompactRules, data: str, used: Rows, reading: Reading, since: Any = None, *, quiet: bool
+) -> tuple[Audit | CompactAudit, list[str]]:
     """Audit rules on a table; also give notes about the table."""
     from secateur.cli.tables.fitted_table import label_rows
 
@@ -89,27 +93,30 @@ def _audit(
         return rules.audit(rows.X, rows.y, since=since), list(rows.notes)
 
 
-def _tell_why_untested(rules: RuleSet, earlier: Audit | None) -> str:
+def _tell_why_untested(rules: RuleSet | CompactRules, earlier: Audit | CompactAudit | None) -> str:
+    from secateur.rules.compact_rules import CompactRules
+
     if earlier is not None:
         return "No rule could be tested: none is satisfied by rows of both tables. Name tables with more rows."
-    if not rules.is_ranked:
+    whole = rules.rules if isinstance(rules, CompactRules) else rules
+    if not whole.is_ranked:
         why = "the rules were made without rows, so their training numbers are not known"
-    elif rules.is_weighted:
+    elif whole.is_weighted:
         why = "the rules were made with weights, which do not tell how many training rows there were"
     else:
         why = "none of the rules that these rows satisfy has training rows"
     return f"No rule could be tested: {why}. Name an earlier table with --since FILE."
 
 
-def _show(rules: RuleSet, path: Path, audit: Audit) -> None:
+def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
+    from secateur.cli.forms import name_rules
     from secateur.rules.wording import count_of
 
     found = audit.per_rule
-    sizes = count_of(len(rules), "rule"), count_of(audit.n_rows, "row")
-    out.print(Text(f"{sizes[0]} by {rules.method} from {path}, on {sizes[1]}:"))
+    out.print(Text(f"{name_rules(rules)}, from {path}, on {count_of(audit.n_rows, 'row')}:"))
     out.print(Text(str(audit)))
     out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
     for one in found.moved:

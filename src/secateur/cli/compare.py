@@ -7,25 +7,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.options import Growing, Holdout, Json, Knobs, Model, Quiet, Reading, Rows, Trusting, spread
+from secateur.cli.options import ComparedKnobs, Growing, Holdout, Json, Model, Quiet, Reading, Rows, Trusting, spread
 
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
+    from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
 
 # The columns and what they mean; a narrow screen goes without some.
 NUMBERS = {
+    "rules": "how many there are",
     "left": "conditions that stay",
     "deleted": "share of conditions that went",
     "changed": "rules that lost one",
     "moved": "the farthest that a rule's reliability on its training rows went from its leaf's, in points",
     "conflict": "rows that rules of different classes cover",
+    "differ": "rows decided otherwise than by the tree",
     "accuracy": "share of rows they get right, and its change in points against the tree",
     "": "",
     "AUC": "how well the rules' probabilities rank rows",
 }
-NARROW, LEFT_OUT = 100, ("left", "changed")
+NARROW, LEFT_OUT = 110, ("left", "changed", "conflict")
+COMPACT_BUDGET = 0.01
 
 
 @spread
@@ -36,7 +41,7 @@ def command(
     *,
     used: Rows,
     model: Model = None,
-    knobs: Knobs,
+    knobs: ComparedKnobs,
     growing: Growing,
     holdout: Holdout = 0.25,
     as_json: Json = False,
@@ -45,6 +50,8 @@ def command(
     trusting: Trusting,
 ) -> None:
     """Use every method on one tree, and measure them on rows that were held out.
+
+    Methods give one rule for each leaf; the last two lines are few rules and “otherwise”, without and with a budget.
 
     For example:
 
@@ -65,6 +72,7 @@ def command(
         held_out = fitted.held_out
         at_hand = find_rows(rules) if held_out is None else find_rows(rules, held_out.X, held_out.y)
         ladder = make_ladder(rules, at_hand, verify=True, **knobs.settings)
+        ladder += _make_compact_steps(rules, at_hand, knobs)
     if as_json:
         print_json(
             {
@@ -81,6 +89,45 @@ def command(
             tell(note)
         _show(fitted, len(rules), ladder)
     raise typer.Exit(code=0 if all(step.get("verified", True) for step in ladder) else 1)
+
+
+def _make_compact_steps(rules: RuleSet, at_hand: RowsAtHand, knobs: ComparedKnobs) -> list[dict[str, Any]]:
+    """Record the same of compact rules, without and with a budget."""
+    import numpy as np
+
+    from secateur.report.ladder import MEASURED, run_again
+
+    exact = run_again(rules, at_hand, method="exact")
+    tolerance = {} if knobs.tolerance is None else {"tolerance": knobs.tolerance}
+    steps = []
+    for budget in (0.0, COMPACT_BUDGET if knobs.budget is None else knobs.budget):
+        made = exact.compact(budget=budget, **tolerance)
+        moved = np.abs(made.rules.reliability - made.rules.source_reliability)[made.chosen]
+        rows = at_hand.measured
+        step: dict[str, Any] = {
+            "method": f"compact, {100 * budget:g} %" if budget else "compact",
+            "budget": budget,
+            "otherwise": made.otherwise,
+            "summary": made.guarantee,
+            "preserves": f"the class on all but {100 * budget:g} % of training rows"
+            if budget
+            else "the tree's predictions, exactly",
+            "is_exact": made.is_exact,
+            "is_current": False,
+            "problem": None,
+            "verified": made.verify().ok,
+            "n_rules": len(made),
+            "n_conditions": made.n_conditions,
+            "removed": 100.0 * (1.0 - made.n_conditions / max(made.source_n_conditions, 1)),
+            **dict.fromkeys(("rules_changed", *MEASURED)),
+        }
+        if rows is not None:
+            audit = made.audit(rows.X, rows.y, sample_weight=rows.sample_weight).to_dict()
+            step |= {name: audit[name] for name in MEASURED if name in audit}
+            step |= {"agreement": 100.0 - audit["disagreement"], "disagreement": audit["disagreement"]}
+        step["max_abs_d"] = float(np.nanmax(moved)) if len(moved) and not np.isnan(moved).all() else None
+        steps.append(step)
+    return steps
 
 
 def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> None:
@@ -101,12 +148,15 @@ def _show(fitted: FittedTable, n_rules: int, ladder: list[dict[str, Any]]) -> No
         if step["problem"] is not None:
             table.add_row(method, *["–"] * len(shown), Text(f"not here: {step['problem']}"))
             continue
+        changed, conflict = step["rules_changed"], step["conflict"]
         cells = {
+            "rules": f"{step.get('n_rules', n_rules):,}",
             "left": f"{step['n_conditions']:,}",
             "deleted": f"{step['removed']:.1f} %",
-            "changed": f"{100.0 * step['rules_changed'] / n_rules:.1f} %",
+            "changed": "–" if changed is None else f"{100.0 * changed / n_rules:.1f} %",
             "moved": "–" if step["max_abs_d"] is None else f"{100.0 * step['max_abs_d']:.1f}",
-            "conflict": f"{step['conflict']:.1f} %",
+            "conflict": "–" if conflict is None else f"{conflict:.1f} %",
+            "differ": f"{abs(100.0 - step['agreement']):.1f} %",
             "accuracy": f"{step['accuracy']:.1f} %",
             "": f"{round(step['delta_accuracy'], 1) + 0.0:+.1f}",
             "AUC": "–" if step["auc"] is None else f"{step['auc']:.3f}",

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from secateur.cli.console import print_json
+from secateur.cli.console import print_json, tell
 from secateur.cli.options import Json, Quiet
+from secateur.errors import InputError
 
 __all__ = ["command"]
 
@@ -31,23 +32,34 @@ def command(
     secateur diff january.json february.json
     """
     from secateur.cli.model_files import load_rules
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.difference import compare_rules
 
-    difference = compare_rules(load_rules(old), load_rules(new))
+    before, after = load_rules(old), load_rules(new)
+    if isinstance(before, CompactRules) and isinstance(after, CompactRules):
+        if before.otherwise != after.otherwise:
+            tell("To compare rules of the same class, make both files with the same --otherwise.", quiet=quiet)
+    elif isinstance(before, CompactRules) or isinstance(after, CompactRules):
+        few, many = (old, new) if isinstance(before, CompactRules) else (new, old)
+        raise InputError(
+            f"{few} holds compact rules and {many} one rule for each leaf: make both with --each-leaf, or both without."
+        )
+    difference = compare_rules(before, after)
     if as_json:
         print_json(difference.to_dict())
     elif not quiet:
         from rich.text import Text
 
         from secateur.cli.console import out
-        from secateur.rules.wording import count_of
 
         for note in difference.notes:
             out.print(Text(note, style="bold"))
         for change in difference.changes:
             if change.kind != "same" or everything:
                 out.print(Text(str(change), style=STYLES.get(change.kind, "")))
-        counted = ", ".join(f"{number} {kind}" for kind, number in difference.counts.items() if number)
-        same = f"The same {count_of(len(difference.changes), 'rule')}."
-        out.print(Text(same if difference.is_same else f"{counted}.", style="bold"))
+        *_, last = str(difference).splitlines()  # the same, or how many of each kind
+        if difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]:
+            was, now = difference.otherwise
+            out.print(Text(f"otherwise {was}\n  now: otherwise {now}", style=STYLES["class-changed"]))
+        out.print(Text(last, style="bold"))
     raise typer.Exit(code=0 if difference.is_same else 1)

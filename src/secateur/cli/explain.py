@@ -15,6 +15,7 @@ from secateur.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
@@ -64,21 +65,33 @@ def command(
             _print(f"Row {record['row']}:{prediction}", f" {words}")
 
 
-def _explain_rows(rules: RuleSet, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
+def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Give a record for machines of each row, and a prediction and words for people."""
+    from secateur.rules.compact_rules import CompactRules
+
     if why:
         for place in range(len(rows)):
             one = rules.explain(rows.iloc[[place]])
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
+    from secateur.export.compact_text import read_decided
     from secateur.rules.wording import read_evidence
 
-    listed = [(rule, rule.text, read_evidence(rule)) for rule in rules]
+    listed: list[tuple[Any, ...]] = []
+    for rule in rules:
+        number = rule.index + 1
+        is_compact = isinstance(rules, CompactRules)
+        told = read_decided(rules, rule.index) if is_compact else read_evidence(rule)  # type: ignore[arg-type]
+        words = f"by rule {number}: {rule.text} ({told})"
+        listed.append((rule.prediction, rule.class_name, number, rule.text, rule.support, rule.reliability, words))
+    if isinstance(rules, CompactRules):  # its place is -1
+        rest = rules.otherwise_support, rules.otherwise_reliability
+        words = f"otherwise: no rule holds ({read_decided(rules, len(rules))})"
+        listed.append((rules.otherwise, rules.otherwise_name, None, None, *rest, words))
     for place, index in enumerate(rules.apply(rows).tolist()):
-        rule, text, evidence = listed[index]
-        record = {"row": place + 1, "prediction": rule.prediction, "rule": index + 1, "text": text}
-        record |= {"support": rule.support, "reliability": rule.reliability}
-        yield record, f" {rule.class_name}", f"by rule {index + 1}: {text} ({evidence})"
+        prediction, label, number, text, support, reliability, words = listed[index]
+        record = {"row": place + 1, "prediction": prediction, "rule": number, "text": text}
+        yield record | {"support": support, "reliability": reliability}, f" {label}", words
 
 
 def _print(start: str, words: str) -> None:
@@ -89,8 +102,8 @@ def _print(start: str, words: str) -> None:
     out.print(Text.assemble((start, "bold"), words))
 
 
-def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet:
-    """Read a rule set from its JSON, or make rules of a model by a method that needs no rows."""
+def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet | CompactRules:
+    """Read rules from their JSON, or make rules of a model by a method that needs no rows."""
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify

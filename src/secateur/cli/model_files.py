@@ -15,6 +15,8 @@ import numpy as np
 
 from secateur.adapters import read_iai, read_onnx, read_pmml
 from secateur.errors import FormatError, InputError, UnsupportedModelError, first_line, shorten
+from secateur.export.compact_json import FORMAT as COMPACT_FORMAT
+from secateur.export.compact_json import compact_from_json
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
 from secateur.rows.file_format import BLANKS, open_file
@@ -22,14 +24,19 @@ from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
 
+READERS: dict[Any, Callable[[str], RuleSet | CompactRules]] = {
+    RULES_FORMAT: rules_from_json,
+    COMPACT_FORMAT: compact_from_json,
+}
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; we check it first.
 CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # making a dtype runs nothing
 # These check the columns of rows themselves, and their trees do not check them again.
@@ -75,23 +82,23 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
     )
 
 
-def load_rules(path: Path) -> RuleSet:
-    """Read a rule set from its JSON."""
+def load_rules(path: Path) -> RuleSet | CompactRules:
+    """Read rules from their JSON, compact ones or one for each leaf."""
     text, _, found = _parse_json(path, _read_bytes(path))
-    if found != RULES_FORMAT:
+    if found not in READERS:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
-    return rules_from_json(text)
+    return READERS[found](text)
 
 
 def is_rules_file(path: Path) -> bool:
-    """Whether a file begins as a rule set's JSON does."""
+    """Whether a file begins as the JSON of rules does."""
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)
     except OSError:
         return False
-    return head.lstrip(BLANKS).startswith(b"{") and f'"{RULES_FORMAT}"'.encode() in head
+    return head.lstrip(BLANKS).startswith(b"{") and any(f'"{name}"'.encode() in head for name in READERS)
 
 
 def dump_model(model: Any) -> bytes:
@@ -125,8 +132,8 @@ def _load_json(path: Path, data: bytes) -> Any:
     text, content, found = _parse_json(path, data)
     if found == TREE_FORMAT:
         return tree_from_dict(content)
-    if found == RULES_FORMAT:
-        return rules_from_json(text).tree
+    if found in READERS:
+        return READERS[found](text).tree
     return read_iai(content)
 
 

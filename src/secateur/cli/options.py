@@ -46,7 +46,7 @@ Model = Annotated[
 Method = Annotated[
     str | None,
     typer.Option(
-        help="How to delete; see `secateur methods`.  [default: layered; without rows: exact]",
+        help="How to delete; see `secateur methods`.  [default: exact]",
         autocompletion=complete_method,
     ),
 ]
@@ -152,15 +152,18 @@ class Knobs:
     tolerance: Annotated[
         float | None,
         typer.Option(
-            help="How far a rule's reliability may move (budgeted: fall), 0 to 1. Exact deletions of layered and "
-            "budgeted are not held to it.  "
-            "[default: 0.05]",
+            help="How far a rule's reliability may move, 0 to 1; under a budget: fall. Exact deletions are not held to "
+            "it.  [default: 0.05]",
             show_default=False,
         ),
     ] = None
     budget: Annotated[
         float | None,
-        typer.Option(help="Share of rows that may conflict (budgeted), 0 to 1.  [default: 0.015]", show_default=False),
+        typer.Option(
+            help="Share of rows that may be decided otherwise than by the tree, 0 to 1.  [default: 0]  With "
+            "--each-leaf --method budgeted: that rules of different classes may cover.  [default: 0.015]",
+            show_default=False,
+        ),
     ] = None
     no_protect: Annotated[
         bool,
@@ -181,6 +184,37 @@ class Knobs:
         """Arguments of ``simplify``."""
         named = {"tolerance": self.tolerance, "budget": self.budget, "protect": False if self.no_protect else None}
         return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ComparedKnobs(Knobs):
+    """The same for methods side by side."""
+
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of rows, 0 to 1, that compact rules may decide otherwise than the tree  [default: 0.01], and "
+            "that rules of different classes may cover by budgeted.  [default: 0.015]",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the rules look like."""
+
+    each_leaf: Annotated[
+        bool, typer.Option("--each-leaf", help="Give one rule for each leaf, instead of few rules and “otherwise”.")
+    ] = False
+    otherwise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="The class that is left to “otherwise”.  [default: the one that leaves the fewest conditions]",
+            show_default=False,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

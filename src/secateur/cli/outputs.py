@@ -16,6 +16,7 @@ from secateur.rows.whole_files import encode_text, is_device, stage_file, write_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["check_outputs", "choose_export", "deliver", "make_export", "write_files"]
@@ -40,7 +41,7 @@ def check_outputs(*outputs: Path | None, force: bool = False) -> None:
         seen.add(place)
 
 
-def make_export(rules: RuleSet, kind: Export, dialect: str, table: str) -> str | bytes:
+def make_export(rules: RuleSet | CompactRules, kind: Export, dialect: str, table: str) -> str | bytes:
     """Write rules in one of the formats."""
     from secateur.export.formats import write_format
 

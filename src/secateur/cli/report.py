@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from secateur.cli.console import working
-from secateur.cli.options import Force, Growing, Knobs, Method, Quiet, Reading, Rows, spread
+from secateur.cli.options import Force, Form, Growing, Knobs, Method, Quiet, Reading, Rows, spread
 from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 
@@ -26,6 +26,7 @@ def command(
         typer.Option(metavar="FILE", help="The table that the rules were made from, for numbers about its rows."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    form: Form,
     method: Method = None,
     knobs: Knobs,
     growing: Growing,
@@ -38,8 +39,10 @@ def command(
     For example:
 
     secateur report loans.csv --target outcome -o page.html
+    secateur report loans.csv --target outcome --each-leaf --method layered -o page.html
     secateur report rules.json --data loans.csv --target outcome -o page.html
     """
+    from secateur.cli.forms import make_form, read_settings
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import fit_table, label_rows, simplify_fitted
 
@@ -48,7 +51,7 @@ def command(
     if is_rules_file(Path(source)):
         if (data is None) != (used.target is None):
             raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
-        if method is not None or knobs != Knobs() or growing != Growing():
+        if method is not None or (knobs, form, growing) != (Knobs(), Form(), Growing()):
             raise ParameterError(f"{source} holds rules already: leave out how to make them, such as --method.")
         rules = load_rules(Path(source))
         if data is not None:
@@ -58,11 +61,14 @@ def command(
     else:
         if data is not None:
             raise ParameterError(f"{source} does not hold rules: name one table only.")
+        method = "exact" if method is None else method
+        settings = read_settings(method, knobs, form)
         table = reading.open(source, seed=growing.seed, quiet=quiet)
         with working("Fitting the tree", quiet=quiet):
             fitted = fit_table(table, **used.take(table), **growing.arguments)
-            chosen = "layered" if method is None else method
-            rules = simplify_fitted(fitted, method=chosen, take_facts=not knobs.no_facts, **knobs.settings)
+            rules = make_form(
+                simplify_fitted(fitted, method=method, take_facts=not knobs.no_facts, **settings), knobs, form
+            )
     with working("Making the page", quiet=quiet):
         page = rules.report(*rows, title=title or Path(source).name).to_html()
     deliver(page, output, quiet=quiet)

@@ -12,11 +12,13 @@ import typer
 
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, tell, working
+from secateur.cli.forms import make_form, read_settings, show_compact
 from secateur.cli.options import (
     Dialect,
     Export,
     Fact,
     Force,
+    Form,
     Growing,
     Holdout,
     Json,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from secateur.rules.audit import Audit
+    from secateur.rules.compact_audit import CompactAudit
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
     from secateur.verify import Verification
 
@@ -105,6 +109,7 @@ def command(
     *,
     used: Rows,
     model: Model = None,
+    form: Form,
     method: Method = None,
     knobs: Knobs,
     growing: Growing,
@@ -120,18 +125,21 @@ def command(
     reading: Reading,
     trusting: Trusting,
 ) -> None:
-    """Fit a tree to a table, delete the conditions that do not matter, and show what happened and why.
+    """Fit a tree to a table, and say in few rules what it does: the cases of a class, and otherwise another.
 
+    No prediction changes unless you allow a budget. Conditions that do not matter are deleted, and rules that others
+    stand for dropped; --each-leaf gives one rule for each leaf, and what was deleted from it.
     Text and boolean columns become categories, and blanks may be anywhere. Without DATA it runs on an embedded table.
 
     For example:
 
     secateur simplify loans.csv --target outcome
-    secateur simplify loans.csv --target outcome --method exact --report page.html
+    secateur simplify loans.csv --target outcome --budget 0.01
+    secateur simplify loans.csv --target outcome --each-leaf --method layered --report page.html
     secateur simplify loans.csv --target outcome --export sql --dialect postgres > rules.sql
     secateur simplify loans.csv --target outcome --export json -o rules.json
     secateur simplify loans.csv --target outcome --model tree.skops
-    secateur simplify --table human-id --method M1-D
+    secateur simplify --table human-id --each-leaf --method M1-D
     """
     if data is not None and table is not None:
         raise ParameterError("Name a file or an embedded table, not both: leave out --table.")
@@ -142,17 +150,16 @@ def command(
         raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
     if model is not None and (growing.max_depth, growing.min_rows) != (None, 1):
         raise ParameterError("--max-depth and --min-rows are for a tree that is fitted here: leave them out.")
-    options = {**knobs.settings, **({"facts": fact} if fact else {})}
+    method = "exact" if method is None else method
+    options = {**read_settings(method, knobs, form), **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
-    if method is None:
-        method = "exact" if data is None and model is not None else "layered"
+    making = _Making(method, options, knobs, form)
     if data is not None:
-        asked = (data, brought, used, growing, reading, holdout, method, options)
-        story = _from_data(*asked, take_facts=not knobs.no_facts, quiet=quiet)
+        story = _from_data(data, brought, used, growing, reading, holdout, making, quiet=quiet)
     elif model is not None:
-        story = _from_model(brought, str(model), method, options)
+        story = _from_model(brought, str(model), making)
     else:
-        story = _from_embedded(table or Table.weather, method, growing, options)
+        story = _from_embedded(table or Table.weather, growing, making)
     shown = writing.write(story, export, as_json=as_json, quiet=quiet)
     if as_json:
         print_json(story.to_dict())
@@ -168,32 +175,75 @@ def command(
 
 
 @dataclass(frozen=True)
+class _Making:
+    """How the rules are made."""
+
+    method: str
+    options: dict[str, Any]
+    knobs: Knobs
+    form: Form
+
+    @property
+    def take_facts(self) -> bool:
+        return not self.knobs.no_facts
+
+    def finish(self, rules: RuleSet) -> RuleSet | CompactRules:
+        """Give the rules their form."""
+        return make_form(rules, self.knobs, self.form)
+
+
+@dataclass(frozen=True)
 class _Story:
     """What one simplification has to tell."""
 
     name: str
     opening: str
     model: Any
-    rules: RuleSet
-    audit: Audit | None
+    rules: RuleSet | CompactRules
+    audit: Audit | CompactAudit | None
     audited: str
     proof: Verification
     notes: tuple[str, ...] = ()
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
     embedded: tuple[Any, Any] | None = None  # the rows of an embedded table
 
+    @property
+    def compact(self) -> CompactRules | None:
+        """Few rules, where they are not one for each leaf."""
+        from secateur.rules.compact_rules import CompactRules
+
+        return self.rules if isinstance(self.rules, CompactRules) else None
+
+    @property
+    def whole(self) -> RuleSet:
+        """One rule for each leaf."""
+        from secateur.rules.compact_rules import CompactRules
+
+        return self.rules.rules if isinstance(self.rules, CompactRules) else self.rules
+
+    @property
+    def n_conditions(self) -> tuple[int, int]:
+        """Conditions before and after."""
+        deleted = self.whole.deleted
+        return len(deleted), int((~deleted).sum()) if self.compact is None else self.compact.n_conditions
+
     def to_dict(self) -> dict[str, Any]:
         """Tell the same to machines."""
-        rules = self.rules
+        rules, few = self.rules, self.compact
+        before, after = self.n_conditions
+        compact = {} if few is None else {name: getattr(few, name) for name in ("otherwise", "budget", "tolerance")}
         return {
             "name": self.name,
             "notes": [*self.notes, *rules.remarks],
+            "form": "compact" if compact else "each-leaf",
             "method": rules.method,
-            "parameters": dict(rules.parameters),
+            "parameters": dict(self.whole.parameters),
+            **compact,
             "guarantee": rules.guarantee,
+            "rules_before": len(self.whole),
             "n_rules": len(rules),
-            "conditions_before": len(rules.deleted),
-            "conditions_after": int((~rules.deleted).sum()),
+            "conditions_before": before,
+            "conditions_after": after,
             "audited_on": self.audited,
             "audit": None if self.audit is None else self.audit.to_dict(),
             "verified": self.proof.ok,
@@ -209,27 +259,26 @@ def _from_data(
     growing: Growing,
     reading: Reading,
     holdout: float,
-    method: str,
-    options: dict[str, Any],
+    making: _Making,
     *,
-    take_facts: bool,
     quiet: bool,
 ) -> _Story:
     """Simplify a given model, or a tree that is fitted to the table."""
     from secateur.cli.tables.fitted_table import DEFAULT_DEPTH, fit_table, read_one_tree, simplify_fitted, tell_facts
     from secateur.methods import find_method
 
-    method = find_method(method).name  # find a slip before the work
+    method = find_method(making.method).name
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
         check_batch_options(data, used, reading, holdout)
-        return _from_batches(data, model, used.require_target(data), reading, method, options, take_facts, quiet)
+        return _from_batches(data, model, used.require_target(data), reading, making, quiet)
     table = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
     with working("Fitting the tree", quiet=quiet):
         fitted = fit_table(table, **used.take(table), **growing.arguments, holdout=holdout, model=model)
     on = fitted.held_out or fitted.train
     with working("Deleting conditions and checking the rules", quiet=quiet):
-        rules = simplify_fitted(fitted, method=method, take_facts=take_facts, **options)
+        whole = simplify_fitted(fitted, method=method, take_facts=making.take_facts, **making.options)
+        rules = making.finish(whole)
         audit, proof = rules.audit(on.X, on.y), rules.verify()
     n_rows, classes = len(fitted.train.y), _name_sizes(fitted.class_sizes)
     what, seen, unseen = "The model", OWN_ROWS, "the model may have seen them"
@@ -237,7 +286,7 @@ def _from_data(
         what = f"A decision tree (depth up to {growing.max_depth or DEFAULT_DEPTH})"
         seen, unseen = "the tree was fitted on them", "the tree has not seen them"
     opening = f"{what} for {fitted.target!r} on {n_rows:,} rows of {fitted.name} ({classes})"
-    notes = (*fitted.notes, *(tell_facts(fitted, rules.tree) if take_facts else ()))
+    notes = (*fitted.notes, *(tell_facts(fitted, whole.tree) if making.take_facts else ()))
     measured: tuple[Any, Any] = (None, None)
     audited = f"all {n_rows:,} rows; {seen}"
     if fitted.held_out is not None:
@@ -245,20 +294,20 @@ def _from_data(
     return _Story(fitted.name, opening, fitted.model, rules, audit, audited, proof, notes, measured)
 
 
-def _from_batches(
-    data: str, model: Any, target: str, reading: Reading, method: str, options: dict, take_facts: bool, quiet: bool
-) -> _Story:
+def _from_batches(data: str, model: Any, target: str, reading: Reading, making: _Making, quiet: bool) -> _Story:
     """Simplify a model on a table that is read in batches."""
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
 
-    with open_batches(data, read_one_tree(model), target, reading, no_facts=not take_facts) as (table, notes):
+    tree = read_one_tree(model)
+    with open_batches(data, tree, target, reading, no_facts=not making.take_facts) as (table, notes):
         with counting("Counting", quiet=quiet) as progress:
-            rules = simplify(model, table, y=target, method=method, progress=progress, **options)
+            whole = simplify(model, table, y=target, method=making.method, progress=progress, **making.options)
+            rules = making.finish(whole)
         with working("Measuring and checking the rules", quiet=quiet):
             audit, proof = rules.audit(table, target), rules.verify(table, target)
-    rules = replace(rules, training=None)  # the table is closed
-    sizes = zip(rules.tree.classes.tolist(), rules.source_class_counts.sum(axis=0).astype(int).tolist(), strict=True)
+    rules = _let_go(rules)  # the table is closed
+    sizes = zip(whole.tree.classes.tolist(), whole.source_class_counts.sum(axis=0).astype(int).tolist(), strict=True)
     classes = _name_sizes(dict(sorted(sizes, key=lambda pair: -pair[1])))
     opening = f"The model for {target!r} on {audit.n_rows:,} rows of {table.name} ({classes})"
     return _Story(
@@ -273,18 +322,29 @@ def _name_sizes(class_sizes: dict[Any, int]) -> str:
     return ", ".join(sizes[:SHOWN_CLASSES]) + more
 
 
-def _from_model(model: Any, name: str, method: str, options: dict[str, Any]) -> _Story:
+def _let_go(rules: RuleSet | CompactRules) -> RuleSet | CompactRules:
+    """Make the same rules without their rows."""
+    from secateur.rules.compact_rules import CompactRules
+
+    return rules.without_rows() if isinstance(rules, CompactRules) else replace(rules, training=None)
+
+
+def _from_model(model: Any, name: str, making: _Making) -> _Story:
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.methods import find_method
     from secateur.simplification import simplify
 
-    if find_method(method).needs_rows:
-        raise InputError(f"The method {method!r} judges deletions by training rows: name DATA, or use --method exact.")
-    rules = simplify(read_one_tree(model), method=method, **options)
+    if find_method(making.method).needs_rows:
+        raise InputError(
+            f"The method {making.method!r} judges deletions by training rows: name DATA, or use --method exact."
+        )
+    if making.knobs.budget and not making.form.each_leaf:
+        raise InputError("A budget is spent on training rows: name DATA, or leave out --budget.")
+    rules = making.finish(simplify(read_one_tree(model), method=making.method, **making.options))
     return _Story(name, f"The model in {name}", model, rules, None, "no rows", rules.verify())
 
 
-def _from_embedded(table: Table, method: str, growing: Growing, options: dict[str, Any]) -> _Story:
+def _from_embedded(table: Table, growing: Growing, making: _Making) -> _Story:
     from sklearn.tree import DecisionTreeClassifier
 
     from secateur import datasets
@@ -293,10 +353,11 @@ def _from_embedded(table: Table, method: str, growing: Growing, options: dict[st
     data = datasets.load(table.value)
     rows = data.X, data.y
     model = DecisionTreeClassifier(max_depth=growing.max_depth, random_state=growing.seed).fit(*rows)
-    rules = simplify(model, *rows, method=method, feature_names=data.feature_names, **options)
+    whole = simplify(model, *rows, method=making.method, feature_names=data.feature_names, **making.options)
+    rules = making.finish(whole)
     opening = (
         f"A decision tree fitted to the [bold]{data.name}[/] table ({len(data.y)} rows, {data.target_name}?) "
-        f"gives {len(rules)} rules with {len(rules.deleted)} conditions.\n"
+        f"gives {len(whole)} rules with {len(whole.deleted)} conditions.\n"
     )
     audited = "all rows; the tree was fitted on them"
     return _Story(data.name, opening, model, rules, rules.audit(*rows), audited, rules.verify(), embedded=rows)
@@ -308,23 +369,31 @@ def _show(story: _Story, *, reasons: bool) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
+    from secateur.rules.wording import count_of
 
-    rules = story.rules
-    n_before, left = len(rules.deleted), int((~rules.deleted).sum())
+    rules, whole, few = story.rules, story.whole, story.compact
+    before, left = story.n_conditions
     if story.embedded is not None:
         _show_embedded(out, story, story.embedded)
     else:
-        out.print(Text(f"{story.opening} gives {len(rules):,} rules with {n_before:,} conditions."))
+        out.print(Text(f"{story.opening} gives {len(whole):,} rules with {before:,} conditions."))
         for note in story.notes:
             out.print(Text(f"• {note}", style="dim"))
-        _show_rules(out, rules, reasons=reasons)
+        if few is None:
+            _show_rules(out, whole, reasons=reasons)
+    if few is not None:
+        _show_compact(out, few, reasons=reasons)
     if story.audit is not None:
         title = "Audit" if story.embedded is not None else f"Audit on {story.audited}"
         out.print(Panel(Text(str(story.audit)), title=Text(title), title_align="left"))
     out.print(Panel(Text(rules.guarantee), title="What is preserved", title_align="left", border_style="green"))
     colour = "green" if story.proof.ok else "red"
     out.print(Panel(Text(str(story.proof)), title="Checked independently", title_align="left", border_style=colour))
-    out.print(f"✂ [bold]{n_before} conditions before, {left} after.[/]")
+    if few is None:
+        out.print(f"✂ [bold]{before:,} conditions before, {left:,} after.[/]")
+    else:
+        rest = f"{left:,} in {count_of(len(few), 'rule')} and “otherwise” after"
+        out.print(f"✂ [bold]{before:,} conditions in {count_of(len(whole), 'rule')} before, {rest}.[/]")
 
 
 def _show_embedded(out: Console, story: _Story, rows: tuple[Any, Any]) -> None:
@@ -334,7 +403,22 @@ def _show_embedded(out: Console, story: _Story, rows: tuple[Any, Any]) -> None:
     out.print(story.opening)
     before = simplify(story.rules.tree, *rows, method="none")
     out.print(rules_to_table(before, title="Before", caption=""))
-    out.print(rules_to_table(story.rules, reasons=True, title=f"After: {story.rules.method}", caption=""))
+    if story.compact is None:
+        out.print(rules_to_table(story.whole, reasons=True, title=f"After: {story.rules.method}", caption=""))
+
+
+def _show_compact(out: Console, rules: CompactRules, *, reasons: bool) -> None:
+    """Print few rules, and say what their numbers are."""
+    from rich.text import Text
+
+    changes = "no prediction changes" if rules.is_exact else f"budget {100 * rules.budget:.6g} %"
+    how = changes if rules.is_exact or rules.budget else f"of the rules after {rules.method}"
+    heading = f"\nThe rules ({how}), the training rows that each decides, and the share of them in its class:"
+    out.print(Text(heading, style="bold"))
+    show_compact(out, rules, reasons=reasons)
+    if not reasons:
+        out.print(Text("--reasons says why each condition is there, --each-leaf gives one rule per leaf.", style="dim"))
+    out.print()
 
 
 def _show_rules(out: Console, rules: RuleSet, *, reasons: bool) -> None:

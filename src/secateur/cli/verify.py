@@ -13,6 +13,7 @@ from secateur.cli.options import Holdout, Json, Quiet, Reading, Rows, Seed, Trus
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
     from secateur.verify import Verification
 
@@ -74,7 +75,7 @@ def command(
 
 
 def _conclude(
-    rules: RuleSet, proof: Verification, differing: list[str] | None, *, as_json: bool, quiet: bool
+    rules: RuleSet | CompactRules, proof: Verification, differing: list[str] | None, *, as_json: bool, quiet: bool
 ) -> NoReturn:
     """Show what was found, and exit with 0 if everything holds."""
     holds = proof.ok and not differing
@@ -86,14 +87,15 @@ def _conclude(
         for failure in (*(differing or ()), *proof.failures):
             tell(failure)
     if proof.lacks_rows and not differing:
+        promised = "a budget" if getattr(rules, "budget", 0) else repr(rules.method)
         raise ParameterError(
-            f"Everything was proved but what {rules.method!r} promises about rows: name the table that the rules were "
+            f"Everything was proved but what {promised} promises about rows: name the table that the rules were "
             "made from with --data FILE --target COLUMN."
         )
     raise typer.Exit(code=0 if holds else 1)
 
 
-def _compare_model(rules: RuleSet, model: Any, rows: Any) -> list[str] | None:
+def _compare_model(rules: RuleSet | CompactRules, model: Any, rows: Any) -> list[str] | None:
     """List how the tree of the rules differs from the model's; None without a model."""
     from secateur.adapters import from_model
     from secateur.cli.tables.fitted_table import read_one_tree
@@ -105,13 +107,14 @@ def _compare_model(rules: RuleSet, model: Any, rows: Any) -> list[str] | None:
     return find_tree_differences(rules.tree, tree if rows is None else from_model(model, rows))
 
 
-def _show(rules: RuleSet, proof: Any, differing: list[str] | None) -> None:
+def _show(rules: RuleSet | CompactRules, proof: Any, differing: list[str] | None) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
+    from secateur.cli.forms import name_rules
     from secateur.verify.checker import NOT_RECHECKED, NOT_RECOUNTED
 
-    out.print(Text(f"{len(rules):,} rules by {rules.method}. {rules.guarantee}"))
+    out.print(Text(f"{name_rules(rules)}. {rules.guarantee}"))
     if differing is not None:
         out.print(Text("\n".join(f"✗ {item}" for item in differing) or "✓ the rules belong to the model's tree"))
     words, verdict = str(proof).rsplit("\n", 1)

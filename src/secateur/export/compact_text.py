@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from secateur.rules.compact_rules import CompactRule, CompactRules
 
-__all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "read_decided"]
+__all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "list_lines", "read_decided"]
 
 NOT_WRITTEN = "Rules of leaves that need not be written:"
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
@@ -21,28 +21,30 @@ WIDEST = 100  # numbers stand in a column unless a line is longer than this
 
 def compact_to_text(rules: CompactRules, *, reasons: bool = False) -> str:
     """Write the cases of each class below it, what decides the rest, and with reasons why each condition is there."""
-    lines = list(_list_lines(rules, reasons))
+    lines = list(list_lines(rules, reasons=reasons))
     width = max((len(words) for words, numbers in lines if numbers and len(words) <= WIDEST), default=0)
     return "\n".join(f"{words:<{width}}   {numbers}" if numbers else words for words, numbers in lines)
 
 
-def _list_lines(rules: CompactRules, reasons: bool) -> Iterator[tuple[str, str]]:
-    """List the lines as words, and the numbers that follow them in a column."""
+def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None = None) -> Iterator[tuple[str, str]]:
+    """List the lines as words, and the numbers that follow them in a column; of many rules the first ``most``."""
     read = cache(partial(read_link, rules.tree, rules.rules.paths))
     class_id = -1
-    for rule in rules:
+    for rule in rules[:most]:
         if rules.class_ids[rule.index] != class_id:
             class_id = int(rules.class_ids[rule.index])
             yield f"{rule.class_name} if", ""
         yield f"  {join_conditions(rule.conditions)}", _read_numbers(rule)
         for link, reason in rule.reasons.items() if reasons else ():
             yield f"       {'-' if reason.deleted else '+'} {read(link)}: {reason.text}", ""
+    if most is not None and len(rules) > most:
+        yield f"  … and {count_of(len(rules) - most, 'more rule')}", ""
     share = read_decided(rules, len(rules))
     yield f"{'otherwise' if len(rules) else 'always'} {rules.otherwise_name}", share
     if reasons and len(rules.dropped):
         yield "", ""
         yield NOT_WRITTEN, ""
-        for dropped in rules.dropped:
+        for dropped in rules.dropped[:most]:
             yield f"  - {dropped.text} (leaf {dropped.leaf_id}): {dropped.reason}", ""
     for remark in rules.remarks:
         yield f"Note: {remark}", ""

@@ -1,4 +1,4 @@
-"""Rule sets as texts, numbers and arrays, for savers that refuse unknown classes.
+"""Rules as texts, numbers and arrays, for savers that refuse unknown classes.
 
 pickle could store a rule set as it is. skops asks its user to trust every class that it meets, so an estimator saves
 its rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Deletions
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.rule_set import RuleSet, StoredContent
 from secateur.tree.json import tree_from_json, tree_to_json
 
@@ -23,10 +24,13 @@ __all__ = ["rules_from_state", "rules_to_state"]
 
 # Fields of a rule set that are plain already.
 PLAIN = ("method", "class_counts", "source_class_counts", "is_ranked", "is_weighted")
+COMPACT = ("chosen", "otherwise_id", "decided_counts", "stand_ins", "drop_costs", "budget", "tolerance")
 
 
-def rules_to_state(rules: RuleSet) -> dict[str, Any]:
-    """Take a rule set apart, without the rows that it was made from."""
+def rules_to_state(rules: RuleSet | CompactRules) -> dict[str, Any]:
+    """Take rules apart, without the rows that they were made from."""
+    if isinstance(rules, CompactRules):
+        return _compact_to_state(rules)
     columns, stored = rules.tree.columns, rules.stored
     return {
         **{name: getattr(rules, name) for name in PLAIN},
@@ -38,8 +42,36 @@ def rules_to_state(rules: RuleSet) -> dict[str, Any]:
     }
 
 
-def rules_from_state(state: Mapping[str, Any]) -> RuleSet:
-    """Put together the rule set that :func:`rules_to_state` took apart."""
+def _compact_to_state(rules: CompactRules) -> dict[str, Any]:
+    """Take compact rules apart; the set after the budget shares all but deletions and counts with the one before."""
+    stored, shortened = rules.stored, rules.rules
+    return {
+        **{name: getattr(rules, name) for name in COMPACT},
+        "source": rules_to_state(rules.source),
+        "deletions": dict(vars(shortened.deletions)),
+        "class_counts": shortened.class_counts,
+        "stored": None if stored is None else dict(vars(stored)),
+    }
+
+
+def _compact_from_state(state: Mapping[str, Any]) -> CompactRules:
+    source, stored = _rules_from_state(state["source"]), state["stored"]
+    shortened = replace(source, deletions=Deletions(**state["deletions"]), class_counts=state["class_counts"])
+    plain: dict[str, Any] = {name: state[name] for name in COMPACT}
+    return CompactRules(
+        **{**plain, "stand_ins": tuple(plain["stand_ins"])},
+        source=source,
+        rules=shortened if state["budget"] else source,
+        stored=None if stored is None else StoredContent(**stored),
+    )
+
+
+def rules_from_state(state: Mapping[str, Any]) -> RuleSet | CompactRules:
+    """Put together the rules that :func:`rules_to_state` took apart."""
+    return _compact_from_state(state) if "chosen" in state else _rules_from_state(state)
+
+
+def _rules_from_state(state: Mapping[str, Any]) -> RuleSet:
     stored = state["stored"]
     return RuleSet(
         **{name: state[name] for name in PLAIN},

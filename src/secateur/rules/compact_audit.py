@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.audit import compare_classes, cross
+from secateur.rules.decided_audits import DecidedAudits, check_since_compact
 from secateur.rules.deciding import without_facts
 from secateur.rules.intervals import count_effective, find_interval
 from secateur.rules.scores import find_distances, score_shares
@@ -52,6 +53,8 @@ class CompactAudit:
         How far the training reliability of a rule lies below its leaf's, at most, from 0 to 1; NaN without rows.
     brier, tree_brier, log_loss, tree_log_loss, auc, tree_auc, mean_abs_delta_p : float
         As in :class:`Audit`.
+    per_rule : DecidedAudits
+        Each rule, and "otherwise", on the rows that it decides: whether the share of its class is still what it was.
     """
 
     n_rules: int
@@ -78,10 +81,12 @@ class CompactAudit:
     auc: float
     tree_auc: float
     mean_abs_delta_p: float
+    per_rule: DecidedAudits = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """List the numbers by name, ready for JSON: None for those that are not defined."""
-        return {name: None if value != value else value for name, value in vars(self).items()}
+        """List the numbers by name, without those of single rules, ready for JSON: None for those not defined."""
+        numbers = {name: value for name, value in vars(self).items() if name != "per_rule"}
+        return {name: None if value != value else value for name, value in numbers.items()}
 
     def __str__(self) -> str:
         low, high = self.disagreement_interval
@@ -155,8 +160,9 @@ class CompactCounter:
         return CompactCounts(total.n_rows + part.n_rows, total.decided + part.decided, total.squares + part.squares)
 
 
-def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
+def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> CompactAudit:
     """Audit compact rules on labelled rows of any kind."""
+    earlier = check_since_compact(rules, since)  # before the rows are read
     counts: CompactCounts = rows.fold(without_facts(rules.tree), CompactCounter(rules))
     n_classes, weights = rules.tree.n_classes, counts.decided.counts
     total = float(weights.sum())
@@ -171,7 +177,8 @@ def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
     accuracy, tree_accuracy, differ, left = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     limits = find_interval(differ / 100.0, count_effective(total, counts.squares))
     shares, tree_shares = rules.shares, rules.rules._find_shares("leaf")
-    scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
+    by_decider = cross(decider, truth, weights, shares.shape)
+    scores = score_shares(shares, by_decider)
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
     fall = (rules.rules.source_reliability - rules.rules.reliability)[rules.chosen]
     fall = fall[~np.isnan(fall)]
@@ -200,4 +207,6 @@ def audit_compact(rules: CompactRules, rows: RowSource) -> CompactAudit:
         auc=scores.auc,
         tree_auc=tree_scores.auc,
         mean_abs_delta_p=float(weights @ find_distances(shares[decider], tree_shares[leaf])) / total,
+        # Weights are taken to vary as much among the rows of one rule as among all.
+        per_rule=DecidedAudits(rules, by_decider, by_decider.sum(axis=1) * (counts.squares / total), earlier),
     )

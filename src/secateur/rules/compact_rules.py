@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -14,7 +14,7 @@ from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
-from secateur.rules.deciding import Deciding, Decisions, without_facts
+from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
@@ -308,7 +308,13 @@ class CompactRules(Sequence[CompactRule]):
         return Decisions(self.rules, self.chosen[order], order, is_ordered, last)
 
     def stands_for(self, index: int) -> NDArray[np.int64]:
-        """The leaves that a rule stands for, as places in source order."""
+        """The leaves that a rule stands for, as places in source order.
+
+        Parameters
+        ----------
+        index : int
+            Place of the rule, as it is printed.
+        """
         offsets, leaves = self.stand_ins
         return leaves[offsets[index] : offsets[index + 1]]
 
@@ -326,7 +332,13 @@ class CompactRules(Sequence[CompactRule]):
         return find_covering_rules(self)
 
     def reasons_of(self, rule: int) -> dict[int, Reason]:
-        """Why each link of the rule of a leaf, named by its place in source order, was deleted or kept."""
+        """Why each link of the rule of a leaf was deleted or kept.
+
+        Parameters
+        ----------
+        rule : int
+            Place of its leaf in source order.
+        """
         rules = self.rules
         found = make_reasons(
             rules.tree,
@@ -393,17 +405,22 @@ class CompactRules(Sequence[CompactRule]):
             return self.tree.leaf_class[apply_tree(self.tree, rows)]
         return np.append(self.class_ids, self.otherwise_id)[self.find_deciding(rows)]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows that the same rule, or "otherwise", decides.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
+        of : {"rule", "leaf"}, default="rule"
+            ``"leaf"`` gives the tree's own probabilities, as its model predicts them.
 
         Returns
         -------
         ndarray of float64, shape (n_rows, n_classes)
         """
+        check_of(of)
+        if of == "leaf":
+            return self.rules.predict_proba(X, "leaf")
         return self._on_rows("predict_proba", X, lambda rows: self.shares[self.find_deciding(rows)])
 
     @cached_property
@@ -491,7 +508,7 @@ class CompactRules(Sequence[CompactRule]):
 
         return explain_compact(self, row)
 
-    def audit(self, X: Any, y: Any, *, sample_weight: Any = None) -> CompactAudit:
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: CompactAudit | None = None) -> CompactAudit:
         """Measure what is left and what it changed, against the source tree on these rows.
 
         Parameters
@@ -501,6 +518,9 @@ class CompactRules(Sequence[CompactRule]):
         y : array-like of shape (n_rows,), or str
             Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
+        since : CompactAudit, default=None
+            An earlier audit of these rules, whose rows ``audit.per_rule`` compares each rule with; by default the
+            training rows, which the rules were fitted to.
 
         Returns
         -------
@@ -509,7 +529,7 @@ class CompactRules(Sequence[CompactRule]):
         from secateur.rules.compact_audit import audit_compact
 
         with self.rules._open(X, y, sample_weight) as rows:
-            return audit_compact(self, rows)
+            return audit_compact(self, rows, since)
 
     def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
         """Prove the guarantee again, with code that shares nothing with the code that chose and deleted.
@@ -526,11 +546,10 @@ class CompactRules(Sequence[CompactRule]):
         from secateur.verify import verify_compact
 
         check_pair(X, y, sample_weight)
-        given = self.rules.training if X is None else GivenRows(X, y, sample_weight)
-
+        given, domain = self.source._find_proof_rows(None if X is None else GivenRows(X, y, sample_weight))
         source, record = rules_to_record(self.source), compact_to_record(self)
         if given is None:
-            return verify_compact(self.tree, source, record)
+            return verify_compact(self.tree, source, record, domain=domain)
         with self.rules._open(*given) as rows:
 
             def read_rows() -> Iterable[Any]:
@@ -538,8 +557,8 @@ class CompactRules(Sequence[CompactRule]):
 
             if rows.is_once:  # they are looked at twice
                 parts = list(read_rows())
-                return verify_compact(self.tree, source, record, lambda: parts)
-            return verify_compact(self.tree, source, record, read_rows)
+                return verify_compact(self.tree, source, record, lambda: parts, domain=domain)
+            return verify_compact(self.tree, source, record, read_rows, domain=domain)
 
     def _write(self, format: str, **options: Any) -> Any:
         from secateur.export.formats import write_rules
@@ -668,6 +687,11 @@ class CompactRules(Sequence[CompactRule]):
     def to_onnx(self) -> bytes:
         """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
         return self._write("onnx")  # type: ignore[no-any-return]
+
+    def without_rows(self) -> CompactRules:
+        """Give the same rules without the training rows that they hold."""
+        source, rules = (replace(some, training=None) for some in (self.source, self.rules))
+        return replace(self, source=source, rules=rules)
 
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:

@@ -305,9 +305,8 @@ class RuleAudits(Sequence[RuleAudit]):
     def __getitem__(self, index: int | slice) -> RuleAudit | list[RuleAudit]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
-        rule = self.rules[index]
-        place, since = rule.index, self.since
-        numbers = {
+        place, since = range(len(self))[index], self.since
+        numbers: dict[str, NDArray[np.float64]] = {
             "d": self.d,
             "d_low": self.d_interval[0],
             "d_high": self.d_interval[1],
@@ -321,20 +320,32 @@ class RuleAudits(Sequence[RuleAudit]):
         }
         return RuleAudit(
             rule=place + 1,
-            leaf_id=rule.leaf_id,
-            prediction=rule.prediction,
-            class_name=rule.class_name,
-            text=rule.text,
-            training_support=rule.support if self.rules.is_ranked else None,
-            training_reliability=rule.reliability if self.rules.is_ranked else None,
+            **self._describe(place),
             support=float(self.support[place]),
             earlier_support=None if since is None else float(since.support[place]),
             earlier_reliability=None if since is None else none_if_nan(since.reliability[place]),
             verdict=str(self.verdicts[place]),
             effective_rows=float(self.n_effective[place]),
             effective_rows_before=float(self.before[1][place]) or None,
-            **{name: none_if_nan(values[place]) for name, values in numbers.items()},
+            **{name: none_if_nan(values[place]) for name, values in numbers.items()},  # type: ignore[arg-type]
         )
+
+    def _describe(self, place: int) -> dict[str, Any]:
+        """Say what one rule is, and how it did in training."""
+        rule = self.rules[place]
+        names = ("support", "reliability")
+        known = {f"training_{name}": getattr(rule, name) if self.is_ranked else None for name in names}
+        return {**{name: getattr(rule, name) for name in ("leaf_id", "prediction", "class_name", "text")}, **known}
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the rules were made with rows, so that their training numbers are known."""
+        return self.rules.is_ranked
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the rules were made with weights."""
+        return self.rules.is_weighted
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the audits of the rules into a data frame, one row per rule.
@@ -391,7 +402,7 @@ class RuleAudits(Sequence[RuleAudit]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What to bear in mind, a sentence or two each."""
-        rules, notes = self.rules, []
+        notes = []
         if self.n_tested:
             notes.append(
                 f"A rule moved if p is at most {FALSE_ALARMS:g}: twice the smaller one-sided p of Fisher's exact test, "
@@ -410,9 +421,9 @@ class RuleAudits(Sequence[RuleAudit]):
             )
         if not self._tables[2]:
             notes.append(APPROXIMATE)
-        if self.since is None and not rules.is_ranked:
+        if self.since is None and not self.is_ranked:
             notes.append(f"{MADE_WITHOUT_ROWS} {COMPARE_WITH_AUDIT}")
-        elif self.since is None and rules.is_weighted:
+        elif self.since is None and self.is_weighted:
             notes.append(f"{MADE_WITH_WEIGHTS} {COMPARE_WITH_AUDIT}")
         elif self.since is None:
             notes.append(
@@ -435,7 +446,7 @@ class RuleAudits(Sequence[RuleAudit]):
         return f"<RuleAudits: {self.summary}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RuleAudits):
+        if not isinstance(other, RuleAudits) or type(self) is not type(other):
             return NotImplemented
         same = np.array_equal(self.counts, other.counts) and np.array_equal(self.squares, other.squares)
         return same and (self.rules is other.rules or self.rules == other.rules) and self.since == other.since

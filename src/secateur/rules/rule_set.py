@@ -424,23 +424,27 @@ class RuleSet(Sequence[Rule]):
         from secateur.verify import verify_rules
 
         check_pair(X, y, sample_weight)
-        passed = None if X is None else GivenRows(X, y, sample_weight)
+        counted, domain = self._find_proof_rows(None if X is None else GivenRows(X, y, sample_weight))
+        record = rules_to_record(self)
+        if counted is None:
+            return verify_rules(self.tree, record, domain=domain)
+        with self._open(*counted) as rows:
+            return verify_rules(self.tree, record, domain=domain, chunks=rows.map(self.tree, as_matrix))
+
+    def _find_proof_rows(self, passed: GivenRows | None) -> tuple[GivenRows | None, Any]:
+        """Find the rows to recount, and the listed cases, if the method has some, in the tree's terms."""
         counted, listed = passed or self.training, self.domain
         if "domain" in self.parameters:
             if passed is not None and self.parameters["domain"] != "training rows":
                 counted, listed = None, passed  # these are the listed cases, not the rows that were counted
             elif listed is None:
                 listed = counted
-        record, domain = rules_to_record(self), None
-        if listed is not None:
-            with self._open(listed.X, listed.y) as rows:
-                terms = ModelTerms.of(self.tree)
-                cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
-            domain = as_matrix(cases.read_labelled(self.tree))[:2]
-        if counted is None:
-            return verify_rules(self.tree, record, domain=domain)
-        with self._open(*counted) as rows:
-            return verify_rules(self.tree, record, domain=domain, chunks=rows.map(self.tree, as_matrix))
+        if listed is None:
+            return counted, None
+        with self._open(listed.X, listed.y) as rows:
+            terms = ModelTerms.of(self.tree)
+            cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
+        return counted, as_matrix(cases.read_labelled(self.tree))[:2]
 
     def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> AbstractContextManager[RowSource]:
         return open_rows(X, y, sample_weight, find_texts=partial(find_texts, self.tree, y))

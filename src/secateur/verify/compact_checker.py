@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.tree.tree import Tree
-    from secateur.verify.checker import Chunk
+    from secateur.verify.checker import Chunk, Domain
 
 __all__ = ["verify_compact"]
 
@@ -34,6 +34,8 @@ def verify_compact(
     source: Mapping[str, Any],
     record: Mapping[str, Any],
     read_rows: Callable[[], Iterable[Chunk]] | None = None,
+    *,
+    domain: Domain | None = None,
 ) -> Verification:
     """Check compact rules against their tree, the rule set that they were chosen from, and rows if there are any.
 
@@ -50,12 +52,14 @@ def verify_compact(
         dropping each rule of the tree cost: two shares of mixed rows and one of training rows), ``digest_ok``.
     read_rows : callable, default=None
         Gives the training rows in parts, as often as it is called.
+    domain : tuple of (matrix, class_ids), default=None
+        The listed cases of ``mismatch-certified``.
 
     Returns
     -------
     Verification
     """
-    first = verify_rules(tree, source, chunks=None if read_rows is None else read_rows())
+    first = verify_rules(tree, source, domain=domain, chunks=None if read_rows is None else read_rows())
     checker = _CompactChecker(tree, source, record)
     checker.failures += first.failures
     checker.checks += first.checks
