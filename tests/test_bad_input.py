@@ -272,6 +272,11 @@ PARAMETERS: dict[str, Mistake] = {
         InputError,
         "The method 'budgeted' judges deletions by training rows: pass X and y",
     ),
+    "a budget that the method has overdrawn": (
+        lambda: simplify(MODEL, X, Y, method="quinlan", alpha=0.0).compact(budget=0.001),
+        InputError,
+        "The rules of 'quinlan' decide .* % of the training rows otherwise than the tree, beyond the budget of 0.1 %: ",
+    ),
     "a tolerance for diagnose": (
         lambda: secateur.diagnose(MODEL, X, Y, tolerance=2),
         ParameterError,

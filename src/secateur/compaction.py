@@ -12,12 +12,13 @@ from secateur.adapters.forests import is_forest
 from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.facts.possible_rows import find_feasible
-from secateur.methods import Why
+from secateur.methods import METHODS, Why
 from secateur.methods.covering import Containment, choose_rules, find_containment
 from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.settings import check_share
 from secateur.problem import find_terms, open_rows_of
+from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rules.compact_rules import CompactRules
@@ -213,7 +214,22 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
         class_counts=np.array(counts),
     )
     contained = find_containment(_possible_tree(rules), paths, joint.deleted)
-    return _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance, rules.training)
+    made = _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance, rules.training)
+    if not METHODS[rules.method].is_exact:
+        _check_share(made, evidence)
+    return made
+
+
+def _check_share(made: CompactRules, evidence: RowEvidence) -> None:
+    """Refuse rules of a method that decided more rows otherwise than the budget allows before it was spent."""
+    tree, rows = made.tree, evidence.rows
+    differ = made.decide(rows) != tree.leaf_class[apply_tree(tree, rows)]
+    share = float(np.average(differ, weights=evidence.weights))
+    if share > made.budget + 1e-12:  # a sum of weights
+        raise InputError(
+            f"The rules of {made.method!r} decide {100 * share:.3g} % of the training rows otherwise than the tree, "
+            f"beyond the budget of {100 * made.budget:g} %: raise the budget, or start from 'exact'."
+        )
 
 
 def _explain(
