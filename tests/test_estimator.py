@@ -224,7 +224,7 @@ def test_every_argument_of_simplify_reaches_it() -> None:
     for method, options in [
         ("layered", {"tolerance": 0.3, "rf_tol": 1e-9}),
         ("faithful", {"tolerance": 0.3, "protect": False, "rf_tol": 1e-9}),
-        ("budgeted", {"budget": 0.2, "smoothing": 10}),
+        ("budgeted", {"budget": 0.2, "smoothing": 10, "tolerance": 0.3}),
         ("quinlan", {"alpha": 0.4}),
         ("mismatch-certified", {"monotone": {"age": 1}, "rf_tol": 1e-9}),
     ]:
@@ -490,7 +490,9 @@ def test_it_is_also_the_last_step_of_a_pipeline(cancer: tuple[Any, Any]) -> None
 
 def test_names_of_activations_are_unique_and_read_as_rules() -> None:
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = RuleClassifier(DecisionTreeClassifier(random_state=0), method="budgeted", budget=0.5).fit(X, y)
+    model = RuleClassifier(DecisionTreeClassifier(random_state=0), method="budgeted", budget=0.5, tolerance=1.0).fit(
+        X, y
+    )
     texts = [rule.text for rule in model.rules_]
     names = model.get_feature_names_out()
     assert len(set(texts)) < len(texts)  # else this would test nothing

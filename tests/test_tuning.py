@@ -47,10 +47,12 @@ def test_the_curve_of_a_budget_is_the_mean_over_folds_of_audits_on_rows_left_out
 ) -> None:
     model, X, y = problem
     weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
-    selection = secateur.select_budget(model, X, y, grid=GRID, cv=3, sample_weight=weights, progress=False)
+    selection = secateur.select_budget(
+        model, X, y, grid=GRID, tolerance=0.2, cv=3, sample_weight=weights, progress=False
+    )
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     for point, budget in zip(selection.curve, GRID, strict=True):
-        audits = audit_by_hand(problem, folds, weights, method="budgeted", budget=budget)
+        audits = audit_by_hand(problem, folds, weights, method="budgeted", budget=budget, tolerance=0.2)
         assert point.value == budget
         assert point.removed == pytest.approx(np.mean([audit.removed for audit in audits]))
         assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))

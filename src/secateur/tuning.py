@@ -271,7 +271,9 @@ def select_budget(
         One rule for each leaf, shortened by ``budgeted``; or compact rules.
     smoothing : float, default=1000
         n0 of ``budgeted``; compact rules have no such setting.
-    tolerance, otherwise : optional
+    tolerance : float in [0, 1], default=0.05
+        How far below its leaf's reliability a rule may end that lost a condition to the budget.
+    otherwise : optional
         As in :func:`compact`, for compact rules.
     grid : sequence of float, default=None
         The values to try, in increasing order; by default 13 of them from 0 to 0.05, for compact rules 8
@@ -316,7 +318,8 @@ def select_budget(
         if max_disagreement is not None:
             raise ParameterError("max_disagreement is for form='compact'; one rule for each leaf has max_conflict.")
         ceiling = MAX_CONFLICT if max_conflict is None else max_conflict
-        search = _Search.plan("budget", "budgeted", grid, ceiling, min_accuracy_change, smoothing=smoothing)
+        guard = {"smoothing": smoothing, "tolerance": check_share("tolerance", tolerance)}
+        search = _Search.plan("budget", "budgeted", grid, ceiling, min_accuracy_change, **guard)
     else:
         raise ParameterError(
             f"Expected form as 'rules' or 'compact', found {form!r}.{did_you_mean(form, ('rules', 'compact'))}"

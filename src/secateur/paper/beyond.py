@@ -48,6 +48,7 @@ JOINTLY = "jointly"  # the front of conflict, MacroDev and Brier score at once
 JOINT_PRICES = ("conflict", "macro_dev", "delta_brier")
 PAPER_METHODS = ("sibling", "redundancy", "mismatch", "quinlan")
 
+GUARD = 0.05  # how far below its leaf's reliability `budgeted` may leave a rule
 # Method -> the argument that is its knob, and the values to try.
 KNOBS: dict[str, tuple[str | None, tuple[float | None, ...]]] = {
     **dict.fromkeys(("sibling", "redundancy", "subtree", "exact"), (None, (None,))),
@@ -92,6 +93,8 @@ def measure_split(
         tried = [(value, "" if value is None else f"{value:g}") for value in values]
         for value, shown in [*tried, *([] if picked is None else [(picked, BY_FOLDS)])]:
             settings: dict[str, Any] = {} if knob is None else {knob: value}
+            if knob == "budget":
+                settings["tolerance"] = GUARD
             rules = secateur.simplify(model, X_train, y_train, method=method, **settings)
             rows.append(_measure(rules, X_test, y_test, shown))
     return {"n_rules": len(rules), "rows": rows}
@@ -110,7 +113,12 @@ def make_study(picked: Sequence[dict[str, Any]]) -> Study:
     picks = {
         (split["dataset"], split["split"]): {row["method"]: row["picked"] for row in split["rows"]} for split in picked
     }
-    settings = {"budgets": list(BUDGETS), "metrics": list(METRICS), "by_folds": any(picks.values())}
+    settings = {
+        "budgets": list(BUDGETS),
+        "guard": GUARD,
+        "metrics": list(METRICS),
+        "by_folds": any(picks.values()),
+    }
     return Study("beyond", partial(measure_split, picks=picks), settings)
 
 
