@@ -136,7 +136,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "data without target": (("verify", "rules.json", "--data", "loans.csv"), "--data FILE --target COLUMN"),
     "labels of another kind": (
         ("verify", "rules.json", "--data", "loans.csv", *T),
-        r"The column 'outcome' of loans.csv holds '\w+' \(row 1\), which the model never saw: its classes are 'false', ",
+        r"The column 'outcome' of loans.csv holds '\w+' \(row 1\), which the model never saw: its classes are 'false'",
     ),
     "nothing to explain": (("explain", "rules.json"), "Name a table of rows, or one row"),
     "a row without a value": (("explain", "rules.json", "--row", "number=3"), "has no value for 'age'"),
