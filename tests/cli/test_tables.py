@@ -838,3 +838,46 @@ def test_what_the_system_refuses_is_one_sentence(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("Error: ")
     assert "Traceback" not in done.stderr
+
+
+# what results rest on
+
+
+def test_diagnose_and_compare_say_what_they_take_for_granted(files: Path) -> None:
+    for command in ("diagnose", "compare"):
+        told = invoke(command, files / "loans.csv", "--target", "outcome")
+        assert "Taken for granted, as the table shows it: " in told.stderr
+        notes = json.loads(invoke(command, files / "loans.csv", "--target", "outcome", "--json").stdout)["notes"]
+        assert any(note.startswith("Taken for granted") for note in notes)
+        alone = invoke(command, files / "loans.csv", "--target", "outcome", "--no-facts")
+        assert "Taken for granted" not in alone.stderr
+    told = invoke("diagnose", files / "loans.csv", "--target", "outcome").stdout
+    assert "Certificates are about rows that keep to: " in told
+
+
+def test_a_rules_file_is_diagnosed_before_deletion(files: Path) -> None:
+    told = invoke("diagnose", "--model", files / "rules.json")
+    assert "rules.json holds rules: the tree that they were made from is diagnosed, before any deletion." in told.stderr
+    assert len(json.loads(invoke("diagnose", "--model", files / "rules.json", "--json").stdout)["rules"]) == len(
+        load(files / "rules.json")
+    )
+
+
+def test_text_in_a_column_of_numbers_is_named_with_its_row(files: Path, tmp_path: Path) -> None:
+    loans = pd.read_csv(files / "loans.csv").astype({"age": object})
+    loans.loc[4, "age"] = "old"
+    loans.to_csv(tmp_path / "texts.csv", index=False)
+    found = invoke("verify", files / "rules.json", "--data", tmp_path / "texts.csv", "--target", "outcome")
+    assert "texts.csv holds 'old' (row 5), but the model takes a number there: repair it" in str(found.exception)
+
+
+def test_explain_tells_how_reliable_rules_are(files: Path) -> None:
+    rules = load(files / "exact.json")
+    told = invoke("explain", files / "exact.json", files / "loans.csv", "--json").stdout
+    for record in json.loads(told)[:20]:
+        rule = rules[record["rule"] - 1]
+        assert (record["support"], record["reliability"]) == (rule.support, rule.reliability)
+    assert re.match(
+        r"Row 1: \w+ by rule \d+: .* \(\d+ rows?, [\d.]+% \w+\)\n",
+        invoke("explain", files / "exact.json", files / "loans.csv").stdout,
+    )

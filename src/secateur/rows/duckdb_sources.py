@@ -173,12 +173,14 @@ class _File:
         for column in columns:
             name = own.get(column, column)
             listed.append(f"{self.casts[name][0] if name in self.casts else quote(name)} AS {quote(column)}")
-        # A connection of its own: one whose reader was left before its end may refuse a further query for a while.
-        reader = _to_reader(self.relation.select(self.connection.cursor(), ", ".join(listed)))
+        # A cursor of its own: a connection whose reader was left before its end may refuse a further query for a while.
+        cursor = self.connection.cursor()  # older releases close it when nobody holds it any more
+        reader = _to_reader(self.relation.select(cursor, ", ".join(listed)))
         try:
             yield from reader
         finally:
             reader.close()
+            cursor.close()
 
     def _read_schema(self) -> Any:
         if self.relation.kind != "arrow":

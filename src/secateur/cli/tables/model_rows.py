@@ -50,7 +50,7 @@ def _check_types(frame: Any, tree: Tree, where: str) -> Any:
         values = frame[column]
         if feature not in asked or values.dtype.kind != "O" or any(isinstance(level, str) for level in levels or ()):
             continue
-        texts = values[[isinstance(value, str) for value in values]]
+        texts = values[[isinstance(value, str) and not _is_number(value) for value in values]]
         if len(texts):
             is_truth = bool(levels) and all(isinstance(level, bool) for level in levels or ())
             raise InputError(
@@ -122,6 +122,14 @@ def _parse_label(levels: Sequence[Any], value: Any) -> Any:
     if all(isinstance(level, bool) for level in levels):
         return as_truth(value, otherwise)
     return {as_label(level): level for level in levels}.get(as_label(value), otherwise)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_blank(value: Any) -> bool:
