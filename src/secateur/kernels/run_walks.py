@@ -6,7 +6,7 @@ numba is imported only for trees that are large enough to repay it.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -78,9 +78,8 @@ def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArr
     A leaf of another class in a run is one that no possible row reaches, if the rule meets no such leaf.
     """
     arguments: tuple[Any, ...] = paths.offsets, paths.links, paths.leaf_class, deleted
-    run: Any
     if _suits_numbers(tree, paths):
-        run = compile_module(number_containment).find_number_contained
+        run: Callable[..., tuple[int, int]] = compile_module(number_containment).find_number_contained
         arguments = *_make_number_room(tree, paths), *arguments
     else:
         walk, box, room = make_walkable(tree, paths), make_box(tree), _make_room(tree)
@@ -88,7 +87,7 @@ def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArr
         if len(paths.links) <= SMALL_TREE_ENTRIES:
             walk, box = Walkable(*map(_as_list, walk)), Box(*map(_as_list, box))
             room, arguments = Room(*map(_as_list, room)), tuple(map(_as_list, arguments))
-            run = containment.find_contained
+            run = cast("Callable[..., tuple[int, int]]", containment.find_contained)
         else:
             run = compile_module(containment).find_contained
         arguments = walk, box, room, *arguments
