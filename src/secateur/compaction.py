@@ -84,7 +84,7 @@ def compact(
     >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(data.data, data.target)
     >>> rules = compact(model, data.data, data.target, feature_names=data.feature_names)
     >>> rules.source_n_conditions, rules.n_conditions
-    (46, 14)
+    (44, 13)
     """
     if is_forest(model):
         raise InputError("Compact rules are of one tree: pass one of the forest's, as from_model(forest, tree=0).")

@@ -131,7 +131,7 @@ def simplify(
     >>> print(*rules[5].source_conditions, sep=" and ")
     1.55 < petal width (cm) <= 1.75 and petal length (cm) > 5.45
     >>> print(rules[5])
-    petal length (cm) > 5.45 => virginica
+    petal width (cm) > 1.55 and petal length (cm) > 5.45 => virginica
     >>> print(rules[5].reasons[2])
     without it the rule still meets no leaf that predicts anything but virginica
     """

@@ -237,7 +237,7 @@ def select_tolerance(
     >>> selection = select_tolerance(model, X, y, max_conflict=0.02, min_accuracy_change=-0.01)
     >>> selection.value
     0.2
-    >>> rules = simplify(model, X, y, tolerance=selection.value)
+    >>> rules = simplify(model, X, y, method="layered", tolerance=selection.value)
     """
     search = _Search.plan("tolerance", method, grid, max_conflict, min_accuracy_change)
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)

@@ -26,7 +26,7 @@ from secateur.kernels import budget as budget_kernels
 from secateur.kernels import routes, run_walks, walks
 from secateur.kernels.compiling import compile_module
 from secateur.methods import row_mixture
-from secateur.methods.budget_spending import spend_budget
+from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
@@ -60,14 +60,16 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
 )
 @settings(max_examples=40, deadline=None)
 def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
-    tree, (X, _, weights) = problem
+    tree, (X, y, weights) = problem
     paths = trace_paths(tree)
     if not len(paths.links):
         return
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
         rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), np.array(weights), 10)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
-    arguments = (tree, paths, rows, deleted, np.ones(paths.n_rules, dtype=bool), budget)
+    listed = RowEvidence(tree, check_rows(tree, X), y, np.array(weights))
+    trained = Trained(y, listed.weights, *listed.count(paths, deleted, is_exact=True))
+    arguments = (tree, paths, rows, trained, deleted, np.ones(paths.n_rules, dtype=bool), budget, 0.05)
     plain = spend_budget(*arguments, kernels=budget_kernels)
     quick = spend_budget(*arguments)
     for name in ("deleted", "before", "after", "real"):

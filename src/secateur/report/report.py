@@ -43,7 +43,7 @@ class Report:
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     >>> report = make_report(secateur.simplify(model, X, y), title="Iris")
     >>> report
-    <Report: 'Iris', 5 rules by 'layered'>
+    <Report: 'Iris', 5 rules by 'exact'>
     >>> report.to_html().startswith("<!doctype html>")
     True
     """

@@ -177,7 +177,7 @@ class CompactRules(Sequence[CompactRule]):
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
     >>> rules = secateur.compact(model, data.data, data.target, class_names=data.target_names)
     >>> len(rules), rules.n_conditions, rules.otherwise
-    (3, 4, 2)
+    (2, 4, 2)
     >>> bool((rules.predict(data.data) == model.predict(data.data)).all())
     True
     """
