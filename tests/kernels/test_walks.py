@@ -69,7 +69,8 @@ def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, 
     deleted = run_walks.run_deletion("delete_links", tree, paths)
     listed = RowEvidence(tree, check_rows(tree, X), y, np.array(weights))
     trained = Trained(y, listed.weights, *listed.count(paths, deleted, is_exact=True))
-    arguments = (tree, paths, rows, trained, deleted, np.ones(paths.n_rules, dtype=bool), budget, 0.05)
+    is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
+    arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
     plain = spend_budget(*arguments, kernels=budget_kernels)
     quick = spend_budget(*arguments)
     for name in ("deleted", "before", "after", "real"):
