@@ -117,13 +117,13 @@ def test_the_budget_reaches_the_method() -> None:
     asked = ("simplify", "--each-leaf", "--method", "budgeted", "--budget")
     shown = [one_line(invoke(*asked, share).stdout) for share in ("0", "1")]
     counts = [int(re.findall(r"conditions before, (\d+) after", text)[0]) for text in shown]
-    assert counts[0] > counts[1] == 0
+    assert counts[0] > counts[1]  # not 0: the guard keeps every rule reliable
 
 
 def test_the_budget_reaches_few_rules() -> None:
     shown = [one_line(invoke("simplify", "--budget", share).stdout) for share in ("0", "1")]
     counts = [int(re.findall(r"rules before, (\d+) in", text)[0]) for text in shown]
-    assert counts[0] > counts[1] == 0
+    assert counts[0] > counts[1]  # not 0: the guard keeps every rule reliable
     assert "always yes 14 rows, 64.3%" in shown[1]
 
 
