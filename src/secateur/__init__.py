@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from secateur import datasets
     from secateur.adapters import from_model
     from secateur.counting.counted_evidence import Evidence
-    from secateur.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis, diagnose
+    from secateur.diagnosis import diagnose
     from secateur.errors import (
         FormatError,
         InputError,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from secateur.report import Report
     from secateur.rules.audit import Audit
     from secateur.rules.deletion_effects import PairEffect, PairEffects, SetEffect
+    from secateur.rules.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
@@ -98,12 +99,12 @@ _HOME = {
     "METHODS": "methods",
     "Audit": "rules.audit",
     "Condition": "rules.wording",
-    "Diagnosis": "diagnosis",
-    "DiagnosisRow": "diagnosis",
+    "Diagnosis": "rules.diagnosis",
+    "DiagnosisRow": "rules.diagnosis",
     "Evidence": "counting.counted_evidence",
     "Explanation": "rules.explanation",
     "ForestAudit": "rules.forest",
-    "ForestDiagnosis": "diagnosis",
+    "ForestDiagnosis": "rules.diagnosis",
     "ForestRules": "rules.forest",
     "ForestVerification": "rules.forest",
     "FormatError": "errors",

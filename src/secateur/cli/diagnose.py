@@ -18,7 +18,7 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secateur.diagnosis import Diagnosis
+    from secateur.rules.diagnosis import Diagnosis
     from secateur.rules.overlaps import Overlaps
 
 __all__ = ["command"]
