@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from secateur.adapters import from_model
     from secateur.compaction import compact
     from secateur.counting.counted_evidence import Evidence
-    from secateur.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis, diagnose
+    from secateur.diagnosis import diagnose
     from secateur.errors import (
         FormatError,
         InputError,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRule, CompactRules
     from secateur.rules.decided_audits import DecidedAudits
     from secateur.rules.deletion_effects import PairEffect, PairEffects, SetEffect
+    from secateur.rules.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
     from secateur.rules.dropped_rules import DroppedRule, DroppedRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
@@ -117,14 +118,14 @@ _HOME = {
     "CompactRule": "rules.compact_rules",
     "CompactRules": "rules.compact_rules",
     "DecidedAudits": "rules.decided_audits",
-    "Diagnosis": "diagnosis",
-    "DiagnosisRow": "diagnosis",
+    "Diagnosis": "rules.diagnosis",
+    "DiagnosisRow": "rules.diagnosis",
     "DroppedRule": "rules.dropped_rules",
     "DroppedRules": "rules.dropped_rules",
     "Evidence": "counting.counted_evidence",
     "Explanation": "rules.explanation",
     "ForestAudit": "rules.forest",
-    "ForestDiagnosis": "diagnosis",
+    "ForestDiagnosis": "rules.diagnosis",
     "ForestRules": "rules.forest",
     "ForestVerification": "rules.forest",
     "FormatError": "errors",

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.options import ComparedKnobs, Growing, Holdout, Json, Model, Quiet, Reading, Rows, Trusting, spread
+from secateur.cli.options import (
+    ComparedKnobs,
+    Data,
+    Growing,
+    Holdout,
+    Json,
+    Model,
+    Quiet,
+    Reading,
+    Rows,
+    Trusting,
+    spread,
+)
 
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
@@ -35,9 +47,7 @@ COMPACT_BUDGET = 0.01
 
 @spread
 def command(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input.")
-    ],
+    data: Data,
     *,
     used: Rows,
     model: Model = None,

@@ -11,14 +11,27 @@ import typer
 
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, print_text, tell, working
-from secateur.cli.options import Force, Growing, Json, Method, Model, Output, Quiet, Reading, Rows, Trusting, spread
+from secateur.cli.options import (
+    Force,
+    Growing,
+    Json,
+    MaybeData,
+    Method,
+    Model,
+    Output,
+    Quiet,
+    Reading,
+    Rows,
+    Trusting,
+    spread,
+)
 from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secateur.diagnosis import Diagnosis
+    from secateur.rules.diagnosis import Diagnosis
     from secateur.rules.overlaps import Overlaps
 
 __all__ = ["command"]
@@ -61,10 +74,7 @@ class Choosing:
 
 @spread
 def command(
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input."),
-    ] = None,
+    data: MaybeData = None,
     *,
     used: Rows,
     model: Model = None,

@@ -36,6 +36,9 @@ Fact = Annotated[
     list[str] | None,
     typer.Option(metavar="FACT", help="What is known of a column, such as 'age is not missing' or '0 <= bmi <= 100'."),
 ]
+TABLE = typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input.")
+Data = Annotated[str, TABLE]
+MaybeData = Annotated[str | None, TABLE]
 Model = Annotated[
     Path | None,
     typer.Option(

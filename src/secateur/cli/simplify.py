@@ -23,6 +23,7 @@ from secateur.cli.options import (
     Holdout,
     Json,
     Knobs,
+    MaybeData,
     Method,
     Model,
     Output,
@@ -102,10 +103,7 @@ class Writing:
 
 @spread
 def command(
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input."),
-    ] = None,
+    data: MaybeData = None,
     *,
     used: Rows,
     model: Model = None,

@@ -18,8 +18,8 @@ from secateur.tree.shares import none_if_nan
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from secateur.diagnosis import Diagnosis, DiagnosisRow
     from secateur.rules.deletion_effects import PairEffect, PairEffects
+    from secateur.rules.diagnosis import Diagnosis, DiagnosisRow
     from secateur.tree.tree import Tree
 
 __all__ = [

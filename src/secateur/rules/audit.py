@@ -356,7 +356,7 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
         macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),
-        assimilated=_assimilated(rules) if rules.is_ranked else None,
+        assimilated=100.0 * float((rules.assimilated_into >= 0).mean()) if rules.is_ranked else None,
         max_abs_d=float(moved.max()) if len(moved) else math.nan,
         mean_abs_d=float(moved.mean()) if len(moved) else math.nan,
         share_beyond_tolerance=100.0 * float((moved > tolerance).mean()) if len(moved) else math.nan,
@@ -416,14 +416,3 @@ def _precision_recall(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     """Compute precision and recall of each class in percent, from rows by class and prediction."""
     precision, recall = (np.nan_to_num(divide_or_nan(100.0 * np.diag(table), table.sum(axis=axis))) for axis in (0, 1))
     return precision, recall
-
-
-def _assimilated(rules: RuleSet) -> float:
-    """Find the percentage of rules that became the path to a proper ancestor while their region grew."""
-    paths = rules.paths
-    gone_before = np.cumsum(np.concatenate([[0], rules.deleted]))
-    span_gone = gone_before[paths.offsets[1:]] - gone_before[paths.offsets[:-1]]
-    # The kept links are a prefix exactly when the deleted ones are the last of the path.
-    tail_gone = gone_before[paths.offsets[1:]] - gone_before[paths.offsets[1:] - span_gone]
-    prefix = (span_gone > 0) & (tail_gone == span_gone)
-    return 100.0 * float((prefix & (rules.support > rules.source_support)).mean())

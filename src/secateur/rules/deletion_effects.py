@@ -6,14 +6,13 @@ of a set may make up for one another: only the set as a whole raises, lowers or 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.frames import make_frame
+from secateur.rules.array_sequence import ArrayTable
 from secateur.rules.wording import read_count, read_link, read_share
 from secateur.tree.shares import none_if_nan
 
@@ -129,7 +128,7 @@ class PairEffect:
     interaction: float | None
 
 
-class PairEffects(Sequence[PairEffect]):
+class PairEffects(ArrayTable[PairEffect]):
     """A sequence of :class:`PairEffect`, rule after rule, made on demand from arrays.
 
     Parameters
@@ -150,6 +149,8 @@ class PairEffects(Sequence[PairEffect]):
     link_ids : ndarray of int64, shape (n_pairs, 2)
     effect_size, interaction : ndarray of float64, shape (n_pairs,)
     """
+
+    nouns = "pairs"
 
     def __init__(
         self,
@@ -172,25 +173,17 @@ class PairEffects(Sequence[PairEffect]):
     def __len__(self) -> int:
         return len(self.leaf_ids)
 
-    @overload
-    def __getitem__(self, index: int) -> PairEffect: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[PairEffect]: ...
-    def __getitem__(self, index: int | slice) -> PairEffect | list[PairEffect]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} pairs, found index {index}")
-        size = none_if_nan(self.effect_size[index])
-        one, two = self._alone[index].tolist()
-        left, right = self.link_ids[index].tolist()
+    def _make(self, place: int) -> PairEffect:
+        size = none_if_nan(self.effect_size[place])
+        one, two = self._alone[place].tolist()
+        left, right = self.link_ids[place].tolist()
         return PairEffect(
-            leaf_id=int(self.leaf_ids[index]),
+            leaf_id=int(self.leaf_ids[place]),
             link_ids=(left, right),
             alone=None if size is None else (one, two),
             effect_size=size,
             effect=None if size is None else name_set_effect(size, self._tolerance),
-            interaction=none_if_nan(self.interaction[index]),
+            interaction=none_if_nan(self.interaction[place]),
         )
 
     def of_leaf(self, leaf_id: int) -> PairEffects:
@@ -224,22 +217,11 @@ class PairEffects(Sequence[PairEffect]):
         # Sums of three shares are not exact: what rounding explains is no interaction.
         return [self[place] for place in order.tolist() if size[place] > 1e-12]
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the pairs into a data frame, one row per pair.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default the one that is already imported, else the one that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-        """
+    def _list_columns(self) -> dict[str, list[Any]]:
         read = cache(partial(read_link, self._tree, self._paths))
         sizes = [none_if_nan(size) for size in self.effect_size.tolist()]
         alone = [[none_if_nan(size) for size in column.tolist()] for column in self._alone.T]
-        columns = {
+        return {
             "leaf_id": self.leaf_ids.tolist(),
             "first_id": self.link_ids[:, 0].tolist(),
             "second_id": self.link_ids[:, 1].tolist(),
@@ -251,7 +233,6 @@ class PairEffects(Sequence[PairEffect]):
             "effect": [None if size is None else name_set_effect(size, self._tolerance) for size in sizes],
             "interaction": [none_if_nan(size) for size in self.interaction.tolist()],
         }
-        return make_frame(columns, library)
 
     def __repr__(self) -> str:
         return f"<PairEffects of {len(self):,} pairs of conditions>"

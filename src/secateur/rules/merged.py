@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +21,12 @@ from secateur.errors import ParameterError
 from secateur.facts.possible_rows import find_feasible
 from secateur.frames import make_frame
 from secateur.kernels.threads import map_in_threads
+from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.wording import count_of, join_conditions, read_evidence_in
 from secateur.tree.paths import trace_paths
 from secateur.tree.shares import divide_or_nan, none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from secateur.rules.rule import Rule
@@ -114,7 +113,7 @@ class MergedRule:
 
 
 @dataclass(frozen=True, eq=False)
-class MergedRules(Sequence[MergedRule]):
+class MergedRules(ArraySequence[MergedRule]):
     """The rules of all trees of a forest, with equal ones merged; ordered by votes, then by support.
 
     Made by :meth:`secateur.ForestRules.merged`. A sequence of :class:`MergedRule`.
@@ -153,6 +152,8 @@ class MergedRules(Sequence[MergedRule]):
     support: NDArray[np.float64]
     reliability: NDArray[np.float64]
 
+    nouns = "merged rules"
+
     def __post_init__(self) -> None:
         for array in (self.member_trees, self.member_rules, self.offsets, self.votes, self.support, self.reliability):
             array.flags.writeable = False
@@ -160,19 +161,8 @@ class MergedRules(Sequence[MergedRule]):
     def __len__(self) -> int:
         return len(self.votes)
 
-    @overload
-    def __getitem__(self, index: int) -> MergedRule: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[MergedRule]: ...
-    def __getitem__(self, index: int | slice) -> MergedRule | list[MergedRule]:
-        if isinstance(index, slice):
-            return [MergedRule(self, i) for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} merged rules, found index {index}")
-        return MergedRule(self, index % len(self))
-
-    def __iter__(self) -> Iterator[MergedRule]:
-        return (MergedRule(self, index) for index in range(len(self)))
+    def _make(self, place: int) -> MergedRule:
+        return MergedRule(self, place)
 
     def to_frame(self, n: int | None = SHOWN_RULES, library: str | None = None) -> Any:
         """Put the first rules into a data frame, one row per rule.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.counting.overlap_pairs import count_overlaps
 from secateur.errors import InputError
-from secateur.frames import make_frame
 from secateur.rows.checking import NO_WEIGHT
+from secateur.rules.array_sequence import ArrayTable
 from secateur.rules.deciding import without_facts
 from secateur.rules.wording import count_of, read_count, read_share
 
@@ -55,7 +54,7 @@ class Overlap:
     share: float
 
 
-class Overlaps(Sequence[Overlap]):
+class Overlaps(ArrayTable[Overlap]):
     """A sequence of :class:`Overlap`, the pair that shares most rows first, made on demand from arrays.
 
     Made by :meth:`RuleSet.overlaps`. Pairs that share no row are not in it; an exact rule set has none.
@@ -78,6 +77,8 @@ class Overlaps(Sequence[Overlap]):
         All rows.
     """
 
+    nouns = "pairs of rules"
+
     def __init__(self, rules: RuleSet, counts: PairCounts, is_weighted: bool) -> None:
         order = np.argsort(-counts.rows, kind="stable")
         self._rules, self._is_weighted = rules, is_weighted
@@ -89,35 +90,16 @@ class Overlaps(Sequence[Overlap]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    @overload
-    def __getitem__(self, index: int) -> Overlap: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Overlap]: ...
-    def __getitem__(self, index: int | slice) -> Overlap | list[Overlap]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} pairs of rules, found index {index}")
-        first, second = int(self.first[index]), int(self.second[index])
-        rows = float(self.rows[index])
+    def _make(self, place: int) -> Overlap:
+        first, second = int(self.first[place]), int(self.second[place])
+        rows = float(self.rows[place])
         classes = self._rules[first].prediction, self._rules[second].prediction
         return Overlap(first, second, *classes, rows, rows / self.total)
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the pairs into a data frame, one row per pair; rules are numbered from 1, as in the texts.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default the one that is already imported, else the one that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-        """
+    def _list_columns(self) -> dict[str, list[Any]]:
         tree = self._rules.tree
         first, second = (self._rules.paths.leaf_class[place] for place in (self.first, self.second))
-        columns = {
+        return {
             "first": (self.first + 1).tolist(),
             "second": (self.second + 1).tolist(),
             "first_prediction": tree.classes[first].tolist(),
@@ -127,7 +109,6 @@ class Overlaps(Sequence[Overlap]):
             "rows": self.rows.tolist(),
             "share": (self.rows / self.total).tolist(),
         }
-        return make_frame(columns, library)
 
     def to_text(self, n_pairs: int = SHOWN_PAIRS) -> str:
         """Write the pairs that share most rows, in words; rules are numbered from 1, as in ``rules.to_text()``.

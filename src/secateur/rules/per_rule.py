@@ -11,16 +11,15 @@ test, which is then approximate.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.errors import InputError
-from secateur.frames import make_frame
 from secateur.methods.fisher import fisher_greater
+from secateur.rules.array_sequence import ArrayTable
 from secateur.rules.intervals import (
     LEAST_ROWS_OF_D,
     adjust_by_holm,
@@ -155,7 +154,7 @@ class RuleAudit:
         return f"{when} {100 * share:.1f} % of {_count(support, self.effective_rows_before)}"
 
 
-class RuleAudits(Sequence[RuleAudit]):
+class RuleAudits(ArrayTable[RuleAudit]):
     """A sequence of :class:`RuleAudit`, one for each rule in source order, backed by arrays.
 
     Made by :meth:`RuleSet.audit`.
@@ -182,6 +181,8 @@ class RuleAudits(Sequence[RuleAudit]):
     >>> [(one.verdict, int(one.support)) for one in found]
     [('still holds', 109), ('moved', 5), ('still holds', 6), ('moved', 49)]
     """
+
+    nouns = "rules"
 
     def __init__(
         self,
@@ -298,14 +299,8 @@ class RuleAudits(Sequence[RuleAudit]):
     def __len__(self) -> int:
         return len(self.counts)
 
-    @overload
-    def __getitem__(self, index: int) -> RuleAudit: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[RuleAudit]: ...
-    def __getitem__(self, index: int | slice) -> RuleAudit | list[RuleAudit]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place, since = range(len(self))[index], self.since
+    def _make(self, place: int) -> RuleAudit:
+        since = self.since
         numbers: dict[str, NDArray[np.float64]] = {
             "d": self.d,
             "d_low": self.d_interval[0],
@@ -347,20 +342,9 @@ class RuleAudits(Sequence[RuleAudit]):
         """Whether the rules were made with weights."""
         return self.rules.is_weighted
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the audits of the rules into a data frame, one row per rule.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default the one that is already imported, else the one that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-        """
+    def _list_columns(self) -> dict[str, list[Any]]:
         rows = self.to_dicts()
-        return make_frame({name: [row[name] for row in rows] for name in RuleAudit.__dataclass_fields__}, library)
+        return {name: [row[name] for row in rows] for name in RuleAudit.__dataclass_fields__}
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """List the fields of each :class:`RuleAudit` by name, ready for JSON."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
+from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
@@ -53,7 +54,7 @@ class StoredContent:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleSet(Sequence[Rule]):
+class RuleSet(ArraySequence[Rule]):
     """The rules of a tree after deletion, one for each leaf, in source order.
 
     Made by :func:`secateur.simplify`, or read back by :meth:`from_json`. A sequence of :class:`Rule`.
@@ -109,6 +110,8 @@ class RuleSet(Sequence[Rule]):
     domain: GivenRows | None = field(default=None, repr=False)
     stored: StoredContent | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+
+    nouns = "rules"
 
     def __post_init__(self) -> None:
         for array in (*vars(self.deletions).values(), self.class_counts, self.source_class_counts):
@@ -218,19 +221,8 @@ class RuleSet(Sequence[Rule]):
     def __len__(self) -> int:
         return self.paths.n_rules
 
-    @overload
-    def __getitem__(self, index: int) -> Rule: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Rule]: ...
-    def __getitem__(self, index: int | slice) -> Rule | list[Rule]:
-        if isinstance(index, slice):
-            return [Rule(self, i) for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} rules, found index {index}")
-        return Rule(self, index % len(self))
-
-    def __iter__(self) -> Iterator[Rule]:
-        return (Rule(self, index) for index in range(len(self)))
+    def _make(self, place: int) -> Rule:
+        return Rule(self, place)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row by the winning rule.
