@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
+from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
 from secateur.rules.reasons import make_reasons
@@ -22,7 +22,7 @@ from secateur.rules.witnesses import Witnesses
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -139,7 +139,7 @@ class CompactRule:
 
 
 @dataclass(frozen=True, eq=False)
-class CompactRules(Sequence[CompactRule]):
+class CompactRules(ArraySequence[CompactRule]):
     """Few rules that say what a tree does, and the class of what none of them covers.
 
     Made by :func:`secateur.compact` or :meth:`RuleSet.compact`. A sequence of :class:`CompactRule`, listed by class,
@@ -181,6 +181,8 @@ class CompactRules(Sequence[CompactRule]):
     >>> bool((rules.predict(data.data) == model.predict(data.data)).all())
     True
     """
+
+    nouns = "rules"
 
     source: RuleSet
     rules: RuleSet
@@ -361,19 +363,8 @@ class CompactRules(Sequence[CompactRule]):
     def __len__(self) -> int:
         return len(self.chosen)
 
-    @overload
-    def __getitem__(self, index: int) -> CompactRule: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[CompactRule]: ...
-    def __getitem__(self, index: int | slice) -> CompactRule | list[CompactRule]:
-        if isinstance(index, slice):
-            return [CompactRule(self, i) for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} rules, found index {index}")
-        return CompactRule(self, index % len(self))
-
-    def __iter__(self) -> Iterator[CompactRule]:
-        return (CompactRule(self, index) for index in range(len(self)))
+    def _make(self, place: int) -> CompactRule:
+        return CompactRule(self, place)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row: that of the rule that decides it, or "otherwise".

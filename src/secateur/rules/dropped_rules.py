@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.rule import Rule
 from secateur.rules.wording import read_change, read_share
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from secateur.rules.compact_rules import CompactRules
@@ -113,7 +111,7 @@ class DroppedRule:
         return f"<dropped rule of leaf {self.leaf_id}: {self.text}>"
 
 
-class DroppedRules(Sequence[DroppedRule]):
+class DroppedRules(ArraySequence[DroppedRule]):
     """The rules of leaves that compact rules do not write, though their class is written; in source order.
 
     Parameters
@@ -121,7 +119,7 @@ class DroppedRules(Sequence[DroppedRule]):
     rules : CompactRules
     """
 
-    __slots__ = ("_rules", "places")
+    nouns = "dropped rules"
 
     def __init__(self, rules: CompactRules) -> None:
         self._rules = rules
@@ -147,19 +145,8 @@ class DroppedRules(Sequence[DroppedRule]):
     def __len__(self) -> int:
         return len(self.places)
 
-    @overload
-    def __getitem__(self, index: int) -> DroppedRule: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[DroppedRule]: ...
-    def __getitem__(self, index: int | slice) -> DroppedRule | list[DroppedRule]:
-        if isinstance(index, slice):
-            return [DroppedRule(self._rules, place) for place in self.places[index].tolist()]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"{len(self)} rules were dropped, found index {index}")
-        return DroppedRule(self._rules, int(self.places[index]))
-
-    def __iter__(self) -> Iterator[DroppedRule]:
-        return (DroppedRule(self._rules, place) for place in self.places.tolist())
+    def _make(self, place: int) -> DroppedRule:
+        return DroppedRule(self._rules, int(self.places[place]))
 
     def __repr__(self) -> str:
         return f"<DroppedRules: {len(self)} rules that are not written>"
