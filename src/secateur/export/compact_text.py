@@ -68,6 +68,18 @@ def read_decided(rules: CompactRules, index: int) -> str:
         return "rows unknown"
     if total == 0:
         return "no row"
-    own = counts[rules.class_ids[index] if index < len(rules) else rules.otherwise_id]
-    rows = f"weight {read_count(total)}" if rules.rules.is_weighted else count_of(total, "row")
-    return f"{rows}, {read_share(float(own) / total)}"
+    own = float(counts[rules.class_ids[index] if index < len(rules) else rules.otherwise_id])
+    is_weighted = rules.rules.is_weighted
+    told = f"{_read_rows(total, is_weighted)}, {read_share(own / total)}"
+    if own >= counts.max():
+        return told
+    if index == len(rules):
+        return f"{told}, not its commonest class"
+    # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
+    place = int(rules.chosen[index])
+    covered, reliability = float(rules.rules.support[place]), float(rules.rules.reliability[place])
+    return f"{told} (of {_read_rows(covered, is_weighted)} that it covers, {read_share(reliability)})"
+
+
+def _read_rows(total: float, is_weighted: bool) -> str:
+    return f"weight {read_count(total)}" if is_weighted else count_of(total, "row")

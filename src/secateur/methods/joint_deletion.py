@@ -74,6 +74,7 @@ class JointResult:
     drop_before: NDArray[np.float64]  # by rule; NaN for rules that stay or are not written
     drop_after: NDArray[np.float64]
     drop_real: NDArray[np.float64]
+    rest_counts: NDArray[np.float64]  # training rows that no rule covers, by class
     disagreement: float  # share of training rows decided otherwise in the end
     mixed_disagreement: float
 
@@ -332,6 +333,7 @@ class _Joint:
             drop_before=drop_before,
             drop_after=drop_after,
             drop_real=drop_real,
+            rest_counts=self.cells.class_counts[(self.own == 0) & (self.other == 0)].sum(axis=0),
             disagreement=float(spent[1] / totals[1]),
             mixed_disagreement=float(spent[0] / totals[0]),
         )
