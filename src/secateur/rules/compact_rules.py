@@ -19,14 +19,14 @@ from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
+from secateur.rules.writable import Writable
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from secateur.report import Report
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
@@ -131,15 +131,12 @@ class CompactRule:
         """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
         return self.source.text
 
-    def __str__(self) -> str:
-        return self.text
-
     def __repr__(self) -> str:
         return f"<rule {self.index} for {len(self.leaf_ids)} leaves: {self.text}>"
 
 
 @dataclass(frozen=True, eq=False)
-class CompactRules(ArraySequence[CompactRule]):
+class CompactRules(Writable, ArraySequence[CompactRule]):
     """Few rules that say what a tree does, and the class of what none of them covers.
 
     Made by :func:`secateur.compact` or :meth:`RuleSet.compact`. A sequence of :class:`CompactRule`, listed by class,
@@ -551,114 +548,6 @@ class CompactRules(ArraySequence[CompactRule]):
                 return verify_compact(self.tree, source, record, lambda: parts, domain=domain)
             return verify_compact(self.tree, source, record, read_rows, domain=domain)
 
-    def _write(self, format: str, **options: Any) -> Any:
-        from secateur.export.formats import write_rules
-
-        return write_rules(self, format, **options)
-
-    def to_text(self, *, reasons: bool = False) -> str:
-        """Write the cases of each class, and what decides the rest, as plain text.
-
-        Parameters
-        ----------
-        reasons : bool, default=False
-            Also say why each condition was deleted or kept, and why each rule of a leaf is not written.
-        """
-        return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
-
-    def to_sql(
-        self,
-        dialect: str = "duckdb",
-        *,
-        table: str | Sequence[str] = "rows",
-        names: Sequence[str] = ("rule", "prediction", "reliability"),
-    ) -> str:
-        """Write the rules as one flat SQL statement; see :meth:`RuleSet.to_sql`.
-
-        The number of "otherwise" is one more than that of the last rule.
-
-        Parameters
-        ----------
-        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
-        table : str or sequence of str, default="rows"
-        names : sequence of three str, default=("rule", "prediction", "reliability")
-        """
-        return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
-
-    def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
-        """Write the rules as a Python function that runs without secateur; see :meth:`RuleSet.to_python`.
-
-        Parameters
-        ----------
-        vectorized : bool, default=False
-        name : str, default="predict"
-        """
-        return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the rules into a data frame, one row per rule and one for "otherwise".
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default one that is already imported, else one that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-        """
-        return self._write("frame", library=library)
-
-    def to_markdown(self, *, reasons: bool = False) -> str:
-        """Write the rules as a Markdown table.
-
-        Parameters
-        ----------
-        reasons : bool, default=False
-            Also list what was deleted and dropped, and why.
-        """
-        return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
-
-    def to_latex(self) -> str:
-        """Write the rules as a LaTeX table for the package booktabs."""
-        return self._write("latex")  # type: ignore[no-any-return]
-
-    def to_csv(self) -> str:
-        """Write the rules as CSV, one line per rule and one for "otherwise"."""
-        return self._write("csv")  # type: ignore[no-any-return]
-
-    def report(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        title: str | None = None,
-        tolerances: Sequence[float] | None = None,
-    ) -> Report:
-        """Make a page that begins with these rules, and shows the rules that they were chosen from below.
-
-        Parameters
-        ----------
-        X, y, sample_weight, title, tolerances : optional
-            As in :meth:`RuleSet.report`.
-
-        Returns
-        -------
-        Report
-        """
-        from secateur.report import make_report
-
-        return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
-
-    def to_html(self) -> str:
-        """Write the page of :meth:`report` as text."""
-        return self._write("html")  # type: ignore[no-any-return]
-
-    def to_json(self) -> str:
-        """Write tree, rules, numbers and reasons as versioned JSON, for :meth:`from_json` and ``verify``."""
-        return self._write("json")  # type: ignore[no-any-return]
-
     @classmethod
     def from_json(cls, text: str) -> CompactRules:
         """Read compact rules that :meth:`to_json` wrote.
@@ -671,14 +560,6 @@ class CompactRules(ArraySequence[CompactRule]):
 
         return compact_from_json(text)
 
-    def to_pmml(self) -> str:
-        """Write the rules as a PMML RuleSetModel."""
-        return self._write("pmml")  # type: ignore[no-any-return]
-
-    def to_onnx(self) -> bytes:
-        """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
-        return self._write("onnx")  # type: ignore[no-any-return]
-
     def without_rows(self) -> CompactRules:
         """Give the same rules without the training rows that they hold."""
         source, rules = (replace(some, training=None) for some in (self.source, self.rules))
@@ -687,11 +568,6 @@ class CompactRules(ArraySequence[CompactRule]):
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CompactRules) and self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
     def __str__(self) -> str:
         return self.to_text()
