@@ -20,6 +20,7 @@ from secateur.methods.settings import check_share
 from secateur.problem import find_terms, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rules.compact_audit import CompactCounter
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decided_counts import FEW_RULES, CoverCounter, order_rules
 from secateur.rules.deciding import without_facts
@@ -283,16 +284,21 @@ def _finish(
         tolerance=tolerance,
     )
     if counts is None:
-        return _count_otherwise(made)
+        return _count_many(made, given)
     decided = counts.count_decided(len(order), order[made.decision_order])
     return replace(made, decided_counts=decided[np.append(order, len(order))])
 
 
-def _count_otherwise(made: CompactRules) -> CompactRules:
-    """Count the rows of the leaves that no exact rule covers, which need no look at rows."""
-    rules = made.rules
+def _count_many(made: CompactRules, given: GivenRows | None) -> CompactRules:
+    """Count what each of many rules decides in a pass of its own, now that their order is known."""
+    if given is not None:
+        with made.rules._open(*given) as rows:
+            counts = rows.fold(without_facts(made.tree), CompactCounter(made))
+        if counts is not None:
+            return replace(made, decided_counts=counts.count_decided(made))
     if not made.is_exact:
         return made
-    counts = np.array(made.decided_counts)
-    counts[-1] = rules.source_class_counts[rules.paths.leaf_class == made.otherwise_id].sum(axis=0)
-    return replace(made, decided_counts=counts)
+    known = np.array(made.decided_counts)  # without rows, what the leaves that no exact rule covers hold
+    rules = made.rules
+    known[-1] = rules.source_class_counts[rules.paths.leaf_class == made.otherwise_id].sum(axis=0)
+    return replace(made, decided_counts=known)

@@ -128,6 +128,11 @@ class CompactCounts:
         cells = (leaf * (len(rules) + 1) + decider) * rules.tree.n_classes + truth
         return cls(n_rows, CellCounts.of(cells, weights), squares)
 
+    def count_decided(self, rules: CompactRules) -> NDArray[np.float64]:
+        """Sum up the rows of each class that each rule, and at the end "otherwise", decides."""
+        pairs, truth = np.divmod(self.decided.cells, rules.tree.n_classes)
+        return cross(pairs % (len(rules) + 1), truth, self.decided.counts, rules.decided_counts.shape)
+
     def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """List places and numbers there; the first place is for the squares."""
         cells, counts = self.decided.cells, self.decided.counts
@@ -176,10 +181,16 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
     marks = by_rules == truth, by_tree == truth, by_rules != by_tree, decider == len(rules)
     accuracy, tree_accuracy, differ, left = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     limits = find_interval(differ / 100.0, count_effective(total, counts.squares))
-    shares, tree_shares = rules.shares, rules.rules._find_shares("leaf")
-    by_decider = cross(decider, truth, weights, shares.shape)
-    scores = score_shares(shares, by_decider)
+    tree_shares = rules.rules._find_shares("leaf")
+    by_decider = cross(decider, truth, weights, rules.decided_counts.shape)
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
+    if rules.is_counted:
+        distances, scores = (
+            find_distances(rules.shares[decider], tree_shares[leaf]),
+            score_shares(rules.shares, by_decider),
+        )
+    else:  # then probabilities are the tree's own
+        distances, scores = np.zeros(len(leaf)), tree_scores
     fall = (rules.rules.source_reliability - rules.rules.reliability)[rules.chosen]
     fall = fall[~np.isnan(fall)]
     return CompactAudit(
@@ -206,7 +217,7 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
         tree_log_loss=tree_scores.log_loss,
         auc=scores.auc,
         tree_auc=tree_scores.auc,
-        mean_abs_delta_p=float(weights @ find_distances(shares[decider], tree_shares[leaf])) / total,
+        mean_abs_delta_p=float(weights @ distances) / total,
         # Weights are taken to vary as much among the rows of one rule as among all.
         per_rule=DecidedAudits(rules, by_decider, by_decider.sum(axis=1) * (counts.squares / total), earlier),
     )

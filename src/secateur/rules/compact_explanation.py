@@ -13,7 +13,7 @@ from secateur.rules.explanation import as_value, find_covering, find_held, read_
 from secateur.rules.wording import count_of, join_conditions, read_conditions, read_count, read_share, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from secateur.rules.compact_rules import CompactRule, CompactRules
     from secateur.tree.tree import Label
@@ -128,11 +128,19 @@ def _tell(
         lines = [f"Predicted {final}, because no rule holds:"]
         lines += [f"  rule {index + 1} asks {' and '.join(asked)}" for index, asked in failed.items()]
         lines += _tell_rows(rules, len(rules), final, "“otherwise”")
-    same = "too" if tree_class == final else "instead: this row is among those that the budget allows to differ"
+    same = "too" if tree_class == final else _tell_difference(rules, broken)
     lines.append(f"The tree itself predicts {tree_class} {same}.")
     if broken:
         lines.append(f"The guarantee does not cover this row, which contradicts what is known: {'; '.join(broken)}.")
     return "\n".join(lines)
+
+
+def _tell_difference(rules: CompactRules, broken: Sequence[str]) -> str:
+    if broken:
+        return "instead: nothing is promised for a row that contradicts what is known"
+    if rules.budget:
+        return "instead: this row is among those that the budget allows to differ"
+    return f"instead: {rules.method!r} does not keep every prediction"
 
 
 def _tell_rows(rules: CompactRules, index: int, name: str, what: str) -> list[str]:

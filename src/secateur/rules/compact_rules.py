@@ -20,7 +20,7 @@ from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
 from secateur.rules.writable import Writable
-from secateur.tree.shares import none_if_nan
+from secateur.tree.shares import divide_or_nan, none_if_nan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -271,11 +271,12 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
                 f"The rules are those of {self.rules.method!r}, which promises: {self.rules.guarantee}"
             )
         else:
+            earlier = "exact" if METHODS[self.rules.method].is_exact else "earlier"
             sentence = (
                 f"Of the training rows, at most {100 * self.budget:.6g} % (by weight) are decided otherwise than by "
                 "the tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a "
                 f"rule with a training reliability more than {self.tolerance:g} below its leaf's, or with another "
-                "class more common among its rows; exact deletions may move reliability further."
+                f"class more common among its rows; {earlier} deletions may move reliability further."
             )
         used = self.rules.facts_used.used if self.is_exact else ()
         return (
@@ -304,7 +305,13 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         words = f"{'otherwise' if len(self) else 'always'} => {self.otherwise_name}"
         order = self.decision_order
         last = (self.otherwise, self.otherwise_reliability, words)
-        return Decisions(self.rules, self.chosen[order], order, is_ordered, last)
+        return Decisions(self.rules, self.chosen[order], order, is_ordered, last, self.decided_reliability[order])
+
+    @cached_property
+    def decided_reliability(self) -> NDArray[np.float64]:
+        """Share of each rule's class among the training rows that it decides; NaN where there are none, or unknown."""
+        own = self.decided_counts[np.arange(len(self)), self.class_ids]
+        return divide_or_nan(own, self.decided_counts[:-1].sum(axis=1))
 
     def stands_for(self, index: int) -> NDArray[np.int64]:
         """The leaves that a rule stands for, as places in source order.
@@ -344,12 +351,17 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
             rules.paths,
             rules.deletions,
             rule,
-            {**rules.parameters, "budget": self.budget, "tolerance": self.tolerance},
+            {**rules.parameters, **self._spending},
             self._witnesses,
             rules.facts_used.of_rule(rule),
             METHODS[rules.method].words,
         )
         return {reason.link_id: reason for reason in found}
+
+    @property
+    def _spending(self) -> dict[str, float]:
+        """What the words of a budget's reasons are filled in with; without one, reasons are the method's own."""
+        return {"budget": self.budget, "tolerance": self.tolerance} if self.budget else {}
 
     @cached_property
     def _witnesses(self) -> Witnesses:
@@ -389,12 +401,14 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         -------
         ndarray of int64, shape (n_rows,)
         """
-        if self.is_exact:
+        if self.is_exact and not self.tree.facts:  # rows that contradict a fact get what the rules say, everywhere
             return self.tree.leaf_class[apply_tree(self.tree, rows)]
         return np.append(self.class_ids, self.otherwise_id)[self.find_deciding(rows)]
 
     def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows that the same rule, or "otherwise", decides.
+
+        Without training rows these are not known; then the tree's own are given.
 
         Parameters
         ----------
@@ -407,13 +421,18 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         ndarray of float64, shape (n_rows, n_classes)
         """
         check_of(of)
-        if of == "leaf":
+        if of == "leaf" or not self.is_counted:
             return self.rules.predict_proba(X, "leaf")
         return self._on_rows("predict_proba", X, lambda rows: self.shares[self.find_deciding(rows)])
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the training rows that each rule decides are known."""
+        return not bool(np.isnan(self.decided_counts).any())
+
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Class shares of what each rule, and at the end "otherwise", decides; where no row is known, its class."""
+        """Class shares of what each rule, and at the end "otherwise", decides; where it decides no row, its class."""
         shares: NDArray[np.float64] = np.eye(self.tree.n_classes)[np.append(self.class_ids, self.otherwise_id)]
         total = self.decided_counts.sum(axis=1, keepdims=True)
         np.divide(self.decided_counts, total, out=shares, where=total > 0)
