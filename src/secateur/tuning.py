@@ -310,8 +310,8 @@ def select_budget(
         if max_conflict is not None or smoothing != SMOOTHING:
             other = "smoothing" if max_conflict is None else "max_conflict"
             raise ParameterError(
-                f"{other} is for form='each-leaf'; compact rules are held to max_disagreement, the share of rows decided "
-                "otherwise than by the tree."
+                f"{other} is for form='each-leaf'; compact rules are held to max_disagreement, the share of rows "
+                "decided otherwise than by the tree."
             )
         search = _Search.plan_compact(grid, max_disagreement, min_accuracy_change, tolerance, otherwise)
     elif form == "each-leaf":
