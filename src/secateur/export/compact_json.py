@@ -15,6 +15,7 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
 from secateur.export.json import rules_from_json, rules_to_json
+from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons
 from secateur.methods import Deletions, Why
 from secateur.methods.settings import check_share
 from secateur.rules.compact_rules import CompactRules
@@ -197,8 +198,10 @@ def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, 
         for name in NUMBERS:
             arrays[name][span] = [np.nan if reason[name] is None else reason[name] for reason in reasons]
         counts[place] = np.nan if rule["class_counts"] is None else rule["class_counts"]
+    deletions = Deletions(**arrays)
     if budget > 0:
-        return replace(source, deletions=Deletions(**arrays), class_counts=counts)
+        check_reasons(source.method, paths, deletions, OF_A_BUDGET)
+        return replace(source, deletions=deletions, class_counts=counts)
     same = [np.array_equal(counts, source.class_counts, equal_nan=True)]
     same += [np.array_equal(arrays[name], one, equal_nan=True) for name, one in vars(source.deletions).items()]
     if not all(same):

@@ -16,6 +16,7 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
 from secateur.export.plain_names import check_characters
+from secateur.export.stored_reasons import check_reasons
 from secateur.methods import Deletions, Why, find_method
 from secateur.rules.rule_set import RuleSet, StoredContent
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
@@ -124,11 +125,13 @@ def rules_from_json(text: str) -> RuleSet:
             raise ValueError("a class count is not finite")
         if not counts.shape == source_counts.shape == (paths.n_rules, tree.n_classes):
             raise ValueError(f"expected {tree.n_classes} class counts for each rule")
+        deletions = _read_deletions(paths, listed)
+        check_reasons(method, paths, deletions)
         rules = RuleSet(
             tree=tree,
             method=method,
             parameters=parameters,
-            deletions=_read_deletions(paths, listed),
+            deletions=deletions,
             class_counts=counts,
             source_class_counts=source_counts,
             is_ranked=bool(content["is_ranked"]),
@@ -274,9 +277,6 @@ def _check_rule(tree: Tree, paths: Paths, index: int, content: dict[str, Any]) -
         )
     if [reason["link_id"] for reason in content["reasons"]] != path:
         raise FormatError(f"The reasons of rules[{index}] in the rules JSON are not one for each link of its path.")
-    for reason in content["reasons"]:
-        if reason["kind"] == Why.DIRECTION_REFUTES.kind and reason["node_id"] not in path:
-            raise FormatError(f"rules[{index}] of the rules JSON has a reason that points outside its path.")
 
 
 def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:

@@ -63,6 +63,7 @@ class Faithful(Method):
     is_exact = True
     witness = "link"
     rung = 45
+    gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED, Why.RELIABILITY_MOVES, Why.INSIDE_H, Why.NO_ROWS})
     knob = Knob("tolerance", "ε", TOLERANCES, EVERY_RULE)
     words: ClassVar[Mapping[int, str]] = {
         Why.NO_FOREIGN_LEAF: (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from secateur.methods import exact
-from secateur.methods.contract import TOLERANCES, Deletions, Knob, Problem
+from secateur.methods.contract import TOLERANCES, Deletions, Knob, Problem, Why
 from secateur.methods.selection import ReliabilityMethod
 
 __all__ = ["METHOD"]
@@ -43,6 +43,7 @@ class Layered(ReliabilityMethod):
     tolerance_of = "the tolerance of further deletions; the method does not hold its exact ones to it"
     witness = "link"
     rung = 70
+    gives = ReliabilityMethod.gives | {Why.NO_FOREIGN_LEAF}
 
     def begin(self, problem: Problem) -> Deletions:
         """Delete exactly."""

@@ -47,6 +47,12 @@ class ReliabilityMethod(Method):
 
     asks = Asks.COUNTS
     knob = Knob("tolerance", "ε", TOLERANCES, EVERY_RULE)
+    gives = frozenset(
+        {
+            *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP),
+            *(Why.MATCHED, Why.NEUTRAL, Why.INSIDE_H, Why.RELIABILITY_MOVES, Why.NO_ROWS),
+        }
+    )
 
     @abstractmethod
     def begin(self, problem: Problem) -> Deletions:

@@ -162,6 +162,12 @@ class _Checker:
             return
         if self.method not in (*EXACT, *WITHIN_TOLERANCE, *CERTIFIED, *BUDGETED, *UNPROMISED):
             self.failures.append(f"There is no check for the method {self.method!r}, so nothing of it is proved.")
+        if self.method == "none":
+            lost = self.leaves[self._rules_with(self.deleted)].tolist()
+            self.report(
+                "nothing was deleted",
+                [f"The rule of leaf {leaf} lost a condition, although nothing was to be deleted." for leaf in lost],
+            )
         if self.method in EXACT or self.method in EXACT_FIRST:
             self._check_boxes()
         if self.method in PROTECTING and self.record["parameters"].get("protect", True):
