@@ -46,6 +46,8 @@ def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None =
         yield NOT_WRITTEN, ""
         for dropped in rules.dropped[:most]:
             yield f"  - {dropped.text} (leaf {dropped.leaf_id}): {dropped.reason}", ""
+        if most is not None and len(rules.dropped) > most:
+            yield f"  … and {count_of(len(rules.dropped) - most, 'more rule')}", ""
     for remark in rules.remarks:
         yield f"Note: {remark}", ""
 

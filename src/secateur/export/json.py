@@ -25,6 +25,8 @@ from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from secateur.rules.reasons import Reason
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
@@ -54,11 +56,11 @@ def rules_to_json(rules: RuleSet) -> str:
 def rules_to_record(rules: RuleSet) -> dict[str, Any]:
     """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
     stored, paths, deletions = rules.stored, rules.paths, rules.deletions
-    kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
     return {
         "method": rules.method,
         "parameters": dict(rules.parameters),
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
+        "worded_by": None if stored is None or stored.version == __version__ else stored.version,
         "leaf_ids": paths.leaf_ids,
         "predictions": rules.tree.classes[paths.leaf_class].tolist(),
         "class_counts": rules.class_counts,
@@ -66,9 +68,15 @@ def rules_to_record(rules: RuleSet) -> dict[str, Any]:
         "offsets": paths.offsets,
         "links": paths.links,
         "deleted": deletions.deleted,
-        "kinds": kinds[deletions.why],
+        "kinds": list_kinds(deletions.why),
         "numbers": deletions.number,
     }
+
+
+def list_kinds(why: NDArray[np.uint8]) -> NDArray[np.object_]:
+    """Name the reason of each condition."""
+    kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
+    return kinds[why]
 
 
 def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:

@@ -45,18 +45,14 @@ def rules_to_table(
     return table
 
 
-def compact_to_table(
-    rules: CompactRules, *, reasons: bool = False, title: str | None = None, caption: str | None = None
-) -> Table:
-    """Make a row for each compact rule, and one for "otherwise"; with reasons if asked."""
+def compact_to_table(rules: CompactRules) -> Table:
+    """Make a row for each compact rule, and one for "otherwise"."""
     size = f"{rules.n_conditions} of {rules.source_n_conditions} conditions left."
-    said = caption if caption is not None else f"{size} {rules.guarantee}"
     table = Table(
-        title=title or f"{len(rules)} rules instead of {rules.source_n_rules}",
-        caption=Text(" ".join([said, *rules.remarks])),
+        title=f"{len(rules)} rules instead of {rules.source_n_rules}",
+        caption=Text(" ".join([size, rules.guarantee, *rules.remarks])),
         title_justify="left",
         caption_justify="left",
-        show_lines=reasons,
     )
     table.add_column("#", justify="right", style="dim")
     table.add_column("if", ratio=3)
@@ -64,11 +60,8 @@ def compact_to_table(
     table.add_column("training rows decided")
     table.add_column("stands for")
     for rule in rules:
-        body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
-        if reasons:
-            _append_reasons(body, rule.reasons, lambda link: read_link(rules.tree, rules.rules.paths, link))
         numbers = read_decided(rules, rule.index), count_leaves(rule)
-        table.add_row(str(rule.index + 1), body, Text(rule.class_name), *numbers)
+        table.add_row(str(rule.index + 1), Text(join_conditions(rule.conditions)), Text(rule.class_name), *numbers)
     words = Text("otherwise" if len(rules) else "always", style="italic")
     rest = Text(rules.otherwise_name), read_decided(rules, len(rules)), "the rest"
     table.add_row(str(len(rules) + 1), words, *rest)

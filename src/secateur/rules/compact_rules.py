@@ -365,7 +365,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        if self.is_exact:
+        if not self.budget:  # then rules are as they were
             return self.rules._witnesses
         return Witnesses(self.tree, self.rules.paths, self.rules.deletions, None)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
     Domain = tuple[NDArray[Any], NDArray[np.int64]]
 
-__all__ = ["Verification", "verify_rules"]
+__all__ = ["Verification", "tell_other_words", "verify_rules"]
 
 
 EXACT = ("none", "sibling", "subtree", "redundancy", "exact", "faithful")
@@ -83,6 +83,12 @@ class Verification:
         return "\n".join([*lines, "Verified." if self.ok else verdict])
 
 
+def tell_other_words(record: Mapping[str, Any]) -> list[str]:
+    """Say that the sentences of a file by another version were not compared with its numbers."""
+    version = record.get("worded_by")
+    return [] if version is None else [f"the sentences of the file were written by secateur {version}: not compared"]
+
+
 def _lacks_rows(failure: str) -> bool:
     """Whether a promise was not found broken, but not looked at either."""
     return failure.endswith((NOT_RECOUNTED, NOT_RECHECKED))
@@ -104,7 +110,8 @@ def verify_rules(
     ----------
     tree : Tree
     record : mapping
-        The rule set without its words: ``method``, ``parameters`` and ``digest_ok``; for each rule, in arrays,
+        The rule set without its words: ``method``, ``parameters``, ``digest_ok`` and, of a file by another
+        version, ``worded_by``; for each rule, in arrays,
         ``leaf_ids``, ``predictions``, ``class_counts`` and ``source_class_counts`` (NaN where not known); for each
         link of each rule, rule after rule and root to leaf, ``links``, ``deleted``, ``kinds`` and ``numbers``, where
         ``links[offsets[i]:offsets[i + 1]]`` are those of rule ``i``.
@@ -160,6 +167,7 @@ class _Checker:
     def run(self) -> None:
         if not self._structure_holds():
             return
+        self.unchecked += tell_other_words(self.record)
         if self.method not in (*EXACT, *WITHIN_TOLERANCE, *CERTIFIED, *BUDGETED, *UNPROMISED):
             self.failures.append(f"There is no check for the method {self.method!r}, so nothing of it is proved.")
         if self.method == "none":
