@@ -135,3 +135,15 @@ def test_sentences_of_another_version_are_said_not_to_be_compared(
     content["digest"] = _digest(content)
     found = secateur.CompactRules.from_json(json.dumps(content)).verify(X, y)
     assert "the sentences of the file were written by secateur 0.0.1: not compared" in found.unchecked
+
+
+def test_a_note_says_where_the_upper_line_need_not_decide() -> None:
+    X, y = make_classification(1500, 8, n_informative=6, n_classes=4, flip_y=0.1, random_state=0)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    exact, short = secateur.compact(model, X, y), secateur.compact(model, X, y, budget=0.05)
+    covered, decided = short.covers(X), short.apply(X)
+    upper = np.where(covered.any(axis=1), covered.argmax(axis=1), -1)
+    assert (upper != decided).any()
+    assert "Note: Where lines of two classes hold" in short.to_text()
+    assert "Note:" not in exact.to_text()
+    assert (np.where((some := exact.covers(X)).any(axis=1), some.argmax(axis=1), -1) == exact.apply(X)).all()

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CompactRule", "CompactRules"]
 
+RANKED = "Where lines of two classes hold for a row, the one with the higher training reliability decides it."
+
 
 class CompactRule:
     """One rule of a :class:`CompactRules`, as a view that is made on demand.
@@ -208,8 +210,10 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the columns before a pipeline, a sentence each."""
-        return self.rules.remarks
+        """Remarks on the columns before a pipeline and on the order in which rules decide, a sentence each."""
+        if np.array_equal(self.decision_order, np.arange(len(self))):
+            return self.rules.remarks
+        return (*self.rules.remarks, RANKED)
 
     @property
     def is_exact(self) -> bool:
