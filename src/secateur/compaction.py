@@ -12,7 +12,7 @@ from secateur.adapters.forests import is_forest
 from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.facts.possible_rows import find_feasible
-from secateur.methods import Why
+from secateur.methods import METHODS, Why
 from secateur.methods.covering import Containment, choose_rules, find_containment
 from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
 from secateur.methods.row_mixture import mix_rows
@@ -22,8 +22,9 @@ from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rules.compact_audit import CompactCounter
 from secateur.rules.compact_rules import CompactRules
-from secateur.rules.decided_counts import FEW_RULES, CoverCounter, order_rules
+from secateur.rules.decided_counts import FEW_RULES, CoverCounter
 from secateur.rules.deciding import without_facts
+from secateur.rules.printed_order import keep_ranking, order_rules
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -265,6 +266,9 @@ def _finish(
         explained = [contained.of_rule(rule) for rule in chosen.tolist()]
         weights = np.nan_to_num(rules.source_support, nan=1.0)
     order = order_rules(explained, weights, paths.leaf_class[chosen], rules.n_conditions[chosen])
+    is_exact = not budget and METHODS[rules.method].is_exact
+    if rules.is_ranked and not is_exact:
+        order = keep_ranking(rules, chosen, order)
     written = chosen[order]
     lists = [contained.of_rule(rule) for rule in written.tolist()]
     made = CompactRules(
@@ -285,7 +289,7 @@ def _finish(
     )
     if counts is None:
         return _count_many(made, given)
-    decided = counts.count_decided(len(order), order[made.decision_order])
+    decided = counts.count_decided(len(order), order)
     return replace(made, decided_counts=decided[np.append(order, len(order))])
 
 

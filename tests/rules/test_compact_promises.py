@@ -137,13 +137,46 @@ def test_sentences_of_another_version_are_said_not_to_be_compared(
     assert "the sentences of the file were written by secateur 0.0.1: not compared" in found.unchecked
 
 
-def test_a_note_says_where_the_upper_line_need_not_decide() -> None:
-    X, y = make_classification(1500, 8, n_informative=6, n_classes=4, flip_y=0.1, random_state=0)
+def slow_ranking(rules: secateur.RuleSet, chosen: list[int]) -> list[int]:
+    """The chosen rules by reliability, support, number of conditions and place."""
+
+    def key(place: int) -> tuple[float, float, int, int]:
+        rule = rules[place]
+        return -(rule.reliability or 0.0), -(rule.support or 0.0), len(rule.kept_ids), place
+
+    return sorted(chosen, key=key)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("many", [False, True])
+def test_the_upper_line_decides_and_is_of_the_class_that_ranks_highest(
+    seed: int, many: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = make_classification(700, 6, n_informative=5, n_redundant=0, n_classes=4, flip_y=0.1, random_state=seed)
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
-    exact, short = secateur.compact(model, X, y), secateur.compact(model, X, y, budget=0.05)
-    covered, decided = short.covers(X), short.apply(X)
-    upper = np.where(covered.any(axis=1), covered.argmax(axis=1), -1)
-    assert (upper != decided).any()
-    assert "Note: Where lines of two classes hold" in short.to_text()
-    assert "Note:" not in exact.to_text()
-    assert (np.where((some := exact.covers(X)).any(axis=1), some.argmax(axis=1), -1) == exact.apply(X)).all()
+    monkeypatch.setattr("secateur.rules.printed_order.MOST_COMPARED", 0 if many else 512)
+    sources = [secateur.simplify(model, X, y, method=method) for method in ("exact", "layered", "mismatch", "quinlan")]
+    made = [secateur.compact(model, X, y, budget=budget) for budget in (0.0, 0.02, 0.08, 0.2)]
+    grid = np.random.default_rng(seed).normal(size=(3000, 6)) * 3
+    for rules in [*(source.compact() for source in sources), *made]:
+        for rows in (X, grid):
+            covered = rules.covers(rows)
+            upper = np.where(covered.any(axis=1), covered.argmax(axis=1), -1) if len(rules) else np.full(len(rows), -1)
+            assert (upper == rules.apply(rows)).all()
+            labels = np.array([*(rule.prediction for rule in rules), rules.otherwise])
+            assert (labels[upper] == rules.predict(rows)).all()
+            ranked = slow_ranking(rules.rules, rules.chosen.tolist())
+            place_of = {place: index for index, place in enumerate(rules.chosen.tolist())}
+            by_rank = np.array([place_of[place] for place in ranked], dtype=int)
+            if len(rules):
+                best = by_rank[covered[:, by_rank].argmax(axis=1)]
+                assert (labels[best] == labels[upper])[upper >= 0].all()
+
+
+def test_rules_that_do_not_meet_stay_together_by_class() -> None:
+    X, y = make_classification(900, 6, n_informative=5, n_redundant=0, n_classes=3, flip_y=0.05, random_state=1)
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    exact = secateur.compact(model, X, y)
+    assert (np.diff(exact.class_ids) >= 0).all()
+    runs = [int((np.diff(secateur.compact(model, X, y, budget=b).class_ids) != 0).sum()) for b in (0.01, 0.03)]
+    assert max(runs) < 5

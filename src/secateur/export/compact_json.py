@@ -107,7 +107,6 @@ def compact_to_record(rules: CompactRules) -> dict[str, Any]:
         "kinds": list_kinds(deletions.why),
         "class_counts": rules.rules.class_counts[rules.chosen],
         "decided_counts": rules.decided_counts,
-        "order": rules.decision_order,
         "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
         "drop_costs": rules.drop_costs,
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),

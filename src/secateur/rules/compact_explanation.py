@@ -78,7 +78,7 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
     rows = read_row(whole, row)
     cells = rows.matrix[0]
     covers = find_covering(whole, cells)[rules.chosen]
-    covering = [rules[place] for place in rules.decision_order.tolist() if covers[place]]
+    covering = [rule for rule in rules if covers[rule.index]]
     held = find_held(whole, cells)
     failed, asked = {}, []
     for rule in rules:

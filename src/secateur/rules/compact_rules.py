@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CompactRule", "CompactRules"]
 
-RANKED = "Where lines of two classes hold for a row, the one with the higher training reliability decides it."
-
 
 class CompactRule:
     """One rule of a :class:`CompactRules`, as a view that is made on demand.
@@ -210,10 +208,8 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the columns before a pipeline and on the order in which rules decide, a sentence each."""
-        if np.array_equal(self.decision_order, np.arange(len(self))):
-            return self.rules.remarks
-        return (*self.rules.remarks, RANKED)
+        """Remarks on the columns before a pipeline, a sentence each."""
+        return self.rules.remarks
 
     @property
     def is_exact(self) -> bool:
@@ -289,27 +285,14 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
             else sentence
         )
 
-    @cached_property
-    def decision_order(self) -> NDArray[np.int64]:
-        """Places of the rules in the order in which the first that covers a row decides it.
-
-        Rules of one class, and exact ones, decide as they are printed. Where rules of several classes may overlap, the
-        ranking of :meth:`RuleSet.predict` goes first.
-        """
-        if self.is_exact or len(np.unique(self.class_ids)) < 2:
-            return np.arange(len(self))
-        rank = np.empty(len(self.rules), dtype=np.int64)
-        rank[self.rules.ranking] = np.arange(len(self.rules))
-        return np.argsort(rank[self.chosen])
-
     @property
     def decisions(self) -> Decisions:
         """The order in which rules decide, and what none of them covers."""
         is_ordered = self.rules.is_ranked or self.is_exact or len(np.unique(self.class_ids)) < 2
         words = f"{'otherwise' if len(self) else 'always'} => {self.otherwise_name}"
-        order = self.decision_order
+        order = np.arange(len(self))
         last = (self.otherwise, self.otherwise_reliability, words)
-        return Decisions(self.rules, self.chosen[order], order, is_ordered, last, self.decided_reliability[order])
+        return Decisions(self.rules, self.chosen, order, is_ordered, last, self.decided_reliability)
 
     @cached_property
     def decided_reliability(self) -> NDArray[np.float64]:
@@ -468,8 +451,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         """
         place = np.full(len(self.rules) + 1, -1, dtype=np.int64)
         place[self.chosen] = np.arange(len(self))
-        order = self.chosen[self.decision_order]
-        return place[find_winners(self.tree, self.rules.paths, self.rules.deleted, order, rows)]
+        return place[find_winners(self.tree, self.rules.paths, self.rules.deleted, self.chosen, rows)]
 
     def write_predictions(self, table: Any, to: Any) -> int:
         """Write a table with the predicted class of each row, the number of its rule (from 1) and its reliability.

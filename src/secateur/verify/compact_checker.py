@@ -55,8 +55,8 @@ def verify_compact(
     record : mapping
         ``chosen`` (places of the written rules), ``otherwise`` (index of a class), ``budget``, ``tolerance``,
         ``deleted`` and ``kinds`` (one element for each link of each rule of the tree), ``class_counts`` and
-        ``decided_counts`` of the written rules (the latter ends with "otherwise"), ``order`` (places among the written
-        rules, as they decide), ``stands_for`` (places of leaves, a list for each written rule), ``drop_costs`` (what
+        ``decided_counts`` of the written rules (the latter ends with "otherwise"),
+        ``stands_for`` (places of leaves, a list for each written rule), ``drop_costs`` (what
         dropping each rule of the tree cost: two shares of mixed rows and one of training rows), ``digest_ok``.
     read_rows : callable, default=None
         Gives the training rows in parts, as often as it is called.
@@ -228,7 +228,7 @@ class _CompactChecker:
             rows = PlacedRows(self.tree, matrix)
             winner = np.full(len(matrix), n_rules)
             inside = list(rows.satisfying(boxes, np.zeros(n_rules, dtype=np.int64)))
-            for place in self.record["order"][::-1].tolist():  # the first to decide overwrites the later ones
+            for place in range(n_rules)[::-1]:  # the first to decide overwrites the later ones
                 winner[inside[place]] = place
             for place, some in enumerate(inside):
                 ordered = np.sort(some)
