@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -342,3 +343,15 @@ def test_the_installed_script_refuses_without_a_traceback() -> None:
     assert found.stdout == ""
     assert one_line(found.stderr).startswith("Error: There is no method 'sibbling'. Did you mean 'sibling'?")
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("call", [["methods"], ["methods", "--json"]])
+def test_a_closed_pipe_is_not_a_failed_check(call: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([SCRIPT, *call], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(writer)
+    assert done.returncode == 141, done.stderr
+    assert not done.stderr

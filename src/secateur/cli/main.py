@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from secateur import __version__
+from secateur.cli.console import PipeClosed
 from secateur.errors import SecateurError
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def run() -> None:
             make_app(_guess_command(sys.argv[1:]))()
     except (_Stopped, KeyboardInterrupt):
         _end_stopped()
-    except BrokenPipeError:
+    except (PipeClosed, BrokenPipeError):
         # The reader of our output has closed it, as `head` does. Python would complain again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
