@@ -233,7 +233,15 @@ def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
     return Page(
         f"What folds pick, {arm.learner}",
         f"{arm.title}; in brackets on how many splits; where no value is allowed, the least is taken",
-        ("data set", "the paper's ε", "ε of mismatch", "ε of layered", "ε of faithful", "δ of budgeted"),
+        (
+            "data set",
+            "the paper's ε",
+            "ε of mismatch",
+            "ε of layered",
+            "ε of faithful",
+            "δ of budgeted",
+            "compact budget",
+        ),
         tuple(rows),
     )
 
