@@ -234,6 +234,7 @@ def _add(counts: list[int | None]) -> int | None:
 
 def compact_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
     """Show the points as a table."""
+    points = _without_unpruned(points)
     rows = tuple(
         (
             *_name(point),
@@ -252,6 +253,11 @@ def compact_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
         header,
         rows,
     )
+
+
+def _without_unpruned(points: Sequence[LengthPoint]) -> list[LengthPoint]:
+    """Leave out the pruned tree that is as long as exact compact rules when read so: nothing is pruned from it."""
+    return [point for point in points if (point.method, point.knob) != (PRUNED, "0")]
 
 
 def _name(point: LengthPoint) -> tuple[str, str]:
@@ -297,24 +303,28 @@ def draw_lengths(
     handles: dict[str, Any] = {}
     for panel, (arm, points) in zip(panels[0], pages.values(), strict=True):
         for method, (marker, color, line) in STYLES.items():
-            mine = [point for point in points if point.method == method and point.knob != BY_FOLDS]
+            listed = [point for point in _without_unpruned(points) if point.knob != BY_FOLDS]
+            mine = [point for point in listed if point.method == method]
             if not mine:
                 continue
             across, up = [point.disagreement for point in mine], [point.conditions_left for point in mine]
-            (handles[_label(method)],) = panel.plot(across, up, marker=marker, color=color, linestyle=line)
+            (handles[_label(method)],) = panel.plot(
+                across, up, marker=marker, color=color, linestyle=line, clip_on=False
+            )
             for point in mine if method == COMPACT else ():
                 panel.annotate(
                     _budget(point.knob).removeprefix("budget "),
                     (point.disagreement, point.conditions_left),
-                    xytext=(6, 6),
+                    xytext=(-5, -11) if point.disagreement else (6, 6),
                     textcoords="offset points",
+                    ha="right" if point.disagreement else "left",
                     fontsize="small",
                 )
         # The square root spreads what lies near 0, which a logarithm could not show.
         panel.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
         panel.set_xticks([0, 0.25, 0.5, 1, 2, 4, 8], ["0", "0.25", "0.5", "1", "2", "4", "8"])
         panel.set(xlabel="unseen rows decided otherwise than by the tree, %", title=arm.title, ylim=(0, 100))
-        panel.set_xlim(left=-0.01)
+        panel.set_xlim(left=0)
         panel.grid(alpha=0.3)
     panels[0][0].set(ylabel="conditions left, %")
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=4)
