@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.local_search import LocalSearchTreeClassifier
-from secateur.paper import beyond
+from secateur.paper import beyond, compact
 from secateur.paper.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, make_study, summarize_beyond
 from secateur.paper.by_folds import pick_knobs
 from secateur.paper.protocol import ARMS, DATASETS, N_SPLITS, find_arm
@@ -208,3 +208,7 @@ def test_the_command_writes_tables_and_figures(data_dir: str, tmp_path: Path) ->
     assert text.count("| faithful | by folds |") == 2
     assert text.count("### What folds pick") == 2
     assert "| sibling (paper) |" in text
+    assert text.count("### Conditions left") == 2
+    assert text.count("| compact rules |") == 2 * (len(compact.BUDGETS) + 1)
+    assert text.count("| the tree pruned, leaf by leaf |") == len(compact.BUDGETS)  # of CART trees alone
+    assert (tmp_path / "compact.svg").stat().st_size > 1000
