@@ -109,12 +109,12 @@ def test_the_stored_cart_results_are_what_the_documents_say() -> None:
     assert max(mismatch.conflict, layered.conflict) <= 2.3
     assert max(mismatch.macro_dev, layered.macro_dev) <= 1.0
     default = points["budgeted", "0.015"]
-    assert default.removed >= 44
-    assert default.conflict <= 1.8
-    assert default.macro_dev <= 0.62
+    assert default.removed >= 41.7
+    assert default.conflict <= 1.75
+    assert default.macro_dev <= 0.64
     by_folds = points["budgeted", "by folds"]
-    assert by_folds.removed >= 44.5
-    assert by_folds.conflict <= 2.0
+    assert by_folds.removed >= 42.5
+    assert by_folds.conflict <= 2.05
 
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])

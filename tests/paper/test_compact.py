@@ -94,7 +94,7 @@ def test_more_budget_leaves_less_and_folds_keep_to_their_ceiling(arm: str) -> No
     otherwise = [point.disagreement for point in listed]
     assert left == sorted(left, reverse=True)
     assert otherwise == sorted(otherwise)
-    assert points[COMPACT, "by folds"].disagreement < 1.2  # the ceiling is 1 %, on other rows
+    assert points[COMPACT, "by folds"].disagreement < 1.1  # the ceiling is 1 %, on other rows
 
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
@@ -110,7 +110,7 @@ def test_pruned_to_the_same_length_a_tree_decides_more_rows_otherwise() -> None:
     for budget in ("0.0025", "0.005", "0.01", "0.015"):
         short, read, leaves = (points[method, budget] for method in (COMPACT, PRUNED, PRUNED_LEAVES))
         assert max(abs(short.conditions_left - other.conditions_left) for other in (read, leaves)) < 1.5
-        assert 1.4 * short.disagreement < read.disagreement < leaves.disagreement
+        assert 1.9 * short.disagreement < read.disagreement < leaves.disagreement
     assert not any(method in (PRUNED, PRUNED_LEAVES) for method, _ in stored_points("optimal"))
 
 

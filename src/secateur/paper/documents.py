@@ -327,7 +327,7 @@ def _promises() -> str:
             f"reliability of their leaf, {rare} state a class that is not the commonest among their training rows, and "
             f"{twins} times the same conditions are stated with two classes."
         )
-    return f"Over all splits and budgets, in both arms, counted again from the training rows: {' '.join(parts)}\n"
+    return f"Every promise was checked on every split, budget and arm, from the training rows. {' '.join(parts)}\n"
 
 
 def _runtime(evidence: Evidence) -> str:
