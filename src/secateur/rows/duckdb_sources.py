@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
+from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
-from secateur.rows.file_queries import check_twice, connect, open_arrow, open_relation
+from secateur.rows.file_queries import check_twice, connect, open_relation
 from secateur.rows.labels import TRUTH_WORDS
 from secateur.rows.source import BATCH_ROWS, Source, cut
 
@@ -49,7 +50,7 @@ def open_files(
             if relation.kind in TEXT_FORMATS and find_texts is not None:
                 relation = open_relation(name, path, own, format=format, text=find_texts())
             relations.append(relation)
-        table = _Files(relations, stack.enter_context(connect(room)))
+        table = _Files(relations, stack.enter_context(connect(room, [one.path for one in relations])))
         name = relations[0].name if len(relations) == 1 else os.fspath(pattern)
         yield Source(name, table.schema, table.n_rows, False, table.read)
         table.check_unchanged()
@@ -102,7 +103,11 @@ class _Files:
 
         if any(file.relation.kind != "parquet" for file in self.files):
             return None
-        return sum(int(pq.read_metadata(file.relation.path).num_rows) for file in self.files)
+        total = 0
+        for file in self.files:
+            with file.relation.refusing():
+                total += int(pq.read_metadata(file.relation.path).num_rows)
+        return total
 
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read batches of some columns, file after file."""
@@ -163,9 +168,9 @@ class _File:
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read batches of some columns."""
         if self.relation.kind == "arrow":
-            with open_arrow(self.relation.path) as reader:
-                for batch in reader:
-                    yield from cut(batch.select(columns))
+            with open_arrow(self.relation.path, self.relation.name, columns) as (_, batches):
+                for batch in batches:
+                    yield from cut(batch)
             return
         names = self.relation.names
         own = {} if names is None else dict(zip(names, self.relation.values["names"], strict=True))
@@ -185,8 +190,8 @@ class _File:
     def _read_schema(self) -> Any:
         if self.relation.kind != "arrow":
             return _to_reader(self.relation.select(self.connection, rest=" LIMIT 0")).schema
-        with open_arrow(self.relation.path) as reader:
-            return reader.schema
+        with open_arrow(self.relation.path, self.relation.name) as (schema, _):
+            return schema
 
     def _find_casts(self) -> dict[str, tuple[str, Any]]:
         """Find the columns to cast: an expression and an Arrow type for each."""

@@ -18,19 +18,21 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
 from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
-from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
+from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_arrow", "open_relation", "read_header_names"]
+__all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_relation", "read_header_names"]
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
 LONGEST_LINE = 2_000_000  # DuckDB's limit
 CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
+BINARY = ("parquet", "arrow")
+AGAIN = "Copy it or write it again."
 DATE_TYPES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 DECIMAL_COMMA = re.compile(r"(^|;)-?\d+,\d+(;|\r?$)", re.MULTILINE)
 DECIMAL_POINT = re.compile(r"(^|;)-?\d+\.\d+(;|\r?$)", re.MULTILINE)
@@ -73,7 +75,7 @@ class FileRelation:
 
         try:
             yield
-        except (duckdb.Error, OSError, pa.ArrowException) as error:
+        except (duckdb.Error, OSError, pa.ArrowException, UnicodeError, RuntimeError) as error:
             raise self.refuse(first_line(error), is_long="max_line_size" in str(error)) from error
 
     def refuse(self, reason: str, *, is_long: bool = False) -> InputError:
@@ -95,6 +97,8 @@ class FileRelation:
                 "it again."
             )
         reason = re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", reason).replace(str(self.path), self.name)
+        if self.kind in BINARY:
+            return InputError(f"{self.name} cannot be read: it is damaged ({reason}). {AGAIN}")
         return InputError(f"{self.name} cannot be read: {reason}. Check the file, or name its --format.")
 
 
@@ -136,7 +140,7 @@ def open_relation(
     _check_cases(path, kind, head, name)
     relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes)
     if kind == "json" and text:
-        with connect(room) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
+        with connect(room, [path]) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
             types = relation.type_columns(connection)
             if any(types.get(one) in DATE_TYPES for one in text):
                 relation.values["columns"] = {one: "VARCHAR" if one in text else known for one, known in types.items()}
@@ -154,6 +158,8 @@ def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
             names = pq.read_schema(path).names
         except (OSError, pa.ArrowException):
             return  # DuckDB says what is wrong
+        except UnicodeError as error:  # which DuckDB does not tell
+            raise InputError(f"{name} is damaged: a name of a column is not in UTF-8. {AGAIN}") from error
     elif kind == "json":
         names = dict.fromkeys(key for record in _read_records(head) for key in record)
     seen: dict[str, str] = {}
@@ -180,8 +186,8 @@ def _describe_csv(
     name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str]
 ) -> tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]:
     """Find the columns of a CSV file, the options to read it with, and notes for the user."""
-    if len(head) == CHUNK and b"\n" not in head and b"\r" not in head:
-        raise InputError(f"The first line of {name} is longer than {CHUNK:,} bytes: expected a header line.")
+    if len(head) == HEAD and b"\n" not in head and b"\r" not in head:
+        raise InputError(f"The first line of {name} is longer than {HEAD:,} bytes: expected a header line.")
     lines = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)
     names, delimiter = _split_header(lines, "\t" if kind == "tsv" else None)
     if all(_is_number(column) for column in names):
@@ -208,29 +214,26 @@ def _describe_csv(
 
 
 @contextmanager
-def open_arrow(path: Path) -> Iterator[Any]:
-    """Open a reader of the record batches of an Arrow file, in the file format or the stream format."""
-    import pyarrow as pa
+def connect(room: Path, paths: Iterable[Path], *, threads: int | None = None) -> Iterator[Any]:
+    """Start a DuckDB of our own that reads these files and no other, and spills to a directory.
 
-    with pa.memory_map(str(path)) as file:
-        is_stream = file.read(6) != b"ARROW1"
-        file.seek(0)
-        if is_stream:
-            yield pa.ipc.open_stream(file)
-        else:
-            opened = pa.ipc.open_file(file)
-            batches = (opened.get_batch(place) for place in range(opened.num_record_batches))
-            yield pa.RecordBatchReader.from_batches(opened.schema, batches)
-
-
-@contextmanager
-def connect(room: Path) -> Iterator[Any]:
-    """Start a DuckDB of our own that downloads nothing and spills to a directory."""
+    It downloads and loads nothing, and no statement can change that.
+    """
     import duckdb
 
-    no_downloads = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    connection = duckdb.connect(config={"temp_directory": str(room), **no_downloads})
+    closed = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "python_enable_replacements": False,  # a name in a query is never a variable of Python
+    }
+    chosen = {} if threads is None else {"threads": threads}
+    connection = duckdb.connect(config={"temp_directory": str(room), **closed, **chosen})
     connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+    connection.execute(f"SET allowed_paths = [{listed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
     try:
         yield connection
     finally:

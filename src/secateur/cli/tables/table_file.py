@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
+from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
-from secateur.rows.file_queries import check_twice, connect, open_arrow, open_relation
+from secateur.rows.file_queries import check_twice, connect, open_relation
 from secateur.rows.labels import TRUTH_WORDS
 
 if TYPE_CHECKING:
@@ -95,17 +96,17 @@ def read_table(
 def _read_frame(relation: FileRelation, room: Path, sample: int | None, seed: int) -> tuple[Any, dict[str, str]]:
     """Read all rows of a file or some of them, and the types of its columns."""
     import duckdb
+    import pyarrow as pa
 
     drawn = "" if sample is None else f" USING SAMPLE reservoir({sample} ROWS) REPEATABLE ({seed})"
-    with connect(room) as connection, relation.refusing():
+    threads = 1 if drawn else None  # one makes the same draw every time
+    with connect(room, [relation.path], threads=threads) as connection, relation.refusing():
         if relation.kind == "arrow":
-            with open_arrow(relation.path) as reader:
-                table = reader.read_all()
+            with open_arrow(relation.path, relation.name) as (schema, batches):
+                table = pa.Table.from_batches(batches, schema)
             check_twice(table.column_names, relation.name)
             connection.register(relation.query, table)
         try:
-            if drawn:
-                connection.execute("SET threads = 1")  # the same draw every time
             connection.execute(f"CREATE TEMP TABLE taken AS SELECT * FROM {relation.query}{drawn}", relation.values)
             described = connection.execute("DESCRIBE taken").fetchall()
             frame = connection.execute("SELECT * FROM taken").df()
