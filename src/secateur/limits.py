@@ -35,7 +35,7 @@ class Limit:
     --------
     >>> MAX_MODEL.value
     1073741824
-    >>> print(MAX_MODEL.advice)
+    >>> print(MAX_MODEL.advise())
     set the environment variable SECATEUR_MAX_MODEL, such as SECATEUR_MAX_MODEL=2GiB, to take more
     """
 
@@ -64,11 +64,13 @@ class Limit:
         """What holds now, for a sentence."""
         return format_bytes(self.value) if self.is_bytes else f"{self.value:,}"
 
-    @property
-    def advice(self) -> str:
-        """How to raise it, for the end of a sentence."""
-        more = format_bytes(2 * self.value).replace(" ", "") if self.is_bytes else str(2 * self.value)
-        return f"set the environment variable {self.variable}, such as {self.variable}={more}, to take more"
+    def advise(self, found: int = 0) -> str:
+        """How to raise it so that what was found is taken, for the end of a sentence."""
+        more = 2 * self.value
+        while more < found:
+            more *= 2
+        shown = format_bytes(more).replace(" ", "") if self.is_bytes and more % UNITS["K"] == 0 else str(more)
+        return f"set the environment variable {self.variable}, such as {self.variable}={shown}, to take more"
 
 
 def format_bytes(n_bytes: float) -> str:
@@ -89,7 +91,7 @@ MAX_MODEL = Limit("SECATEUR_MAX_MODEL", 1 << 30, True, "a file of a model, a tre
 MAX_MEMORY = Limit(
     "SECATEUR_MAX_MEMORY", 1 << 30, True, "a table that must be in memory at once, or one batch of an Arrow file"
 )
-MAX_INPUT = Limit("SECATEUR_MAX_INPUT", 16 << 30, True, "what comes through a pipe, or is copied to another encoding")
+MAX_INPUT = Limit("SECATEUR_MAX_INPUT", 4 << 30, True, "what comes through a pipe, or is copied to another encoding")
 MAX_LINE = Limit("SECATEUR_MAX_LINE", 2_000_000, True, "a line of a CSV file")
 MAX_COLUMNS = Limit("SECATEUR_MAX_COLUMNS", 20_000, False, "the columns of a table in a file")
 MAX_GROWTH = Limit(

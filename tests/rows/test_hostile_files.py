@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,17 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import secateur
-from secateur.errors import InputError
+import secateur.adapters
+from secateur.cli.tables.table_file import read_table
+from secateur.errors import FormatError, InputError
 from secateur.rows.arrow_files import measure_arrow, open_arrow
 from secateur.rows.file_queries import connect
 from secateur.rows.opening import open_source
+from secateur.rows.regular_files import check_ends, copy_stream, read_whole
 
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
 
@@ -201,3 +208,142 @@ def _any_model() -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(max_depth=1).fit(pd.DataFrame({"price": [0.0, 1.0]}), [0, 1])
+
+
+def test_a_device_and_a_pipe_without_a_writer_are_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match=r"pipe is a named pipe, whose other end may never be opened: expected a file"):
+        secateur.simplify(_any_model(), pipe, y="outcome")
+    with pytest.raises(InputError, match=r"/dev/zero is a device, which may never end: expected a file"):
+        secateur.simplify(_any_model(), "/dev/zero", y="outcome")
+    for read in (secateur.adapters.read_iai, secateur.adapters.read_pmml, secateur.adapters.read_onnx):
+        with pytest.raises(FormatError, match=r"/dev/zero is a device"):
+            read(Path("/dev/zero"))
+        with pytest.raises(FormatError, match=r"pipe is a named pipe"):
+            read(pipe)
+    with pytest.raises(InputError, match=r"pipe is a named pipe"):
+        secateur.Evidence.load(pipe)
+
+
+def test_a_pipe_that_the_shell_opened_is_read(tmp_path: Path) -> None:
+    end, start = os.pipe()
+    os.write(start, b"a,b\n1,2\n")
+    os.close(start)
+    with open_source(f"/dev/fd/{end}") as source:
+        assert source.schema.names == ["a", "b"]
+    os.close(end)
+
+
+def test_a_pipe_that_does_not_end_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECATEUR_MAX_INPUT", "3MiB")
+    sentence = r"standard input gives more than 3 MiB.*SECATEUR_MAX_INPUT=6MiB"
+    with pytest.raises(InputError, match=sentence):
+        copy_stream(io.BytesIO(bytes(4 << 20)), tmp_path / "copy", "standard input")
+    with Path("/dev/zero").open("rb") as stream, pytest.raises(InputError, match="is a device, which may never end"):
+        check_ends(stream, "standard input")
+    with Path("/dev/null").open("rb") as stream:
+        check_ends(stream, "standard input")
+
+
+def test_a_model_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(5 << 30)
+    with pytest.raises(FormatError, match=r"huge\.json has 5 GiB, and at most 1 GiB .*SECATEUR_MAX_MODEL=8GiB"):
+        secateur.adapters.read_iai(path)
+    monkeypatch.setenv("SECATEUR_MAX_MODEL", "10")
+    path.write_bytes(b"12345678901")
+    with pytest.raises(InputError, match=r"has 11 B, and at most 10 B are read .*SECATEUR_MAX_MODEL=20,"):
+        read_whole(path)
+    path.write_bytes(b"1234567890")
+    assert read_whole(path) == b"1234567890"
+
+
+def test_a_packed_table_that_holds_far_more_than_it_takes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secateur.rows.file_faults.SMALL", 1 << 20)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,outcome\n" + b"1,yes\n" * 1_000_000))
+    with pytest.raises(InputError, match=r"unpacks to more than .* at most 200 times .*SECATEUR_MAX_GROWTH=400"):
+        secateur.simplify(_any_model(), path, y="outcome")
+    monkeypatch.setenv("SECATEUR_MAX_GROWTH", "2000")
+    with open_source(path) as source:
+        assert sum(batch.num_rows for batch in source.read(["a"])) == 1_000_000
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_line_that_does_not_end_takes_no_memory(
+    is_packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECATEUR_MAX_GROWTH", "100000")
+    path = tmp_path / "t.csv"
+    content = b"price,outcome\n1,0\n" + b"x" * 30_000_000 + b"\n"
+    path.write_bytes(gzip.compress(content) if is_packed else content)
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"has a line of more than 2,000,000 bytes.*SECATEUR_MAX_LINE=4000000"):
+        secateur.simplify(_any_model(), path, y="outcome")
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+
+
+def test_a_longer_line_is_read_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"price,note\n1,short\n2," + b"x" * 2_500_000 + b"\n")
+    monkeypatch.setenv("SECATEUR_MAX_LINE", "3000000")
+    with open_source(path) as source:
+        assert [len(text) for batch in source.read(["note"]) for text in batch["note"].to_pylist()] == [5, 2_500_000]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "json"])
+def test_too_many_columns_are_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECATEUR_MAX_COLUMNS", "10")
+    names = [f"c{place}" for place in range(30)]
+    path = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        path.write_text(",".join(names) + "\n" + ",".join("1" * 30) + "\n")
+    elif kind == "json":
+        path.write_text(json.dumps(dict.fromkeys(names, 1)) + "\n")
+    elif kind == "parquet":
+        pd.DataFrame({name: [1] for name in names}).to_parquet(path)
+    else:
+        path.write_bytes(arrow_bytes(pa.table({name: [1] for name in names})))
+    sentence = r"t\.\w+ has 30 columns, and at most 10 are taken.*SECATEUR_MAX_COLUMNS=40"
+    with pytest.raises(InputError, match=sentence), open_source(path):
+        pass
+    with pytest.raises(InputError, match=sentence):
+        read_table(path)
+
+
+def test_a_parquet_file_of_very_many_rows_is_not_read_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": np.zeros(1_000_000)}), path)  # which takes a few hundred bytes
+    assert len(read_table(path).frame) == 1_000_000
+    monkeypatch.setattr("secateur.cli.tables.table_file.CELL", 1 << 30)
+    with pytest.raises(InputError, match=r"t\.parquet would take about 1,000,000.0 GiB of memory"):
+        read_table(path)
+
+
+def test_a_directory_that_links_to_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "data"
+    (place / "deep").mkdir(parents=True)
+    (place / "deep" / "t.csv").write_text("a\n1\n")
+    monkeypatch.chdir(place)
+    for fine in ("../data", ".", "deep/..", str(place), "**/*.csv", "../data/*/*.csv"):  # the same directory, once
+        with open_source(fine) as source:
+            assert sum(batch.num_rows for batch in source.read(["a"])) == 1
+    (place / "deep" / "again").symlink_to(place)
+    for name in (str(place), ".", f"{place}/**/*.csv", "**/*.csv"):
+        with pytest.raises(InputError, match=r"is a link to a directory above it.*remove the link"), open_source(name):
+            pass
+
+
+def test_records_within_records_without_end_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('{"a": ' * 50_000 + "1" + "}" * 50_000 + "\n")
+    for read in (read_table, lambda path: secateur.simplify(_any_model(), path, y="outcome")):
+        with pytest.raises(InputError, match=r"t\.json"):
+            read(path)

@@ -51,7 +51,7 @@ def open_arrow(path: Path, name: str, columns: Sequence[str] | None = None) -> I
     if size > MAX_MEMORY.value:
         raise InputError(
             f"A batch of {name} takes {format_bytes(size)}, and at most {MAX_MEMORY.told} are taken into memory at "
-            f"once: write the file with smaller batches, or {MAX_MEMORY.advice}."
+            f"once: write the file with smaller batches, or {MAX_MEMORY.advise(size)}."
         )
     with pa.OSFile(str(path)) as file:
         is_file = file.read(len(MAGIC)) == MAGIC

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import InputError, first_line
 from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
-from secateur.rows.file_queries import check_twice, connect, open_relation
+from secateur.rows.file_queries import check_twice, check_width, connect, open_relation
 from secateur.rows.labels import TRUTH_WORDS
 from secateur.rows.source import BATCH_ROWS, Source, cut
 
@@ -68,18 +68,39 @@ def _list_files(pattern: str | os.PathLike[str]) -> list[str]:
     found = sorted(path for path in glob(text, recursive=True) if os.path.isfile(path))
     if not found:
         raise InputError(f"No file matches {text}.")
+    n_plain = next(place for place, part in enumerate(Path(text).parts) if has_magic(part))
+    for directory in {Path(path).parent for path in found}:
+        below = directory.parts[n_plain:]
+        above = [directory.parents[place] for place in range(len(below))]
+        _check_loop(str(directory), {os.path.realpath(place) for place in above})
     return found
 
 
-def _walk(directory: str) -> Iterator[str]:
+def _walk(directory: str, above: frozenset[str] = frozenset()) -> Iterator[str]:
     """List the files in and below a directory, without names that begin with a dot or an underscore."""
-    for entry in os.scandir(directory):
+    place = _check_loop(directory, above)
+    try:
+        entries = list(os.scandir(directory))
+    except OSError as error:
+        raise InputError(f"The directory {directory} cannot be read: {error.strerror}.") from error
+    for entry in entries:
         if entry.name[:1] in "._":
             continue
         if entry.is_dir():
-            yield from _walk(entry.path)
+            yield from _walk(entry.path, above | {place})
         elif entry.is_file():
             yield entry.path
+
+
+def _check_loop(directory: str, above: Collection[str]) -> str:
+    """Find where a directory is; refuse a link to a directory above it, through which files would come many times."""
+    place = os.path.realpath(directory)
+    if place in above:
+        raise InputError(
+            f"{directory} is a link to a directory above it, so its files would be read many times: remove the link, "
+            "or name the files with another pattern."
+        )
+    return place
 
 
 class _Files:
@@ -141,6 +162,7 @@ class _File:
         with relation.refusing():
             self.casts = self._find_casts() if relation.kind in TEXT_FORMATS else {}
             schema = self._read_schema()
+        check_width(len(schema), relation.name)
         if relation.names is not None and len(relation.names) != len(schema):
             raise relation.refuse("its lines have other lengths than the header")
         self.schema = pa.schema(

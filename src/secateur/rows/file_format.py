@@ -11,7 +11,7 @@ from pathlib import Path
 from secateur.errors import InputError
 from secateur.limits import MAX_INPUT
 from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, refuse_packed
-from secateur.rows.regular_files import CHUNK, copy_stream, open_file
+from secateur.rows.regular_files import CHUNK, check_ends, copy_stream, open_file
 
 __all__ = ["BLANKS", "FORMATS", "HEAD", "as_utf8", "escape_wildcards", "find_file", "read_head", "tell_format"]
 
@@ -34,11 +34,13 @@ OTHER_FORMATS = {
 def find_file(source: str | os.PathLike[str], room: Path) -> tuple[str, Path]:
     """Find a table's name and path; copy standard input or a pipe, which can be read only once, into ``room``.
 
-    The path is absolute and without links: DuckDB would look for ``~/x.csv`` at home, and for ``file:/x.csv`` at the root.
+    The path is absolute and without links: DuckDB would look for ``~/x.csv`` at home, and for ``file:/x.csv`` at the
+    root.
     """
     if str(source) == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise InputError("Expected a table on standard input, but nothing is piped into it: pipe a file into it.")
+        check_ends(sys.stdin.buffer, "standard input")
         return "standard input", copy_stream(sys.stdin.buffer, room / "stdin", "standard input")
     path = Path(os.path.realpath(source))  # not abspath, which takes link/.. for nothing
     name = os.fsencode(source).decode(errors="replace")  # a file's name need not be text
@@ -101,7 +103,7 @@ def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
                 if left < 0:
                     raise InputError(
                         f"{name} holds more than {MAX_INPUT.told}, which is as much as is copied from another "
-                        f"encoding: save it as UTF-8, or {MAX_INPUT.advice}."
+                        f"encoding: save it as UTF-8, or {MAX_INPUT.advise()}."
                     )
                 target.write(text)
     except UnicodeError as error:

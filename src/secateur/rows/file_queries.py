@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
-from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
+from secateur.limits import MAX_COLUMNS, MAX_LINE
+from secateur.rows.arrow_files import measure_arrow
+from secateur.rows.file_faults import check_packed, find_fault, long_fields
 from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_relation", "read_header_names"]
+__all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "open_relation", "read_header_names"]
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
-LONGEST_LINE = 2_000_000  # DuckDB's limit
 CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
 BINARY = ("parquet", "arrow")
 AGAIN = "Copy it or write it again."
@@ -49,6 +50,7 @@ class FileRelation:
     values: dict[str, Any]  # the parameters of the query
     names: tuple[str, ...] | None = None  # the columns, where DuckDB gets other names for them
     notes: tuple[str, ...] = ()  # sentences for the user on how the file is read
+    n_bytes: int = 0  # that it holds, unpacked
 
     @property
     def query(self) -> str:
@@ -57,6 +59,17 @@ class FileRelation:
             return "arrow_table"
         listed = "".join(f", {option} := ${option}" for option in self.values if option != "path")
         return f"read_{'csv' if self.kind == 'tsv' else self.kind}($path{listed})"
+
+    @property
+    def n_cells(self) -> int:
+        """Rows times columns that a Parquet file tells of; 0 for others."""
+        import pyarrow.parquet as pq
+
+        if self.kind != "parquet":
+            return 0
+        with self.refusing():
+            told = pq.read_metadata(self.path)
+        return int(told.num_rows) * int(told.num_columns)
 
     def select(self, connection: Any, columns: str = "*", rest: str = "") -> Any:
         """Ask for columns of the file."""
@@ -89,9 +102,6 @@ class FileRelation:
         if found is not None:
             return found
         if is_long:
-            with open_bytes(self.path, is_packed=self.is_packed) as file:
-                if any(len(line) > LONGEST_LINE for line in file):
-                    return InputError(f"{self.name} has a line of more than {LONGEST_LINE:,} bytes: shorten its texts.")
             return InputError(
                 f"{self.name} cannot be read: its lines do not all end the same way, or a quote is not closed. Save "
                 "it again."
@@ -124,9 +134,8 @@ def open_relation(
         raise InputError(f"There is no format {kind!r}; the formats are {', '.join(FORMATS)}.")
     path = escape_wildcards(path, room)
     if kind == "arrow":
-        return FileRelation(name, path, kind, is_packed, {})
-    if is_packed and duckdb.__version__.startswith("1."):
-        check_packed(path, name)
+        return FileRelation(name, path, kind, is_packed, {}, n_bytes=sum(measure_arrow(path, name)))
+    n_bytes = check_packed(path, name) if is_packed else path.stat().st_size
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     # By default DuckDB tells the compression by the file's name, and takes a directory called a=1 for a column.
@@ -138,7 +147,7 @@ def open_relation(
         names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text)
         options |= found
     _check_cases(path, kind, head, name)
-    relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes)
+    relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes, n_bytes)
     if kind == "json" and text:
         with connect(room, [path]) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
             types = relation.type_columns(connection)
@@ -162,6 +171,8 @@ def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
             raise InputError(f"{name} is damaged: a name of a column is not in UTF-8. {AGAIN}") from error
     elif kind == "json":
         names = dict.fromkeys(key for record in _read_records(head) for key in record)
+    names = list(names)
+    check_width(len(names), name)
     seen: dict[str, str] = {}
     for column in names:
         other = seen.setdefault(column.lower(), column)
@@ -194,6 +205,7 @@ def _describe_csv(
         raise InputError(
             f"The first line of {name} holds numbers ({', '.join(names[:3])}), not names: add a header line."
         )
+    check_width(len(names), name)
     check_twice(names, name)
     options: dict[str, Any] = {
         **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": True},
@@ -202,6 +214,7 @@ def _describe_csv(
         "nullstr": list(dict.fromkeys(missing)),
         "auto_type_candidates": ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"],
         "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
+        "max_line_size": MAX_LINE.value,
     }
     forced = {f"c{place}": "VARCHAR" for place, column in enumerate(names) if column in text}
     if forced:
@@ -245,6 +258,15 @@ def connect(room: Path, paths: Iterable[Path], *, threads: int | None = None) ->
                 with suppress(duckdb.Error):  # it may be closed by now, and one of its cursors not yet
                     connection.interrupt()
                 time.sleep(CLOSING_PAUSE)
+
+
+def check_width(n_columns: int, table: str) -> None:
+    """Refuse a table of so many columns that DuckDB would take minutes."""
+    if n_columns > MAX_COLUMNS.value:
+        raise InputError(
+            f"{table} has {n_columns:,} columns, and at most {MAX_COLUMNS.told} are taken: leave out those that the "
+            f"tree does not need, or {MAX_COLUMNS.advise(n_columns)}."
+        )
 
 
 def check_twice(names: Sequence[str], table: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from secateur.limits import Limit
 
-__all__ = ["copy_stream", "open_file", "read_whole"]
+__all__ = ["check_ends", "copy_stream", "open_file", "read_whole"]
 
 CHUNK = 1 << 20
 # Pipes that the shell opened for us, as in `secateur simplify <(zcat loans.csv.gz)`: somebody holds the other end.
@@ -63,9 +63,19 @@ def read_whole(source: str | os.PathLike[str], limit: Limit = MAX_MODEL) -> byte
         if max(size, len(content)) > limit.value:
             raise InputError(
                 f"{source} has {format_bytes(max(size, len(content)))}, and at most {limit.told} are read of such a "
-                f"file: {limit.advice}."
+                f"file: {limit.advise(size)}."
             )
     return content
+
+
+def check_ends(stream: IO[bytes], name: str) -> None:
+    """Refuse a stream from a device that gives anything, for it may never end."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:  # a stream of Python
+        return
+    if stat.S_ISCHR(mode) and stream.read(1):  # /dev/null gives nothing
+        raise InputError(f"{name} is {KINDS[stat.S_IFCHR]}: pipe a file into it.")
 
 
 def copy_stream(stream: IO[bytes], path: Path, name: str) -> Path:
@@ -77,7 +87,7 @@ def copy_stream(stream: IO[bytes], path: Path, name: str) -> Path:
             if left < 0:
                 raise InputError(
                     f"{name} gives more than {MAX_INPUT.told}, which is as much as is copied of it: save it as a file, "
-                    f"or {MAX_INPUT.advice}."
+                    f"or {MAX_INPUT.advise()}."
                 )
             file.write(chunk)
     return path
