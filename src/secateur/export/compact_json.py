@@ -14,7 +14,7 @@ import numpy as np
 
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
-from secateur.export.json import rules_from_json, rules_to_json
+from secateur.export.json import check_counts, read_reason_numbers, rules_from_json, rules_to_json
 from secateur.methods import Deletions, Why
 from secateur.methods.settings import check_share
 from secateur.rules.compact_rules import CompactRules
@@ -195,8 +195,9 @@ def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, 
         arrays["why"][span] = [Why.from_kind(reason["kind"]) for reason in reasons]
         arrays["node"][span] = [-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons]
         for name in NUMBERS:
-            arrays[name][span] = [np.nan if reason[name] is None else reason[name] for reason in reasons]
+            arrays[name][span] = read_reason_numbers(reasons, name)
         counts[place] = np.nan if rule["class_counts"] is None else rule["class_counts"]
+    check_counts(counts)
     if budget > 0:
         return replace(source, deletions=Deletions(**arrays), class_counts=counts)
     same = [np.array_equal(counts, source.class_counts, equal_nan=True)]
@@ -223,8 +224,9 @@ def _check_dropped(rules: CompactRules, listed: list[dict[str, Any]]) -> None:
 def _read_counts(source: RuleSet, counts: list[list[float] | None]) -> NDArray[np.float64]:
     n_classes = source.tree.n_classes
     read = np.array([[np.nan] * n_classes if some is None else some for some in counts], dtype=np.float64)
-    if read.shape != (len(counts), n_classes) or np.isinf(read).any():
+    if read.shape != (len(counts), n_classes):
         raise ValueError(f"expected {n_classes} counts for each rule and for otherwise")
+    check_counts(read)
     return read
 
 
@@ -241,6 +243,6 @@ def _read_leaves(source: RuleSet, listed: list[dict[str, Any]]) -> tuple[NDArray
 def _read_dropped(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.float64]:
     place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
     costs = np.full((3, len(source)), np.nan)
-    for rule in listed:
-        costs[:, place_of[rule["leaf_id"]]] = [np.nan if rule[name] is None else rule[name] for name in NUMBERS]
+    for name, row in zip(NUMBERS, costs, strict=True):
+        row[[place_of[rule["leaf_id"]] for rule in listed]] = read_reason_numbers(listed, name)
     return costs
