@@ -337,7 +337,9 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
         within = lowest <= int(labels.min()) and int(labels.max()) <= highest
         is_run = highest - lowest + 1 == len(classes) and bool((classes[1:] > classes[:-1]).all())
         if within and is_run:  # codes but for the start
-            return labels.astype(np.int64, copy=False) - lowest if lowest else labels.astype(np.int64, copy=False)
+            start = labels - labels.dtype.type(lowest) if labels.dtype.kind == "u" and lowest > 0 else labels
+            codes = start.astype(np.int64, copy=False)
+            return codes - lowest if lowest and start is labels else codes  # labels from 2^63 on are no int64
     numeric = labels.dtype.kind in "iufb" and classes.dtype.kind in "iufb"
     if numeric or (labels.dtype.kind == "U" and classes.dtype.kind == "U"):
         if len(classes) <= FEW_CLASSES:

@@ -97,6 +97,7 @@ def read_table(
 def _read_frame(relation: FileRelation, room: Path, sample: int | None, seed: int) -> tuple[Any, dict[str, str]]:
     """Read all rows of a file or some of them, and the types of its columns."""
     import duckdb
+    import pandas as pd  # noqa: F401  # where it does not fit into memory, DuckDB would say that it is not installed
     import pyarrow as pa
 
     drawn = "" if sample is None else f" USING SAMPLE reservoir({sample} ROWS) REPEATABLE ({seed})"
