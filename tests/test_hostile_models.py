@@ -73,9 +73,7 @@ def test_a_skops_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkey
         packed.writestr("array.npy", bytes(3_000_000))
     assert path.stat().st_size < 5_000
     monkeypatch.setenv("SECATEUR_MAX_MODEL", "1MiB")
-    with pytest.raises(
-        FormatError, match=r"unpacks to 2\.9 MiB, and at most 1 MiB .*SECATEUR_MAX_MODEL=4M"
-    ):
+    with pytest.raises(FormatError, match=r"unpacks to 2\.9 MiB, and at most 1 MiB .*SECATEUR_MAX_MODEL=4M"):
         load_model(path)
     evidence = secateur.collect_evidence(MODEL, X, Y).to_bytes()
     monkeypatch.setenv("SECATEUR_MAX_MODEL", "100")

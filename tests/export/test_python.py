@@ -16,6 +16,10 @@ import pytest
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import given, settings
 from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, probes
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur

@@ -64,7 +64,7 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, 
     if not ancestor_names(model, ENSEMBLES):  # a pipeline, whose trees are read in the columns that go into it
         forests: list[ForestTrees] = []
 
-        def read_last(last: Any, rows: Any) -> tuple[Tree, ...]:
+        def read_last(last: Any, rows: Any, _: bool) -> tuple[Tree, ...]:
             forests.append(read_forest(last, rows, accepts_missing, tree))
             return forests[0].trees
 

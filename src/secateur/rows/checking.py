@@ -14,7 +14,7 @@ import numpy as np
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique, frame_columns
 from secateur.kernels.threads import map_in_threads
-from secateur.rows.encoding import read_column, read_source, recode, to_terms
+from secateur.rows.encoding import check_whole, read_column, read_source, recode, rounds_twice, to_terms
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 
@@ -47,7 +47,10 @@ FITTED_WITHOUT = (
     "but the tree was fitted without missing values. Fill it in, or pass accepts_missing=True if it was fitted with "
     "them."
 )
-PIPELINE_FITTED_WITHOUT = "which the pipeline and its tree were not fitted to take. Fill it in."
+PIPELINE_FITTED_WITHOUT = (
+    "which the pipeline and its tree were not fitted to take. Fill it in, or pass accepts_missing=True if they were "
+    "fitted with such rows."
+)
 SUMMED_ROWS = 1 << 16  # a task for a thread that only reads
 
 
@@ -226,9 +229,12 @@ def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
 
+    tested = tested_features(tree)
+
     def convert(part: Any, feature: int, first: int) -> NDArray[Any]:
         if tree.columns is None:
-            return read_column(tree, part[:, feature], feature, what)
+            start, asked = first_row + first, feature in tested
+            return read_column(tree, part[:, feature], feature, what, first=start, asked=asked)
         return read_source(tree, tree.columns, part[:, feature], feature, first_row + first, what)
 
     return _convert_by_column(tree, frame, convert)
@@ -266,8 +272,12 @@ def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     if values.dtype == tree.dtype and not any(tree.categories):
         return Rows.of(values)
 
+    wide = tested_features(tree) if values.dtype.kind in "iu" and rounds_twice(tree) else set()
+
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         matrix = np.empty((last - first, len(features)), dtype=tree.dtype)
+        for feature in wide.intersection(features.tolist()):
+            check_whole(values[first:last, feature], tree.feature_name(feature), what, first)
         with np.errstate(over="ignore"):
             matrix[:] = values[first:last] if len(features) == tree.n_features else values[first:last, features]
         for place, feature in enumerate(features.tolist()):
