@@ -1219,7 +1219,7 @@ def test_a_target_encoder_beside_blanks_takes_its_own_training_rows(seed: int) -
         }
     )
     y = np.where((frame["age"].fillna(80) > 45) ^ (rng.random(200) < 0.1) ^ (frame["ward"] > "B"), "yes", "no")
-    steps = make_column_transformer((StandardScaler(), ["age"]), (TargetEncoder(random_state=0), ["ward"]))
+    steps = make_column_transformer((StandardScaler(), ["age"]), (TargetEncoder(), ["ward"]))
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(frame, y)
     rules = simplify(model, frame, y)
     assert rules.predict(frame).tolist() == model.predict(frame).tolist()

@@ -604,3 +604,27 @@ def test_numbers_beyond_floats_in_a_column_that_no_split_asks_for_do_no_harm() -
     y = frame["a"] > 0
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(frame, y)
     assert simplify(model, frame, y).predict(frame).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "array", "polars", "parquet", "csv", "reader"])
+def test_blanks_in_a_column_that_no_split_asks_for_show_nothing_in_any_table(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=99), "b": np.where(np.arange(99) % 9 == 0, np.nan, 1.0)})
+    y = np.where(frame["a"] > 0, "yes", "no")
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(frame, y)
+    whole = frame.assign(y=y)
+    whole.to_parquet(tmp_path / "t.parquet")
+    whole.to_csv(tmp_path / "t.csv", index=False)
+    rows: dict[str, tuple[Any, Any]] = {
+        "pandas": (frame, y),
+        "array": (frame.to_numpy(), y),
+        "polars": (pl.DataFrame(whole), "y"),
+        "parquet": (tmp_path / "t.parquet", "y"),
+        "csv": (tmp_path / "t.csv", "y"),
+        "reader": (pa.Table.from_pandas(whole).to_reader(), "y"),
+    }
+    rules = simplify(model, *rows[kind])
+    assert not rules.tree.accepts_missing.any()
+    assert [rule.support for rule in rules] == [int((y == "no").sum()), int((y == "yes").sum())]
+    if kind != "reader":
+        assert rules.predict(rows[kind][0] if kind != "polars" else pl.DataFrame(frame)).tolist() == y.tolist()

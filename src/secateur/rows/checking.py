@@ -19,7 +19,7 @@ from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -136,8 +136,11 @@ def check_weights(
     return values
 
 
-def holds_missing(X: Any) -> bool:
-    """Whether the rows hold a missing value; False if they are of a kind that is refused later."""
+def holds_missing(X: Any, features: Collection[int] | None = None) -> bool:
+    """Whether the rows hold a missing value in these columns, or in any; False if they are refused later.
+
+    Columns that no split asks for are not read from files, so they must not count in memory either.
+    """
     if frame_columns(X) is not None:
         import narwhals as nw
 
@@ -147,7 +150,8 @@ def holds_missing(X: Any) -> bool:
             return False
         return any(
             bool(column.is_null().any()) or (column.dtype.is_float() and bool(column.is_nan().any()))
-            for column in frame.iter_columns()
+            for place, column in enumerate(frame.iter_columns())
+            if features is None or place in features
         )
     try:
         values = np.asarray(X)
@@ -155,7 +159,11 @@ def holds_missing(X: Any) -> bool:
         return False
     if values.dtype.kind != "f" or values.ndim == 0 or isinstance(X, FiniteMatrix):
         return False
-    return not _is_finite(values) and bool(np.isnan(values).any())
+    if _is_finite(values):
+        return False
+    if features is not None and values.ndim == 2:
+        values = values[:, [feature for feature in features if 0 <= feature < values.shape[1]]]
+    return bool(np.isnan(values).any())
 
 
 class MissingRefusedError(InputError):
@@ -318,13 +326,16 @@ def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: ND
         with np.errstate(over="ignore", invalid="ignore"):  # one pass; a NaN or an infinity would show in the sum
             return bool(np.isfinite((rows.read(*span, features) if whole is None else whole[slice(*span)]).sum()))
 
+    asked = tested_features(tree)
     for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
         if not finite:
-            _check_block(tree, rows.select(*span, features), features, what, first + span[0])
+            _check_block(tree, rows.select(*span, features), features, asked, what, first + span[0])
 
 
-def _check_block(tree: Tree, block: NDArray[Any], features: NDArray[np.int64], what: str, first: int) -> None:
-    """Name the first value that is infinite, or missing where the tree takes no missing value."""
+def _check_block(
+    tree: Tree, block: NDArray[Any], features: NDArray[np.int64], asked: Collection[int], what: str, first: int
+) -> None:
+    """Name the first value that is infinite, or missing where a split asks for it and the tree takes none."""
     for feature, column in zip(features.tolist(), block.T, strict=True):
         name, infinite, missing = repr(tree.feature_name(feature)), np.isinf(column), np.isnan(column)
         if infinite.any():
@@ -332,7 +343,7 @@ def _check_block(tree: Tree, block: NDArray[Any], features: NDArray[np.int64], w
                 f"{what} holds an infinite value, or one too large for {tree.dtype}, in column {name} (row "
                 f"{first + infinite.argmax()})."
             )
-        if missing.any() and not tree.accepts_missing[feature]:
+        if missing.any() and not tree.accepts_missing[feature] and feature in asked:
             raise MissingRefusedError(
                 f"{what} has a missing value in column {name} (row {first + missing.argmax()}), "
                 + (FITTED_WITHOUT if tree.columns is None else PIPELINE_FITTED_WITHOUT)
