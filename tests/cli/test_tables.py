@@ -20,9 +20,9 @@ from typer.testing import CliRunner, Result
 
 import secateur
 from secateur import ParameterError
+from secateur.cli.app import COMMANDS, app, make_app
 from secateur.cli.completion import DIALECTS, complete_dialect, complete_method
 from secateur.cli.console import errors, out
-from secateur.cli.main import COMMANDS, app, make_app
 from secateur.cli.options import Export, Format
 from secateur.cli.tables.table_file import read_table
 from secateur.export.compact_text import read_decided

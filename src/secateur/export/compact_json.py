@@ -14,7 +14,7 @@ import numpy as np
 
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
-from secateur.export.json import list_kinds, rules_from_json, rules_to_json
+from secateur.export.json import check_counts, list_kinds, read_reason_numbers, rules_from_json, rules_to_json
 from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons
 from secateur.methods import METHODS, Deletions, Why
 from secateur.methods.settings import check_share
@@ -196,8 +196,9 @@ def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, 
         arrays["why"][span] = [Why.from_kind(reason["kind"]) for reason in reasons]
         arrays["node"][span] = [-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons]
         for name in NUMBERS:
-            arrays[name][span] = [np.nan if reason[name] is None else reason[name] for reason in reasons]
+            arrays[name][span] = read_reason_numbers(reasons, name)
         counts[place] = np.nan if rule["class_counts"] is None else rule["class_counts"]
+    check_counts(counts)
     deletions = Deletions(**arrays)
     if budget > 0:
         check_reasons(source.method, paths, deletions, OF_A_BUDGET)
@@ -245,8 +246,9 @@ def _check_dropped(rules: CompactRules, listed: list[dict[str, Any]]) -> None:
 def _read_counts(source: RuleSet, counts: list[list[float] | None]) -> NDArray[np.float64]:
     n_classes = source.tree.n_classes
     read = np.array([[np.nan] * n_classes if some is None else some for some in counts], dtype=np.float64)
-    if read.shape != (len(counts), n_classes) or np.isinf(read).any():
+    if read.shape != (len(counts), n_classes):
         raise ValueError(f"expected {n_classes} counts for each rule and for otherwise")
+    check_counts(read)
     return read
 
 
@@ -265,6 +267,6 @@ def _read_leaves(source: RuleSet, listed: list[dict[str, Any]]) -> tuple[NDArray
 def _read_dropped(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.float64]:
     place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
     costs = np.full((3, len(source)), np.nan)
-    for rule in listed:
-        costs[:, place_of[rule["leaf_id"]]] = [np.nan if rule[name] is None else rule[name] for name in NUMBERS]
+    for name, row in zip(NUMBERS, costs, strict=True):
+        row[[place_of[rule["leaf_id"]] for rule in listed]] = read_reason_numbers(listed, name)
     return costs

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
+__all__ = ["check_counts", "read_reason_numbers", "rules_from_json", "rules_to_json", "rules_to_record"]
 
 FORMAT = "secateur-rules"
 VERSION = 1
+MOST_ROWS = 1e300  # so that shares and percentages of sums can still be computed
 
 
 def rules_to_json(rules: RuleSet) -> str:
@@ -129,8 +130,8 @@ def rules_from_json(text: str) -> RuleSet:
             np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
             for name in ("class_counts", "source_class_counts")
         )
-        if np.isinf(counts).any() or np.isinf(source_counts).any():
-            raise ValueError("a class count is not finite")
+        check_counts(counts)
+        check_counts(source_counts)
         if not counts.shape == source_counts.shape == (paths.n_rules, tree.n_classes):
             raise ValueError(f"expected {tree.n_classes} class counts for each rule")
         deletions = _read_deletions(paths, listed)
@@ -154,6 +155,20 @@ def rules_from_json(text: str) -> RuleSet:
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise FormatError(f"A field of the rules JSON has the wrong type or length: {error}.") from error
     return rules
+
+
+def check_counts(counts: NDArray[np.float64]) -> None:
+    """Refuse what cannot be class counts; NaN stands for unknown ones."""
+    if (counts < 0).any() or (counts > MOST_ROWS).any():
+        raise ValueError(f"a class count is negative, or more than {MOST_ROWS:g}")
+
+
+def read_reason_numbers(reasons: list[dict[str, Any]], name: str) -> NDArray[np.float64]:
+    """Read a number behind each reason; NaN where there is none."""
+    numbers = np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
+    if np.isinf(numbers).any():
+        raise ValueError(f"the number {name!r} of a reason is not finite")
+    return numbers
 
 
 class _Digest:
@@ -293,10 +308,7 @@ def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:
     why = {kind: Why.from_kind(kind) for kind in {reason["kind"] for reason in reasons}}
     gone = [set(rule["deleted_ids"]) for rule in listed]
     deleted = [link in gone[rule] for rule, link in zip(paths.rule.tolist(), paths.links.tolist(), strict=True)]
-    numbers = {
-        name: np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
-        for name in ("before", "after", "number")
-    }
+    numbers = {name: read_reason_numbers(reasons, name) for name in ("before", "after", "number")}
     return Deletions(
         deleted=np.array(deleted, dtype=bool),
         why=np.array([why[reason["kind"]] for reason in reasons], dtype=np.uint8),

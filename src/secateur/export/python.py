@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["check_function_name", "rules_to_python"]
 
 # What the written functions use; a function of that name would take its place.
-RESERVED = ("bool", "float", "iter", "len", "next", "object", "np", "_find_codes", "__debug__")
+RESERVED = ("bool", "float", "isinstance", "iter", "len", "next", "object", "zip", "np", "_find_codes", "__debug__")
 
 PLAIN = '''\
 """Rules of a decision tree, written by secateur. Nothing needs to be installed or imported."""
@@ -74,7 +74,10 @@ CODES = '''\
 def _find_codes(values, known):
     """The code of each label: -1 for a missing value, the one after the last for a label that is not listed."""
     listed = np.asarray(values, dtype=object).tolist()
-    return np.array([-1 if v is None or v != v else known.get(v, len(known)) for v in listed], dtype=np.int64)
+    same = [v == v for v in listed]  # which pandas.NA neither affirms nor denies
+    is_missing = [v is None or not isinstance(s, (bool, np.bool_)) or not s for v, s in zip(listed, same)]
+    found = [-1 if missing else known.get(v, len(known)) for v, missing in zip(listed, is_missing)]
+    return np.array(found, dtype=np.int64)
 '''
 
 

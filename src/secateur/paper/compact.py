@@ -166,9 +166,8 @@ def measure_lengths(
 
 def _decide(rules: secateur.CompactRules, X: Any) -> NDArray[Any]:
     """Give each row the class of the first rule that covers it, or "otherwise"; never by asking the tree."""
-    order = rules.decision_order
-    labels = np.append(rules.class_ids[order], rules.otherwise_id)
-    covers = np.column_stack([rules.covers(X)[:, order], np.ones(len(X), dtype=bool)])
+    labels = np.append(rules.class_ids, rules.otherwise_id)
+    covers = np.column_stack([rules.covers(X), np.ones(len(X), dtype=bool)])
     decided: NDArray[Any] = rules.tree.classes[labels[covers.argmax(axis=1)]]
     return decided
 

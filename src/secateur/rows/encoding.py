@@ -17,11 +17,25 @@ if TYPE_CHECKING:
     from secateur.tree.pipeline_columns import Columns
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["category_code", "frame_numbers", "is_missing", "read_column", "read_source", "recode", "to_terms"]
+__all__ = [
+    "category_code",
+    "check_whole",
+    "frame_numbers",
+    "is_missing",
+    "read_column",
+    "read_source",
+    "recode",
+    "rounds_twice",
+    "to_terms",
+]
+
+EXACT = 2**53  # floats hold every whole number up to here
 
 
-def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
-    """Read a column of a frame as numbers of the tree's dtype, or as category codes."""
+def read_column(
+    tree: Tree, column: Any, feature: int, what: str, *, first: int = 0, asked: bool = True
+) -> NDArray[Any]:
+    """Read a column of a frame as numbers of the tree's dtype, or as category codes; a split may ask for it."""
     import narwhals as nw
 
     levels = tree.categories[feature]
@@ -33,6 +47,8 @@ def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any
             "Encode it as it was encoded for fitting."
         )
     values, blank = _to_numbers(column)
+    if asked and rounds_twice(tree):
+        check_whole(values, column.name, what, first)
     with np.errstate(over="ignore"):
         numbers = values.astype(tree.dtype, copy=False)
     if blank is not None:
@@ -64,6 +80,34 @@ def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         return np.array([np.nan if value is None else float(value) for value in column.to_list()]), None
     values: NDArray[Any] = column.to_numpy()
     return (values if values.dtype.kind in "fiub" else column.cast(nw.Float64).to_numpy()), None
+
+
+def rounds_twice(tree: Tree) -> bool:
+    """Whether a model may bring whole numbers to float32 in one step or in two; behind a pipeline they are float64."""
+    return tree.dtype == "float32" and tree.columns is None
+
+
+def check_whole(values: NDArray[Any], name: str, what: str, first: int) -> None:
+    """Refuse whole numbers that no float64 holds.
+
+    scikit-learn rounds them to float32 at once where all columns are whole numbers, and by way of float64 beside a
+    column of floats; others always at once. So which side of a split a row takes depends on what stands beside it.
+    """
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or len(values) == 0:
+        return
+    if values.min() >= -EXACT and values.max() <= EXACT:
+        return
+    floats = values.astype(np.float64)
+    end = 2.0**63 if values.dtype.kind == "i" else 2.0**64  # which is no such number itself
+    with np.errstate(invalid="ignore"):
+        is_held = (floats < end) & (floats.astype(values.dtype) == values)
+    if not is_held.all():
+        row = int(is_held.argmin())
+        raise InputError(
+            f"Column {name!r} of {what} holds {values[row]} (row {first + row}), a whole number beyond 2^53 that no "
+            "float holds: the model rounds it as the other columns have it. Pass the column as floats, with "
+            "astype(float), as it should be rounded."
+        )
 
 
 def frame_numbers(X: Any) -> NDArray[np.float64]:

@@ -17,20 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
-from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
-from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
+from secateur.limits import MAX_COLUMNS, MAX_LINE
+from secateur.rows.arrow_files import measure_arrow
+from secateur.rows.file_faults import check_packed, find_fault, long_fields
+from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_arrow", "open_relation", "read_header_names"]
+__all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "open_relation", "read_header_names"]
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
-LONGEST_LINE = 2_000_000  # DuckDB's limit
 CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
+BINARY = ("parquet", "arrow")
+AGAIN = "Copy it or write it again."
 DATE_TYPES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 DECIMAL_COMMA = re.compile(r"(^|;)-?\d+,\d+(;|\r?$)", re.MULTILINE)
 DECIMAL_POINT = re.compile(r"(^|;)-?\d+\.\d+(;|\r?$)", re.MULTILINE)
@@ -47,6 +50,7 @@ class FileRelation:
     values: dict[str, Any]  # the parameters of the query
     names: tuple[str, ...] | None = None  # the columns, where DuckDB gets other names for them
     notes: tuple[str, ...] = ()  # sentences for the user on how the file is read
+    n_bytes: int = 0  # that it holds, unpacked
 
     @property
     def query(self) -> str:
@@ -55,6 +59,17 @@ class FileRelation:
             return "arrow_table"
         listed = "".join(f", {option} := ${option}" for option in self.values if option != "path")
         return f"read_{'csv' if self.kind == 'tsv' else self.kind}($path{listed})"
+
+    @property
+    def n_cells(self) -> int:
+        """Rows times columns that a Parquet file tells of; 0 for others."""
+        import pyarrow.parquet as pq
+
+        if self.kind != "parquet":
+            return 0
+        with self.refusing():
+            told = pq.read_metadata(self.path)
+        return int(told.num_rows) * int(told.num_columns)
 
     def select(self, connection: Any, columns: str = "*", rest: str = "") -> Any:
         """Ask for columns of the file."""
@@ -73,7 +88,7 @@ class FileRelation:
 
         try:
             yield
-        except (duckdb.Error, OSError, pa.ArrowException) as error:
+        except (duckdb.Error, OSError, pa.ArrowException, UnicodeError, RuntimeError) as error:
             raise self.refuse(first_line(error), is_long="max_line_size" in str(error)) from error
 
     def refuse(self, reason: str, *, is_long: bool = False) -> InputError:
@@ -87,14 +102,13 @@ class FileRelation:
         if found is not None:
             return found
         if is_long:
-            with open_bytes(self.path, is_packed=self.is_packed) as file:
-                if any(len(line) > LONGEST_LINE for line in file):
-                    return InputError(f"{self.name} has a line of more than {LONGEST_LINE:,} bytes: shorten its texts.")
             return InputError(
                 f"{self.name} cannot be read: its lines do not all end the same way, or a quote is not closed. Save "
                 "it again."
             )
         reason = re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", reason).replace(str(self.path), self.name)
+        if self.kind in BINARY:
+            return InputError(f"{self.name} cannot be read: it is damaged ({reason}). {AGAIN}")
         return InputError(f"{self.name} cannot be read: {reason}. Check the file, or name its --format.")
 
 
@@ -120,9 +134,8 @@ def open_relation(
         raise InputError(f"There is no format {kind!r}; the formats are {', '.join(FORMATS)}.")
     path = escape_wildcards(path, room)
     if kind == "arrow":
-        return FileRelation(name, path, kind, is_packed, {})
-    if is_packed and duckdb.__version__.startswith("1."):
-        check_packed(path, name)
+        return FileRelation(name, path, kind, is_packed, {}, n_bytes=sum(measure_arrow(path, name)))
+    n_bytes = check_packed(path, name) if is_packed else path.stat().st_size
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     # By default DuckDB tells the compression by the file's name, and takes a directory called a=1 for a column.
@@ -134,9 +147,9 @@ def open_relation(
         names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text)
         options |= found
     _check_cases(path, kind, head, name)
-    relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes)
+    relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes, n_bytes)
     if kind == "json" and text:
-        with connect(room) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
+        with connect(room, [path]) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
             types = relation.type_columns(connection)
             if any(types.get(one) in DATE_TYPES for one in text):
                 relation.values["columns"] = {one: "VARCHAR" if one in text else known for one, known in types.items()}
@@ -154,8 +167,12 @@ def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
             names = pq.read_schema(path).names
         except (OSError, pa.ArrowException):
             return  # DuckDB says what is wrong
+        except UnicodeError as error:  # which DuckDB does not tell
+            raise InputError(f"{name} is damaged: a name of a column is not in UTF-8. {AGAIN}") from error
     elif kind == "json":
         names = dict.fromkeys(key for record in _read_records(head) for key in record)
+    names = list(names)
+    check_width(len(names), name)
     seen: dict[str, str] = {}
     for column in names:
         other = seen.setdefault(column.lower(), column)
@@ -180,14 +197,15 @@ def _describe_csv(
     name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str]
 ) -> tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]:
     """Find the columns of a CSV file, the options to read it with, and notes for the user."""
-    if len(head) == CHUNK and b"\n" not in head and b"\r" not in head:
-        raise InputError(f"The first line of {name} is longer than {CHUNK:,} bytes: expected a header line.")
+    if len(head) == HEAD and b"\n" not in head and b"\r" not in head:
+        raise InputError(f"The first line of {name} is longer than {HEAD:,} bytes: expected a header line.")
     lines = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)
     names, delimiter = _split_header(lines, "\t" if kind == "tsv" else None)
     if all(_is_number(column) for column in names):
         raise InputError(
             f"The first line of {name} holds numbers ({', '.join(names[:3])}), not names: add a header line."
         )
+    check_width(len(names), name)
     check_twice(names, name)
     options: dict[str, Any] = {
         **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": True},
@@ -196,6 +214,7 @@ def _describe_csv(
         "nullstr": list(dict.fromkeys(missing)),
         "auto_type_candidates": ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"],
         "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
+        "max_line_size": MAX_LINE.value,
     }
     forced = {f"c{place}": "VARCHAR" for place, column in enumerate(names) if column in text}
     if forced:
@@ -208,29 +227,26 @@ def _describe_csv(
 
 
 @contextmanager
-def open_arrow(path: Path) -> Iterator[Any]:
-    """Open a reader of the record batches of an Arrow file, in the file format or the stream format."""
-    import pyarrow as pa
+def connect(room: Path, paths: Iterable[Path], *, threads: int | None = None) -> Iterator[Any]:
+    """Start a DuckDB of our own that reads these files and no other, and spills to a directory.
 
-    with pa.memory_map(str(path)) as file:
-        is_stream = file.read(6) != b"ARROW1"
-        file.seek(0)
-        if is_stream:
-            yield pa.ipc.open_stream(file)
-        else:
-            opened = pa.ipc.open_file(file)
-            batches = (opened.get_batch(place) for place in range(opened.num_record_batches))
-            yield pa.RecordBatchReader.from_batches(opened.schema, batches)
-
-
-@contextmanager
-def connect(room: Path) -> Iterator[Any]:
-    """Start a DuckDB of our own that downloads nothing and spills to a directory."""
+    It downloads and loads nothing, and no statement can change that.
+    """
     import duckdb
 
-    no_downloads = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    connection = duckdb.connect(config={"temp_directory": str(room), **no_downloads})
+    closed = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "python_enable_replacements": False,  # a name in a query is never a variable of Python
+    }
+    chosen = {} if threads is None else {"threads": threads}
+    connection = duckdb.connect(config={"temp_directory": str(room), **closed, **chosen})
     connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+    connection.execute(f"SET allowed_paths = [{listed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
     try:
         yield connection
     finally:
@@ -242,6 +258,15 @@ def connect(room: Path) -> Iterator[Any]:
                 with suppress(duckdb.Error):  # it may be closed by now, and one of its cursors not yet
                     connection.interrupt()
                 time.sleep(CLOSING_PAUSE)
+
+
+def check_width(n_columns: int, table: str) -> None:
+    """Refuse a table of so many columns that DuckDB would take minutes."""
+    if n_columns > MAX_COLUMNS.value:
+        raise InputError(
+            f"{table} has {n_columns:,} columns, and at most {MAX_COLUMNS.told} are taken: leave out those that the "
+            f"tree does not need, or {MAX_COLUMNS.advise(n_columns)}."
+        )
 
 
 def check_twice(names: Sequence[str], table: str) -> None:

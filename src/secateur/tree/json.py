@@ -57,12 +57,16 @@ def tree_from_json(text: str) -> Tree:
 def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
     """Parse JSON and check that it has the wanted format, in a version that we can read."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, parse_constant=_refuse_constant)
     except (TypeError, ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
         raise FormatError(
             f"Expected a {wanted} JSON text, but it is not JSON: {error}. Pass the text, not a path."
         ) from error
     return check_header(content, wanted, newest)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is no number of JSON")
 
 
 def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
@@ -114,7 +118,7 @@ def tree_from_dict(content: object) -> Tree:
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error
-    except (TypeError, ValueError, OverflowError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"A field of the tree JSON has the wrong type: {error}.") from error
     try:
         check_tree(tree)

@@ -79,12 +79,16 @@ def columns_from_dict(content: dict[str, Any]) -> Columns:
     return Columns(
         cuts=tuple(None if limits is None else tuple(map(float, limits)) for limits in content["cuts"]),
         closed=tuple(map(_read_flag, content["closed"])),
-        ranges=tuple(
-            None if ends is None else (read_number(ends[0]), read_number(ends[1])) for ends in content["ranges"]
-        ),
+        ranges=tuple(None if ends is None else _read_ends(ends) for ends in content["ranges"]),
         derived=tuple(map(str, content["derived"])),
         remarks=tuple(map(str, content["remarks"])),
     )
+
+
+def _read_ends(ends: list[object]) -> tuple[float, float]:
+    if len(ends) == 2 and (low := read_number(ends[0])) <= (high := read_number(ends[1])):
+        return low, high
+    raise ValueError(f"expected a range as its lower and its upper end, found {ends}")
 
 
 def _write_claim(claim: Claim) -> dict[str, Any]:
