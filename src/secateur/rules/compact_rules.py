@@ -546,7 +546,7 @@ class CompactRules(ArraySequence[CompactRule]):
             def read_rows() -> Iterable[Any]:
                 return rows.map(self.tree, as_matrix)
 
-            if rows.is_once:  # they are looked at twice
+            if rows.is_once or rows.in_memory:  # they are looked at twice
                 parts = list(read_rows())
                 return verify_compact(self.tree, source, record, lambda: parts, domain=domain)
             return verify_compact(self.tree, source, record, read_rows, domain=domain)
