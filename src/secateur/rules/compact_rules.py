@@ -128,11 +128,21 @@ class CompactRule:
 
     @property
     def text(self) -> str:
-        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        """The rule in a line with exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
         return self.source.text
 
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
+        return self.source.asks
+
+    @property
+    def words(self) -> str:
+        """The rule as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``."""
+        return self.source.words
+
     def __str__(self) -> str:
-        return self.text
+        return self.words
 
     def __repr__(self) -> str:
         return f"<rule {self.index} for {len(self.leaf_ids)} leaves: {self.text}>"

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.overlaps import Overlaps
+    from secateur.rules.plain_words import PlainVoice
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
@@ -593,6 +594,13 @@ class RuleSet(ArraySequence[Rule]):
         place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
         place[self.paths.leaf_ids] = np.arange(len(self))
         return place
+
+    @cached_property
+    def _voice(self) -> PlainVoice:
+        """How conditions are put for people."""
+        from secateur.rules.plain_words import find_voice
+
+        return find_voice(self)
 
     @cached_property
     def facts_used(self) -> FactsUsed:
