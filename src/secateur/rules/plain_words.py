@@ -12,7 +12,7 @@ import numpy as np
 
 from secateur.errors import SecateurError
 from secateur.rules.short_numbers import find_neighbours, needs_values, shorten_number, write_number
-from secateur.rules.wording import Voice, join_conditions, read_conditions
+from secateur.rules.wording import Voice, read_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Tree
 
-__all__ = ["ROUNDED", "PlainVoice", "find_voice", "read_asked", "rounds_a_number", "say_rule"]
+__all__ = ["ROUNDED", "PlainVoice", "find_voice", "join_asked", "read_asked", "rounds_a_number", "say_rule"]
 
 UNKNOWN = (math.nan, math.nan)
 ROUNDED = "Numbers are rounded so that no row of the table changes its side; rule.text and exports have the exact ones."
@@ -125,10 +125,17 @@ def read_asked(rules: RuleSet, links: Iterable[int]) -> tuple[str, ...]:
     return tuple(one.text for one in read_conditions(rules.tree, rules.paths, links, rules._voice))
 
 
+def join_asked(asked: Sequence[str]) -> str:
+    """Join what a rule asks in a line, with brackets around a condition that says "or" unless it is alone."""
+    if len(asked) < 2:
+        return asked[0] if asked else "always"
+    return " and ".join(f"({one})" if " or " in one else one for one in asked)
+
+
 def say_rule(rules: RuleSet, links: Iterable[int], class_name: str) -> str:
     """Word a rule for people."""
-    asked = join_conditions(read_conditions(rules.tree, rules.paths, links, rules._voice))
-    return f"always {class_name}" if asked == "always" else f"{class_name} if {asked}"
+    asked = read_asked(rules, links)
+    return f"{class_name} if {join_asked(asked)}" if asked else f"always {class_name}"
 
 
 def rounds_a_number(rules: RuleSet, shown: Iterable[Any]) -> bool:
