@@ -1,4 +1,4 @@
-"""Print what a simplification found: the answer first, then how far it may be trusted, and everything else on request."""
+"""Print what a simplification found: the answer first, then how far to trust it, and the rest on request."""
 
 from __future__ import annotations
 
@@ -52,7 +52,12 @@ def _say_trust(story: Story, *, verbose: bool) -> list[str]:
     sentences = [*warn_of_weights(whole)]
     if story.audit is not None:
         sentences.append(say_measured(story.audit, story.audited))
-    proved = " An independent check proved it." if story.proof.ok else ""
+    proved = ""
+    if story.proof.ok:
+        is_proof = few is None or few.is_exact
+        proved = (
+            " An independent check proved it." if is_proof else " An independent check recounted the training rows."
+        )
     n_leaves = f"{len(whole):,} {'leaf' if len(whole) == 1 else 'leaves'}"
     if few is None:
         sentences.append(f"{whole.guarantee}{proved}")
@@ -61,7 +66,7 @@ def _say_trust(story: Story, *, verbose: bool) -> list[str]:
     else:
         sentences.append(f"{say_faithful(few, story.audit if story.is_set_aside else None)}{proved}")  # type: ignore[arg-type]
         size = f"{count_of(len(few), 'rule')} with {count_of(left, 'condition')}"
-        sentences.append(f"{size} say what the {n_leaves} of the tree say with {before:,}.")
+        sentences.append(f"{size} instead of {n_leaves} of a tree with {before:,}.")
     facts = find_limiting_facts(whole) if few is None or few.is_exact else ()
     if facts and not verbose:
         others = f" and {count_of(len(facts) - 1, 'more fact')}" if len(facts) > 1 else ""

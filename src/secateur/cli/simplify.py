@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-
 # The embedded tables.
 Table = StrEnum("Table", {"weather": "weather", "human_id": "human-id"})
 
@@ -268,7 +267,7 @@ def _from_data(
     quiet: bool,
 ) -> Story:
     """Simplify a given model, or a tree that is fitted to the table."""
-    from secateur.cli.tables.fitted_table import DEFAULT_DEPTH, fit_table, read_one_tree, simplify_fitted, tell_facts
+    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted, tell_facts
     from secateur.methods import find_method
 
     method = find_method(making.method).name

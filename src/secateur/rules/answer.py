@@ -83,8 +83,10 @@ def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
         return f"Nothing is lost: every possible row{known} gets the tree's answer."
     if audit is not None:
         low, high = audit.disagreement_interval
-        measured = f"{read_share(audit.disagreement / 100)} of these rows ({low:.2f} to {high:.2f} % expected on others)"
-        return f"The rules give another answer than the tree for {measured}."
+        share = read_share(audit.disagreement / 100)
+        return (
+            f"The answer is not the tree's for {share} of these rows; on new rows, likely for {low:.1f} to {high:.1f}%."
+        )
     if rules.budget:
         return (
             f"At most {100 * rules.budget:.6g}% of the training rows{_by_weight(rules.rules)} get another answer than "

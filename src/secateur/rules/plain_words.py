@@ -108,9 +108,7 @@ def _find_limits(tree: Tree) -> dict[int, list[float]]:
     return {feature: sorted(limits) for feature, limits in asked.items()}
 
 
-def _look_around(
-    rows: Rows, needed: Mapping[int, Sequence[float]]
-) -> dict[int, dict[float, tuple[float, float]]]:
+def _look_around(rows: Rows, needed: Mapping[int, Sequence[float]]) -> dict[int, dict[float, tuple[float, float]]]:
     """Find the values next to each limit."""
     found = {}
     for feature, limits in needed.items():

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["ShortNumber", "find_neighbours", "needs_values", "shorten_number", "write_number"]
 
 SHORT_ENOUGH = 5  # significant digits that nobody minds; such a number is right for every possible row
-FEWEST_DIGITS = 3  # rounding keeps as many, and all before the point: a number stays recognisable beside the model's own
+FEWEST_DIGITS = (
+    3  # rounding keeps as many, and all before the point: a number stays recognisable beside the model's own
+)
 MOST_DIGITS = 17  # enough for every float64
 LEAST_PLAIN, MOST_PLAIN = -5, 15  # powers of ten between which no exponent is written
 # Numbers that name something, so that no mark stands between their thousands.
@@ -84,7 +86,7 @@ def needs_values(limit: float, dtype: str) -> bool:
 
 
 def find_neighbours(values: NDArray[np.floating], limits: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Find the values next to each of some increasing limits: the last that does not exceed it, and the first that does.
+    """Find the values next to some increasing limits: the last that does not exceed each, and the first that does.
 
     Parameters
     ----------

@@ -135,9 +135,7 @@ class Voice:
 EXACT = Voice()
 
 
-def read_conditions(
-    tree: Tree, paths: Paths, links: Iterable[int], voice: Voice = EXACT
-) -> tuple[Condition, ...]:
+def read_conditions(tree: Tree, paths: Paths, links: Iterable[int], voice: Voice = EXACT) -> tuple[Condition, ...]:
     """Merge the links' conditions on each column, or group of columns for one categorical, in the path's order."""
     chosen = [int(link) for link in links]
     group_of = tree.facts.group_of
@@ -364,9 +362,7 @@ def _plain_decimal(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _read_set(
-    name: str, levels: tuple[Label, ...], region: Region, voice: Voice, *, closed: bool
-) -> tuple[str, str]:
+def _read_set(name: str, levels: tuple[Label, ...], region: Region, voice: Voice, *, closed: bool) -> tuple[str, str]:
     """Word a set of categories: list those that are in it, or those that are not."""
     allowed = region.codes or frozenset()
     listed = [code for code in range(len(levels)) if code in allowed]
