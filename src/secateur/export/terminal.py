@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from secateur.export.compact_text import count_leaves, read_decided
-from secateur.rules.wording import join_conditions, read_evidence, read_link
+from secateur.rules.plain_words import join_asked
+from secateur.rules.wording import read_evidence, read_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,9 +40,9 @@ def rules_to_table(
     table.add_column("then", style="bold")
     table.add_column("training rows")
     for rule in rules:
-        body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
+        body = Text(join_asked(rule.asks), style="bold" if reasons else "")
         found = rule.reasons if reasons else dict.fromkeys(rule.deleted_ids)
-        _append_reasons(body, found, lambda link: read_link(rules.tree, rules.paths, link))
+        _append_reasons(body, found, lambda link: read_link(rules.tree, rules.paths, link, rules._voice))
         table.add_row(str(rule.index + 1), body, Text(rule.class_name), Text(read_evidence(rule)))
     return table
 
@@ -64,9 +66,10 @@ def compact_to_table(
     table.add_column("training rows decided")
     table.add_column("stands for")
     for rule in rules:
-        body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
+        body = Text(join_asked(rule.asks), style="bold" if reasons else "")
         if reasons:
-            _append_reasons(body, rule.reasons, lambda link: read_link(rules.tree, rules.rules.paths, link))
+            read = partial(read_link, rules.tree, rules.rules.paths, voice=rules.rules._voice)
+            _append_reasons(body, rule.reasons, read)
         numbers = read_decided(rules, rule.index), count_leaves(rule)
         table.add_row(str(rule.index + 1), body, Text(rule.class_name), *numbers)
     words = Text("otherwise" if len(rules) else "always", style="italic")

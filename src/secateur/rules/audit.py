@@ -187,6 +187,11 @@ class Audit:
     def __str__(self) -> str:
         return "\n".join([self._tell_size(), *self._tell_rows(), *self._tell_probabilities()])
 
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import audit_to_html
+
+        return audit_to_html(self)
+
     def _tell_size(self) -> str:
         if not self.n_deleted:
             return f"none of {count_of(self.n_conditions, 'condition')} deleted: no rule was shortened"

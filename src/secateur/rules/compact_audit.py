@@ -94,6 +94,11 @@ class CompactAudit:
         numbers = {name: value for name, value in vars(self).items() if name != "per_rule"}
         return {name: None if value != value else value for name, value in numbers.items()}
 
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import compact_audit_to_html
+
+        return compact_audit_to_html(self)
+
     def __str__(self) -> str:
         low, high = self.disagreement_interval
         area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "

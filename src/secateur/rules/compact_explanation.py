@@ -9,7 +9,7 @@ import numpy as np
 
 from secateur.facts.checking import find_broken_facts
 from secateur.rows.leaves import apply_tree
-from secateur.rules.explanation import as_value, find_covering, find_held, read_row, say_values
+from secateur.rules.explanation import as_value, find_covering, find_held, pair_values, read_row, say_values
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import count_of, read_conditions
@@ -50,6 +50,9 @@ class CompactExplanation:
         95 % (Clopper and Pearson); None without rows, or with weights.
     values : mapping of str to label or None
         The row's values in the columns that rules ask for; None for missing.
+    asked : tuple of (str, str)
+        What the deciding rule asks and what the row holds there, in words; for "otherwise", what each rule asks that
+        the row does not have.
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
@@ -64,6 +67,7 @@ class CompactExplanation:
     own_rule: Rule
     interval: tuple[float, float] | None
     values: Mapping[str, Label | None]
+    asked: tuple[tuple[str, str], ...]
     text: str = field(repr=False)
     broken_facts: tuple[str, ...] = ()
 
@@ -82,6 +86,11 @@ class CompactExplanation:
             "broken_facts": list(self.broken_facts),
             "explanation": self.text,
         }
+
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import explanation_to_html
+
+        return explanation_to_html(self)
 
     def __str__(self) -> str:
         return self.text
@@ -110,6 +119,7 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
     broken = find_broken_facts(tree, rows)
     features = list(dict.fromkeys(asked))
     values = {tree.feature_name(feature): as_value(whole, feature, cells[feature]) for feature in features}
+    told = covering[0].conditions if covering else [one for missed in lacking.values() for one in missed]
     return CompactExplanation(
         prediction=covering[0].prediction if covering else rules.otherwise,
         tree_prediction=tree.classes[int(tree.leaf_class[leaf])].item(),
@@ -119,6 +129,7 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
         own_rule=rules.source[own],
         interval=find_share_interval(whole, rules.decided_counts[decider], class_id),
         values=values,
+        asked=pair_values(whole, told, cells),
         text=_tell(rules, covering, lacking, cells, own, class_id, broken),
         broken_facts=tuple(broken),
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.export.picture import Picture
     from secateur.report import Report
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
@@ -660,6 +661,35 @@ class CompactRules(ArraySequence[CompactRule]):
         from secateur.report import make_report
 
         return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
+
+    def plot(self) -> Picture:
+        """Draw the list of rules: class, what each asks, and the rows that it decides.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("rules.svg")`` writes it.
+        """
+        from secateur.export.rules_picture import draw_compact
+
+        return draw_compact(self)
+
+    def plot_tree(self, max_depth: int | None = 3) -> Picture:
+        """Draw the tree that the rules come from: leaves coloured by class, branches as wide as their rows.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=3
+            What lies deeper is folded; None shows all.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("tree.svg")`` writes it.
+        """
+        from secateur.export.tree_picture import draw_tree
+
+        return draw_tree(self.rules, max_depth)
 
     def to_html(self) -> str:
         """Write the page of :meth:`report` as text."""

@@ -19,7 +19,7 @@ from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
-from secateur.rules.plain_words import join_asked
+from secateur.rules.plain_words import join_asked, read_asked
 from secateur.rules.wording import read_link, read_value
 from secateur.tree.pipeline_columns import find_cuts
 
@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from secateur.rules.wording import Condition
     from secateur.tree.tree import Label
 
-__all__ = ["Explanation", "as_value", "explain_row", "find_covering", "find_held", "read_row", "say_values"]
+__all__ = [
+    "Explanation",
+    "as_value",
+    "explain_row",
+    "find_covering",
+    "find_held",
+    "pair_values",
+    "read_row",
+    "say_values",
+]
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,8 @@ class Explanation:
     values : mapping of str to label or None
         The row's values in the columns that the deciding rule's path tests: numbers, categories, None for missing. A
         number that is asked by cell is given as its cell.
+    asked : tuple of (str, str)
+        What the deciding rule asks and what the row holds there, in words.
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
@@ -72,6 +83,7 @@ class Explanation:
     own_rule: Rule
     interval: tuple[float, float] | None
     values: Mapping[str, Label | None]
+    asked: tuple[tuple[str, str], ...]
     text: str = field(repr=False)
     broken_facts: tuple[str, ...] = ()
 
@@ -98,6 +110,11 @@ class Explanation:
             "explanation": self.text,
         }
 
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import explanation_to_html
+
+        return explanation_to_html(self)
+
     def __str__(self) -> str:
         return self.text
 
@@ -122,6 +139,7 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
         own_rule=rules[int(rules._rule_of_leaf[leaf])],
         interval=find_share_interval(rules, rules.class_counts[winner], int(paths.leaf_class[winner])),
         values={tree.feature_name(feature): as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
+        asked=pair_values(rules, rules[winner].conditions, rows.matrix[0]),
         text=_tell(rules, ranked, rows.matrix[0], int(rules._rule_of_leaf[leaf]), broken),
         broken_facts=tuple(broken),
     )
@@ -241,6 +259,17 @@ def say_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any
             feature = next((member for member in members if row[member] == 1), feature)
         seen[feature] = read_value(rules.tree, feature, as_value(rules, feature, row[feature]), rules._voice)
     return list(dict.fromkeys(seen.values()))
+
+
+def pair_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any]) -> tuple[tuple[str, str], ...]:
+    """Put what conditions ask beside what a row holds there, in words."""
+    return tuple(
+        (
+            join_asked(read_asked(rules, condition.link_ids)),
+            ", ".join(say_values(rules, [condition], row)),
+        )
+        for condition in conditions
+    )
 
 
 def _tell(rules: RuleSet, covering: list[Rule], row: NDArray[Any], own: int, broken: list[str]) -> str:

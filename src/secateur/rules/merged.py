@@ -106,6 +106,11 @@ class MergedRule:
         return self._first.text
 
     @property
+    def asks(self) -> tuple[str, ...]:
+        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
+        return self._first.asks
+
+    @property
     def words(self) -> str:
         """The rule as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``."""
         return self._first.words

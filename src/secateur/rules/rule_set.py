@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.export.picture import Picture
     from secateur.report import Report
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
@@ -568,6 +569,35 @@ class RuleSet(ArraySequence[Rule]):
         from secateur.report import make_report
 
         return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
+
+    def plot(self) -> Picture:
+        """Draw the list of rules: class, what each asks, and the rows that it covers.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("rules.svg")`` writes it.
+        """
+        from secateur.export.rules_picture import draw_rules
+
+        return draw_rules(self)
+
+    def plot_tree(self, max_depth: int | None = 3) -> Picture:
+        """Draw the tree that the rules come from: leaves coloured by class, branches as wide as their rows.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=3
+            What lies deeper is folded; None shows all.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("tree.svg")`` writes it.
+        """
+        from secateur.export.tree_picture import draw_tree
+
+        return draw_tree(self, max_depth)
 
     def to_html(self) -> str:
         """Write the page of :meth:`report` as text."""
