@@ -70,5 +70,8 @@ def read_decided(rules: CompactRules, index: int) -> str:
     if total == 0:
         return "no row"
     class_id = int(rules.class_ids[index] if index < len(rules) else rules.otherwise_id)
-    rows = f"weight {read_count(total)}" if rules.rules.is_weighted else count_of(total, "row")
+    if not rules.rules.is_ranked:  # by class or sample weights, if the model was fitted with some
+        rows = f"the model counts {read_count(total)}"
+    else:
+        rows = f"weight {read_count(total)}" if rules.rules.is_weighted else count_of(total, "row")
     return f"{rows}, {read_share(float(counts[class_id]) / total)} {rules.tree.class_names[class_id]}"

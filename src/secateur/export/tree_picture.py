@@ -21,6 +21,7 @@ __all__ = ["draw_tree"]
 BOX, LEVEL, MARGIN, LINE = 150, 120, 24, 16  # sizes of a leaf's place, of a level, and of a line of text
 WIDEST_BRANCH = 14.0
 DEFAULT_DEPTH = 3
+MOST_LINES = 4  # of a split; the words for a long list of categories end in an ellipsis
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _count_nodes(rules: RuleSet) -> NDArray[np.float64]:
 
 def _draw_branch(x: float, y: float, to_x: float, to_y: float, share: float, word: str) -> str:
     width = max(1.0, WIDEST_BRANCH * share)
-    start = y + 40
+    start = y + 10  # behind the box of the split
     middle = (start + to_y) / 2
     path = f"M {x:.1f} {start:.1f} C {x:.1f} {middle:.1f}, {to_x:.1f} {middle:.1f}, {to_x:.1f} {to_y:.1f}"
     label = write_svg_text((x + to_x) / 2, middle - 2, word, anchor="middle", style="font-size='11'")
@@ -109,6 +110,7 @@ def _draw_node(rules: RuleSet, counts: NDArray[np.float64], one: _Shown, y: floa
     total = float(own.sum())
     if one.children:
         words = wrap_words(read_link(tree, rules.paths, int(tree.children_left[one.node]), rules._voice), BOX + 40, 12)
+        words = words if len(words) <= MOST_LINES else [*words[: MOST_LINES - 1], f"{words[MOST_LINES - 1]} …"]
         height = 10 + LINE * len(words)
         parts = [
             f"<rect x='{one.x - BOX / 2 - 20:.1f}' y='{y:.1f}' width='{BOX + 40}' height='{height}' rx='4' "

@@ -30,7 +30,7 @@ def say_answer(rules: CompactRules) -> tuple[list[str], list[str]]:
     """Make the sentences before and after a list of compact rules, by the training rows as they were counted."""
     counts = rules.decided_counts
     sizes: NDArray[np.float64] = counts.sum(axis=0)
-    if not sizes.sum() > 0:
+    if not sizes.sum() > 0 or not rules.rules.is_ranked:
         return [], [say_faithful(rules)]
     own = float(counts[np.arange(len(counts)), np.append(rules.class_ids, rules.otherwise_id)].sum())
     total = float(sizes.sum())

@@ -157,8 +157,8 @@ def _tell(
         lines = [f"Predicted {name}, because no rule holds:"]
         for index, conditions in list(lacking.items())[:SHOWN_RULES]:
             asked = join_asked([condition.text for condition in conditions])
-            seen = ", ".join(say_values(whole, conditions, cells))
-            lines.append(f"  rule {index + 1} ({rules[index].class_name}) asks {asked}; this row: {seen}")
+            held = ", ".join(say_values(whole, conditions, cells))
+            lines.append(f"  rule {index + 1} ({rules[index].class_name}) asks {asked}; this row: {held}")
         if len(lacking) > SHOWN_RULES:
             lines.append(f"  and {count_of(len(lacking) - SHOWN_RULES, 'more rule')} ask what it does not have, either")
         lines += tell_share(whole, rules.decided_counts[-1], class_id, "Rows that no rule covers")

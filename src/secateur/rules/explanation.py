@@ -263,13 +263,11 @@ def say_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any
 
 def pair_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any]) -> tuple[tuple[str, str], ...]:
     """Put what conditions ask beside what a row holds there, in words."""
-    return tuple(
-        (
-            join_asked(read_asked(rules, condition.link_ids)),
-            ", ".join(say_values(rules, [condition], row)),
-        )
+    pairs = (
+        (join_asked(read_asked(rules, condition.link_ids)), ", ".join(say_values(rules, [condition], row)))
         for condition in conditions
     )
+    return tuple(dict.fromkeys(pairs))
 
 
 def _tell(rules: RuleSet, covering: list[Rule], row: NDArray[Any], own: int, broken: list[str]) -> str:

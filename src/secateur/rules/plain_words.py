@@ -75,8 +75,10 @@ class PlainVoice(Voice):
     def among(self, name: str, labels: Sequence[str], *, by_exclusion: bool) -> str:
         """Say that a column holds one of some categories, or none of them."""
         quoted = [f'"{label}"' if JOINING.search(label) and label[:1] != '"' else label for label in labels]
-        listed = f"{', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else quoted[0]
-        return f"{name} {'is not' if by_exclusion else 'is'} {listed}"
+        if len(quoted) == 1:
+            return f"{name} {'is not' if by_exclusion else 'is'} {quoted[0]}"
+        first, last = ", ".join(quoted[:-1]), quoted[-1]
+        return f"{name} is neither {first} nor {last}" if by_exclusion else f"{name} is {first} or {last}"
 
     def or_missing(self, name: str, text: str) -> str:
         """Say that a column may be missing, too."""

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -219,7 +219,10 @@ def read_change(share: float) -> str:
 
 def read_evidence(rule: Rule | CompactRule) -> str:
     """Word a rule's support and reliability."""
-    return read_evidence_in(rule, "weight" if rule.is_weighted else None)
+    # Without rows there is only what the model counted, by class or sample weights if it was fitted with some.
+    own: Any = getattr(rule, "source", rule)
+    is_counted = own._rules.is_ranked
+    return read_evidence_in(rule, ("weight" if rule.is_weighted else None) if is_counted else "the model counts")
 
 
 def read_evidence_in(rule: Rule | CompactRule | MergedRule, unit: str | None) -> str:
