@@ -364,13 +364,16 @@ def _from_embedded(table: Table, growing: Growing, making: _Making) -> Story:
     groups: dict[str, list[str]] = {}
     for column in data.feature_names:
         groups.setdefault(column.partition("=")[0], []).append(column)
-    # The paper's procedures take columns of zeros and ones for what they are: groups only help to read them.
-    known: dict[str, Any] = {
-        "feature_names": data.feature_names,
-        "groups": groups,
-        "domain_knowledge": not making.form.each_leaf,
-    }
-    whole = simplify(model, *rows, method=making.method, **known, **making.options)
+    whole = simplify(
+        model,
+        *rows,
+        method=making.method,
+        feature_names=data.feature_names,
+        groups=groups,
+        # The paper's procedures take columns of zeros and ones for what they are: groups only help to read them.
+        domain_knowledge=not making.form.each_leaf,
+        **making.options,
+    )
     rules = making.finish(whole)
     opening = _open(whole, data.target_name, f"A decision tree for the embedded table {data.name}")
     audited = f"the {len(data.y)} rows that the tree was fitted to"
