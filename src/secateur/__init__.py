@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from secateur.estimator import RuleClassifier
     from secateur.evidence_collection import collect_evidence
+    from secateur.export.picture import Picture
     from secateur.facts.groups import find_groups
     from secateur.local_search import LocalSearchTreeClassifier
     from secateur.methods import METHODS
@@ -80,6 +81,7 @@ __all__ = [
     "Overlaps",
     "PairEffect",
     "PairEffects",
+    "Picture",
     "ParameterError",
     "Reason",
     "Report",
@@ -139,6 +141,7 @@ _HOME = {
     "Overlaps": "rules.overlaps",
     "PairEffect": "rules.deletion_effects",
     "PairEffects": "rules.deletion_effects",
+    "Picture": "export.picture",
     "Reason": "rules.reasons",
     "Report": "report",
     "Rule": "rules.rule",

@@ -287,7 +287,8 @@ def _from_data(
     measured: tuple[Any, Any] = (None, None)
     audited = f"the {len(on.y):,} rows that {'the tree was fitted to' if model is None else 'the rules were made from'}"
     if fitted.held_out is not None:
-        audited, measured = f"{len(on.y):,} rows set aside", (on.X, on.y)
+        unseen = "that the tree has not seen" if model is None else "set aside, which the model may have seen"
+        audited, measured = f"{len(on.y):,} rows {unseen}", (on.X, on.y)
     opening = _open(whole, fitted.target, f"{'A decision tree' if model is None else 'The model'} for {fitted.name}")
     again = (data, "--target", fitted.target, *_what_next(holdout))
     return Story(

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 SHOWN_CLASSES = 5
+EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it
 
 
 def say_answer(rules: CompactRules) -> tuple[list[str], list[str]]:
@@ -105,7 +106,7 @@ def find_target(rules: RuleSet) -> str | None:
     """Find the name of what is predicted, where the labels have one."""
     labels: Any = None if rules.training is None else rules.training.y
     name = labels if isinstance(labels, str) else getattr(labels, "name", None)
-    return name if isinstance(name, str) and name else None
+    return name if isinstance(name, str) and name.lower() not in EMPTY_NAMES else None
 
 
 def _by_weight(rules: RuleSet) -> str:
