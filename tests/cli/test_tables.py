@@ -99,7 +99,8 @@ def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files:
     assert "Left out 'applied': dates are not used" in result.stdout
     for rule in rules:
         assert rule.words in one_line(result.stdout)
-    assert "of the 398 rows that the tree was fitted to; always saying " in one_line(result.stdout)
+    assert "of the 398 rows that the tree was fitted to (the tree: " in one_line(result.stdout)
+    assert "; always saying repaid is right for 61.3%." in one_line(result.stdout)
     assert "Verified." in result.stdout
     assert f"{rules.deleted.sum()} conditions of {len(rules.deleted)} deleted." in result.stdout
 

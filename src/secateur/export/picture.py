@@ -59,7 +59,7 @@ def draw_svg(width: float, height: float, parts: Iterable[str], title: str) -> s
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
         f"viewBox='0 0 {width:.0f} {height:.0f}' role='img' {FONT} font-size='13'>"
     )
-    sheet = f"<title>{escape(title)}</title><rect width='100%' height='100%' fill='{PAPER}'/>"
+    sheet = f"<title>{_clean(title)}</title><rect width='100%' height='100%' fill='{PAPER}'/>"
     return "\n".join([head, sheet, *parts, "</svg>"])
 
 
