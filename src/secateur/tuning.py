@@ -17,6 +17,7 @@ import numpy as np
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
+from secateur.export.notebook_tables import write_notebook_table
 from secateur.frames import frame_columns, make_frame
 from secateur.methods import find_method, list_methods
 from secateur.methods.settings import check_share, is_number
@@ -167,6 +168,21 @@ class Selection:
         ax.set_title(f"{self.method}, means over folds")
         ax.legend()
         return ax
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.value:g}{' ← picked' if point.value == self.value else ''}",
+                f"{point.removed:.1f} %",
+                f"{getattr(point, self.measure):.2f} %",
+                f"{point.delta_accuracy:+.2f} points",
+                "yes" if point.is_allowed else "no",
+            )
+            for point in self.curve
+        ]
+        titles = (self.parameter, "conditions removed", self.measure, "change of accuracy", "within what was asked")
+        said = f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation."
+        return write_notebook_table(titles, rows, before=[said])
 
     def __str__(self) -> str:
         lines = [f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation:"]

@@ -89,7 +89,7 @@ def test_files_and_certificates_hold(
     assert rules.verify().failures == ()
     again = secateur.CompactRules.from_json(rules.to_json())
     assert again == rules
-    assert again.to_text(reasons=True) == rules.to_text(reasons=True)
+    assert again.to_text(reasons=True) == rules.without_rows().to_text(reasons=True)
     assert again.apply(X).tolist() == rules.apply(X).tolist()
     assert again.verify(X, labels, sample_weight=weights).failures == ()
     assert pickle.loads(pickle.dumps(rules)) == rules
@@ -231,7 +231,7 @@ def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
     for rules in (secateur.compact(tree), secateur.compact(tree, X, y), secateur.compact(tree, X, y, budget=0.5)):
         assert len(rules) == 0
         assert rules.otherwise == "no"
-        assert str(rules).startswith("always no")
+        assert any(line.startswith("always no") for line in str(rules).splitlines())
         assert rules.apply(X).tolist() == [-1, -1]
         assert rules.predict(X).tolist() == ["no", "no"]
         assert rules.covers(X).shape == (2, 0)

@@ -75,6 +75,7 @@ def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Ite
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
     from secateur.export.compact_text import read_decided
+    from secateur.rules.plain_words import join_asked
     from secateur.rules.wording import read_evidence
 
     listed: list[tuple[Any, ...]] = []
@@ -82,7 +83,7 @@ def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Ite
         number = rule.index + 1
         is_compact = isinstance(rules, CompactRules)
         told = read_decided(rules, rule.index) if is_compact else read_evidence(rule)  # type: ignore[arg-type]
-        words = f"by rule {number}: {rule.text} ({told})"
+        words = f"by rule {number}: {join_asked(rule.asks)} ({told})"
         listed.append((rule.prediction, rule.class_name, number, rule.text, rule.support, rule.reliability, words))
     if isinstance(rules, CompactRules):  # its place is -1
         rest = rules.otherwise_support, rules.otherwise_reliability

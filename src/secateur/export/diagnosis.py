@@ -130,7 +130,7 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
     elif diagnosis.has_rows:
         yield "effect", "unknown: no training row satisfies the rule"
     if row.exact:
-        yield "certificate", f"without it the rule still meets no leaf that predicts anything but {name}"
+        yield "certificate", f"without it the tree still says {name} wherever the rule holds"
 
 
 def _class_name(tree: Tree, row: DiagnosisRow) -> str:

@@ -26,7 +26,7 @@ class Layered(ReliabilityMethod):
         "exact deletion, which may move reliability, then conditions that point away from the rule's class, within a "
         "tolerance"
     )
-    preserves = "the class, through the exact deletions; reliability within ε, only where more was deleted"
+    preserves = "the class, through the exact deletions; reliability within the tolerance, only where more was deleted"
     guarantee = (
         "Two layers. Exact deletions imply the rule's class for every possible row, but may move its reliability "
         "without limit. Further deletions were accepted only where the rule's training reliability ended within "

@@ -7,6 +7,7 @@ labels and never codes, and columns that the tree does not test may hold anythin
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -373,5 +374,9 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
         found = order[np.minimum(place, len(classes) - 1)]
         return np.where(classes[found] == labels, found, -1).astype(np.int64)
     index: dict[Any, int] = {label: code for code, label in enumerate(classes.tolist())}
-    plain = (label.item() if isinstance(label, np.generic) else label for label in labels.tolist())
+    listed = labels.tolist()
+    if all(isinstance(label, str) for label in index):
+        with suppress(KeyError, TypeError):  # nothing but a text equals a text, so no label needs a look of its own
+            return np.array(list(map(index.__getitem__, listed)), np.int64)
+    plain = (label.item() if isinstance(label, np.generic) else label for label in listed)
     return np.array([index.get(label, -1) if isinstance(label, (str, int, float)) else -1 for label in plain], np.int64)

@@ -188,14 +188,25 @@ def _find_fitting_codes(
 
 def _find_codes(values: Sequence[Any], levels: tuple[Label, ...], name: str) -> NDArray[np.float64]:
     """Find the code of each label: NaN if it is missing, the code after the last if it is not listed."""
-    code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
     unlisted = float(len(levels))
+    code_of = _Codes(unlisted, {label: float(code) for code, label in enumerate(levels)})
     try:
-        codes = np.array([code_of.get(value, unlisted) for value in values], dtype=np.float64)
+        codes = np.array(list(map(code_of.__getitem__, values)), dtype=np.float64)
     except TypeError:
         raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
     codes[[row for row in np.flatnonzero(codes == unlisted).tolist() if is_missing(values[row])]] = np.nan
     return codes
+
+
+class _Codes(dict[Any, float]):
+    """Codes of labels; looking one up that is not listed calls no Python function but for those."""
+
+    def __init__(self, unlisted: float, codes: dict[Any, float]) -> None:
+        super().__init__(codes)
+        self.unlisted = unlisted
+
+    def __missing__(self, label: Any) -> float:
+        return self.unlisted
 
 
 def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArray[np.float64]:

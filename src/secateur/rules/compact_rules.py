@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.export.picture import Picture
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
@@ -128,8 +129,21 @@ class CompactRule:
 
     @property
     def text(self) -> str:
-        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        """The rule in a line with exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
         return self.source.text
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
+        return self.source.asks
+
+    @property
+    def words(self) -> str:
+        """The rule as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``."""
+        return self.source.words
+
+    def __str__(self) -> str:
+        return self.words
 
     def __repr__(self) -> str:
         return f"<rule {self.index} for {len(self.leaf_ids)} leaves: {self.text}>"
@@ -548,10 +562,39 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
             def read_rows() -> Iterable[Any]:
                 return rows.map(self.tree, as_matrix)
 
-            if rows.is_once:  # they are looked at twice
+            if rows.is_once or rows.in_memory:  # they are looked at twice
                 parts = list(read_rows())
                 return verify_compact(self.tree, source, record, lambda: parts, domain=domain)
             return verify_compact(self.tree, source, record, read_rows, domain=domain)
+
+    def plot(self) -> Picture:
+        """Draw the list of rules: class, what each asks, and the rows that it decides.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("rules.svg")`` writes it.
+        """
+        from secateur.export.rules_picture import draw_compact
+
+        return draw_compact(self)
+
+    def plot_tree(self, max_depth: int | None = 3) -> Picture:
+        """Draw the tree that the rules come from: leaves coloured by class, branches as wide as their rows.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=3
+            What lies deeper is folded; None shows all.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("tree.svg")`` writes it.
+        """
+        from secateur.export.tree_picture import draw_tree
+
+        return draw_tree(self.rules, max_depth)
 
     @classmethod
     def from_json(cls, text: str) -> CompactRules:

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.export.picture import Picture
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.audit import Audit
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.overlaps import Overlaps
+    from secateur.rules.plain_words import PlainVoice
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
@@ -456,6 +458,35 @@ class RuleSet(Writable, ArraySequence[Rule]):
 
         return explain_row(self, row)
 
+    def plot(self) -> Picture:
+        """Draw the list of rules: class, what each asks, and the rows that it covers.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("rules.svg")`` writes it.
+        """
+        from secateur.export.rules_picture import draw_rules
+
+        return draw_rules(self)
+
+    def plot_tree(self, max_depth: int | None = 3) -> Picture:
+        """Draw the tree that the rules come from: leaves coloured by class, branches as wide as their rows.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=3
+            What lies deeper is folded; None shows all.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("tree.svg")`` writes it.
+        """
+        from secateur.export.tree_picture import draw_tree
+
+        return draw_tree(self, max_depth)
+
     @classmethod
     def from_json(cls, text: str) -> RuleSet:
         """Read a rule set that :meth:`to_json` wrote.
@@ -473,6 +504,13 @@ class RuleSet(Writable, ArraySequence[Rule]):
         place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
         place[self.paths.leaf_ids] = np.arange(len(self))
         return place
+
+    @cached_property
+    def _voice(self) -> PlainVoice:
+        """How conditions are put for people."""
+        from secateur.rules.plain_words import find_voice
+
+        return find_voice(self)
 
     @cached_property
     def facts_used(self) -> FactsUsed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,13 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def _repr_html_(self) -> str:
+        *lines, verdict = str(self).split("\n")
+        body = "".join(
+            f"<tr><td>{line[0]}</td><td style='text-align:left'>{escape(line[2:])}</td></tr>" for line in lines
+        )
+        return f"<div><p><b>{escape(verdict)}</b></p><table><tbody>{body}</tbody></table></div>"
 
     def __str__(self) -> str:
         lines = [f"✓ {check}" for check in self.checks]

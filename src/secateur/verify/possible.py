@@ -110,7 +110,9 @@ class Possible:
         against += [(str(known), holds(known.premise) & ~holds(known.conclusion)) for known in self.implications]
         for feature in self.decimals:
             numbers = matrix[:, feature]
-            nearest = np.array([round(number, self.decimals[feature]) for number in column(feature).tolist()])
+            n, own = self.decimals[feature], column(feature)
+            # numpy rounds by way of a product, which may miss the nearest decimal, but not the nearest whole number.
+            nearest = np.array([round(number, n) for number in own.tolist()]) if n else np.rint(own)
             broken = (nearest.astype(matrix.dtype) != numbers) & ~np.isnan(numbers)
             against.append((self._tell_decimals(feature), broken))
         for group in self.groups:
