@@ -151,7 +151,7 @@ def _to_terms(tree: Tree, column: Any, name: str, feature: int, first: int, what
 
     series = nw.from_native(pa.table({name: column}))[name]
     if tree.columns is None:
-        return read_column(tree, series, feature, what)
+        return read_column(tree, series, feature, what, first)
     return read_source(tree, tree.columns, series, feature, first, what)
 
 

@@ -178,8 +178,14 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
         absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
-        if columns is not None:  # values stay as they are: labels, numbers, and anything that the tree does not test
-            return _as_objects([row[name] for name in names])
+        if columns is not None or rules.tree.readings:  # values stay as they are: labels, numbers, and anything that the tree does not test
+            given = [row[name] for name in names]
+            if columns is None:  # a matrix holds codes of categories
+                given = [
+                    value if levels is None else category_code(value, levels)
+                    for value, levels in zip(given, rules.tree.categories, strict=True)
+                ]
+            return _as_objects(given)
         codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
         return np.array([codes], dtype=np.float64)
     if (

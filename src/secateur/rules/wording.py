@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.rules.moments import read_moment, read_moments
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import Region, read_links
@@ -207,6 +208,9 @@ def read_value(tree: Tree, feature: int, value: Label | None) -> str:
         group = tree.facts.groups[place]
         label = group.labels[group.features.index(feature)]
         return f"{group.name} {'=' if value == 1 else '!='} {_read_label(label)}"
+    reading = tree.reading(feature)
+    if isinstance(value, float) and reading is not None and reading.is_moment:
+        return f"{tree.feature_name(feature)} = {read_moment(value, reading)}"
     if isinstance(value, float) and (n_decimals := tree.facts.decimals_of.get(feature)) is not None:
         return f"{tree.feature_name(feature)} = {_plain_decimal(last_with_decimals(value, n_decimals, tree.dtype))}"
     return f"{tree.feature_name(feature)} = {_read_number_or_label(value, tree.dtype)}"
@@ -264,7 +268,11 @@ def _read_interval(name: str, tree: Tree, feature: int, region: Region) -> tuple
     held = tree.facts.region_of(feature)
     lowest, highest = (-math.inf, math.inf) if held is None else (held.low, held.high)
     low, high = max(region.low, lowest), min(region.high, highest)
-    n_decimals = tree.facts.decimals_of.get(feature)
+    n_decimals, reading = tree.facts.decimals_of.get(feature), tree.reading(feature)
+    if reading is not None and reading.is_moment:
+        ends = (low if low > lowest else -math.inf, high if high < highest else math.inf)
+        if (moments := read_moments(name, reading, *ends, tree.dtype)) is not None:
+            return moments
     above, below = ">", "<"
     if n_decimals is None:
         if low >= high:
@@ -279,12 +287,15 @@ def _read_interval(name: str, tree: Tree, feature: int, region: Region) -> tuple
         if first >= last:
             return "nothing", ""
         if first + step == last:
-            return "some", f"{name} = {_plain_decimal(last)}"
+            written = _plain_decimal(last)
+            return "some", f"{name} = {written if reading is None else reading.write_unit(written)}"
         if n_decimals == 0:  # everybody knows which whole number is next
             first, above, below = first + step, ">=", "<="
         start, end = _plain_decimal(first), _plain_decimal(last)
     if low <= lowest and high >= highest:
         return "everything", ""
+    if reading is not None:
+        start, end = reading.write_unit(start), reading.write_unit(end)
     return "some", _read_between(
         name, start if low > lowest else None, end if high < highest else None, above=above, below=below
     )
