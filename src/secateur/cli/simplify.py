@@ -146,8 +146,10 @@ def command(
         raise ParameterError("--target names a column of DATA: name the file too.")
     if data is None and (holdout or used != Rows() or reading != Reading()):
         raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
-    if model is not None and (growing.max_depth, growing.min_rows) != (None, 1):
-        raise ParameterError("--max-depth and --min-rows are for a tree that is fitted here: leave them out.")
+    if model is not None and replace(growing, seed=0) != Growing():
+        raise ParameterError(
+            "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
+        )
     method = "exact" if method is None else method
     options = {**read_settings(method, knobs, form), **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)

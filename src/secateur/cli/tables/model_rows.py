@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.cli.tables.written_columns import find_reading, read_values, tell_readings
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.labels import as_label, as_truth
 from secateur.rows.table_columns import own_names
@@ -14,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secateur.cli.tables.table_file import TableFile
+    from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
 
-__all__ = ["parse_row", "pick_columns", "to_types"]
+__all__ = ["parse_row", "pick_columns", "read_for_tree", "to_types"]
 
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
@@ -41,6 +44,33 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
             f"{did_you_mean(absent[0], present)}"
         )
     return _check_types(to_types(table.frame[names], tree), tree, table.name)
+
+
+def read_for_tree(
+    table: TableFile, tree: Tree, beside: Sequence[str] = ()
+) -> tuple[TableFile, dict[str, Reading], list[str]]:
+    """Read the texts and dates of a table as the numbers that a tree compares, and say what was found by looking.
+
+    A tree with readings says how; of one without, such as a saved model, the columns of numbers are looked at.
+    """
+    names = own_names(tree) or [column for column in table.frame.columns if column not in beside]
+    frame, kinds = table.frame.copy(deep=False), dict(table.kinds)
+    readings: dict[str, Reading] = {}
+    found = {}
+    asked = set(tree.feature[~tree.is_leaf].tolist())
+    for feature, column in enumerate(names[: tree.n_features]):
+        is_other = kinds.get(column) not in ("text", "date") or tree.categories[feature] is not None
+        if is_other or (tree.reading(feature) is None and feature not in asked):
+            continue
+        reading = tree.reading(feature)
+        if reading is None and not tree.readings:
+            one = find_reading(frame[column], column, month_first=table.month_first)
+            if one is not None:
+                reading, found[column] = one.reading, one
+        if reading is not None:
+            frame[column] = read_values(frame[column], reading, column, table.name)
+            readings[column], kinds[column] = reading, "number"
+    return replace(table, frame=frame, kinds=kinds), readings, tell_readings(found)
 
 
 def _check_types(frame: Any, tree: Tree, where: str) -> Any:
