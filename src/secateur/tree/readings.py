@@ -15,7 +15,7 @@ __all__ = ["DAY", "MOST_DAYS", "STEPS", "Reading"]
 # Microseconds in each step that dates and times are rounded down to.
 STEPS = {"day": 86_400_000_000, "minute": 60_000_000, "second": 1_000_000, "microsecond": 1}
 DAY = STEPS["day"]
-MOST_DAYS = 2_900_000  # the year 9910; as many days before 1970 as the first year begins are 719,162
+MOST_DAYS = 2_932_000  # in the year 9997
 KINDS = ("number", "date", "clock")
 ORDERS = ("ymd", "dmy", "mdy")
 SEPARATORS = {"": "", ",": ",", ".": "[.]", "'": "['’]", " ": "[ \u00a0\u202f]"}
