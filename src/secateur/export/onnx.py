@@ -52,6 +52,7 @@ def rules_to_onnx(rules: RuleSet | CompactRules) -> bytes:
             "An ONNX model needs onnx, which is not installed. Get it with: pip install secateur[onnx]."
         )
     listed = make_decision_list(rules)
+    check_unread(listed.columns, "ONNX")
     if not listed.columns:
         raise ParameterError("These rules ask for no column, but an ONNX model needs an input; they predict one class.")
     for column in listed.columns:

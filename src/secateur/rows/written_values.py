@@ -100,7 +100,7 @@ def _read_texts(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = pc.utf8_trim_whitespace(values).fill_null("")
+    texts = pc.utf8_trim(values, " ").fill_null("")
     blank = blank | (pc.equal(texts, "").to_numpy(zero_copy_only=False))
     if reading.kind == "number":
         fits = pc.match_substring_regex(texts, f"^(?:{reading.pattern})$").to_numpy(zero_copy_only=False) & ~blank

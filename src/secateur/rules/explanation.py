@@ -18,6 +18,7 @@ from secateur.rows.opening import open_rows
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding
+from secateur.rules.moments import read_moment
 from secateur.rules.wording import read_evidence, read_link
 from secateur.tree.pipeline_columns import find_cuts
 
@@ -157,7 +158,9 @@ def as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
     """Turn a stored value back into what the user passed."""
     if np.isnan(value):
         return None
-    levels, cuts = rules.tree.categories[feature], find_cuts(rules.tree, feature)
+    levels, cuts, reading = rules.tree.categories[feature], find_cuts(rules.tree, feature), rules.tree.reading(feature)
+    if reading is not None and reading.is_moment:
+        return read_moment(float(value), reading)
     if levels is None:
         return float(value)
     if int(value) < len(levels):

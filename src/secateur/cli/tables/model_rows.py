@@ -11,9 +11,12 @@ from secateur.cli.tables.written_columns import find_reading, read_values, tell_
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.labels import as_label, as_truth
 from secateur.rows.table_columns import own_names
+from secateur.rows.written_values import read_written
+from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.regions import Region, pick_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from secateur.cli.tables.table_file import TableFile
     from secateur.tree.readings import Reading
@@ -111,8 +114,12 @@ def to_types(frame: Any, tree: Tree) -> Any:
     return typed
 
 
-def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:
-    """Read one row from names and values as people write them; columns that the tree never asks for may be absent."""
+def parse_row(tree: Tree, given: dict[str, Any], needed: Collection[int] | None = None) -> dict[str, Any]:
+    """Read one row from names and values as people write them; columns that the tree never asks for may be absent.
+
+    If only some columns are ``needed``, others that the tree asks for may be absent too; they get any value that is
+    possible.
+    """
     names = own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
     strange = [name for name in given if name not in names]
     if strange:
@@ -121,10 +128,25 @@ def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:
     asked = set(tree.feature[~tree.is_leaf].tolist())
     if tree.columns is not None and tree.columns.derived:
         asked = set(range(len(names)))  # a column that the pipeline makes may need any of them
-    absent = [name for feature, name in enumerate(names) if feature in asked and name not in given]
+        needed = None
+    required = asked if needed is None else asked.intersection(needed)
+    absent = [name for feature, name in enumerate(names) if feature in required and name not in given]
     if absent:
         raise InputError(f"The row has no value for {shorten(absent)}: write NAME=VALUE, and NAME= for a blank.")
-    return {name: _parse_value(tree, feature, given.get(name)) for feature, name in enumerate(names)}
+    return {
+        name: _make_up(tree, feature)
+        if feature in asked and name not in given
+        else _parse_value(tree, feature, given.get(name))
+        for feature, name in enumerate(names)
+    }
+
+
+def _make_up(tree: Tree, feature: int) -> Any:
+    """Make up a value that the tree's facts allow."""
+    levels, cuts = tree.categories[feature], find_cuts(tree, feature)
+    if cuts is not None:
+        return cuts[0]
+    return pick_value(tree, feature, Region()) if levels is None else levels[0]
 
 
 def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
@@ -137,11 +159,24 @@ def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
     if isinstance(value, str):
         if _is_blank(value):
             return None
+        if (reading := tree.reading(feature)) is not None and not (reading.kind == "number" and _is_number(value)):
+            return _read_text(value, reading, tree.feature_name(feature))
         try:
             return float(value)
         except ValueError:
             raise InputError(f"Expected a number for {tree.feature_name(feature)!r}, found {value!r}.") from None
     return value
+
+
+def _read_text(value: str, reading: Reading, name: str) -> float:
+    """Read an amount, a date or a time as a person writes it."""
+    import pyarrow as pa
+
+    try:
+        return float(read_written(pa.array([value]), reading, name)[0])
+    except InputError:
+        what = "a number" if reading.kind == "number" else "a time" if reading.kind == "clock" else "a date"
+        raise InputError(f"Expected {what} such as {reading.example} for {name!r}, found {value!r}.") from None
 
 
 def _parse_label(levels: Sequence[Any], value: Any) -> Any:

@@ -68,7 +68,7 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
         return None
     if type(present.iloc[0]).__name__ == "time":
         return Found(_find_step(pa.array(present), Reading("clock")), str(present.iloc[0])[:5])
-    counted = present.astype(str).str.strip().value_counts()
+    counted = present.astype(str).str.strip(" ").value_counts()
     texts, counts = pa.array(counted.index, type=pa.large_string()), counted.to_numpy()
     looked_at = texts[:LOOKED_AT]
     shares = [
@@ -88,7 +88,7 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
         best = _find_step(texts, best)
     other = replace(best, order={"dmy": "mdy", "mdy": "dmy", "ymd": "ymd"}[best.order])
     is_ambiguous = other != best and not find_unread(texts, other).any()
-    return Found(best, str(present.iloc[0]).strip(), is_ambiguous)
+    return Found(best, str(present.iloc[0]).strip(" "), is_ambiguous)
 
 
 def read_values(values: Any, reading: Reading, name: str, table: str) -> NDArray[np.float64]:
@@ -168,7 +168,7 @@ def _refuse_odd(present: Any, name: str, odd: list[str], n_odd: int, reading: Re
     """Refuse a column in which nearly all values are numbers or dates, and name one that is not."""
     if n_odd > (1.0 - MEANT_SHARE) * len(present):
         return
-    row = int(present.index[present.astype(str).str.strip() == odd[0]][0])
+    row = int(present.index[present.astype(str).str.strip(" ") == odd[0]][0])
     what = "numbers" if reading.kind == "number" else "times" if reading.kind == "clock" else "dates"
     raise InputError(
         f"The column {name!r} mixes {what} and texts, such as {odd[0]!r} (row {row + 1}): if that is a blank, pass "
