@@ -164,7 +164,7 @@ def command(
     if as_json:
         print_json(story.to_dict())
     elif shown is not None:
-        for note in story.notes:
+        for note in (*(f"Warning: {one}" for one in story.warnings), *story.notes):
             tell(note, quiet=quiet)
         deliver(shown, None)
     elif not quiet:
@@ -206,6 +206,7 @@ class _Story:
     notes: tuple[str, ...] = ()
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
     embedded: tuple[Any, Any] | None = None  # the rows of an embedded table
+    warnings: tuple[str, ...] = ()  # what to know before relying on the rules, a sentence each
 
     @property
     def compact(self) -> CompactRules | None:
@@ -234,6 +235,7 @@ class _Story:
         compact = {} if few is None else {name: getattr(few, name) for name in ("otherwise", "budget", "tolerance")}
         return {
             "name": self.name,
+            "warnings": list(self.warnings),
             "notes": [*self.notes, *rules.remarks],
             "form": "compact" if compact else "each-leaf",
             "method": rules.method,
@@ -265,6 +267,7 @@ def _from_data(
 ) -> _Story:
     """Simplify a given model, or a tree that is fitted to the table."""
     from secateur.cli.tables.fitted_table import DEFAULT_DEPTH, fit_table, read_one_tree, simplify_fitted, tell_facts
+    from secateur.cli.warnings import warn_of_rules
     from secateur.methods import find_method
 
     method = find_method(making.method).name
@@ -291,7 +294,10 @@ def _from_data(
     audited = f"all {n_rows:,} rows; {seen}"
     if fitted.held_out is not None:
         audited, measured = f"{len(on.y):,} rows that were held out; {unseen}", (on.X, on.y)
-    return _Story(fitted.name, opening, fitted.model, rules, audit, audited, proof, notes, measured)
+    warnings = warn_of_rules(rules, audit.accuracy / 100, on.y, is_fitted=model is None, balanced=growing.balanced)
+    return _Story(
+        *(fitted.name, opening, fitted.model, rules, audit, audited, proof, notes, measured), warnings=warnings
+    )
 
 
 def _from_batches(data: str, model: Any, target: str, reading: Reading, making: _Making, quiet: bool) -> _Story:
@@ -377,6 +383,8 @@ def _show(story: _Story, *, reasons: bool) -> None:
         _show_embedded(out, story, story.embedded)
     else:
         out.print(Text(f"{story.opening} gives {len(whole):,} rules with {before:,} conditions."))
+        for warning in story.warnings:
+            out.print(Text(f"Warning: {warning}", style="bold yellow"))
         for note in story.notes:
             out.print(Text(f"• {note}", style="dim"))
         if few is None:

@@ -14,6 +14,7 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import category_code
 from secateur.rows.leaves import apply_tree
+from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts
@@ -121,7 +122,7 @@ def read_row(rules: RuleSet, row: Any) -> Rows:
         return check_rows(rules.tree, _as_table(rules, row), name="row")
     with open_rows(row, find_texts=partial(find_texts, rules.tree)) as source:
         if source.in_memory:
-            return check_rows(rules.tree, _as_table(rules, row), name="row")
+            return MemoryRows(_as_table(rules, row)).read(rules.tree, "row")
         table = source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix))
     _check_one(table)
     return Rows.of(table)

@@ -212,8 +212,12 @@ def read_value(tree: Tree, feature: int, value: Label | None) -> str:
     if isinstance(value, float) and reading is not None and reading.is_moment:
         return f"{tree.feature_name(feature)} = {read_moment(value, reading)}"
     if isinstance(value, float) and (n_decimals := tree.facts.decimals_of.get(feature)) is not None:
-        return f"{tree.feature_name(feature)} = {_plain_decimal(last_with_decimals(value, n_decimals, tree.dtype))}"
-    return f"{tree.feature_name(feature)} = {_read_number_or_label(value, tree.dtype)}"
+        written = _plain_decimal(last_with_decimals(value, n_decimals, tree.dtype))
+    else:
+        written = _read_number_or_label(value, tree.dtype)
+    if reading is not None and value is not None:
+        written = reading.write_unit(written)
+    return f"{tree.feature_name(feature)} = {written}"
 
 
 @lru_cache(maxsize=65536, typed=True)
