@@ -88,7 +88,7 @@ def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None)
         return
     name, share = guess
     if 1 - accuracy > (1 - LEAST_SPARED) * (1 - share):
-        gained = "hardly more than" if accuracy > share else "no more than"
+        gained = "hardly more than" if accuracy > share else "no more than" if accuracy == share else "fewer than"
         yield Caution(
             "guess",
             f"The rules are right for {read_share(accuracy)} of the rows, {gained} always saying {name} "

@@ -233,6 +233,7 @@ def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True
 def tell_facts(fitted: FittedTable, tree: Tree) -> list[str]:
     """Say what was taken for granted, if anything."""
     whole, facts = find_facts(tree, fitted.train)
+    whole = [name for name in whole if name not in fitted.train.readings]  # that a date is one goes without saying
     told = "; ".join([*(f"{name} is a whole number" for name in whole), *facts])
     return [f"Taken for granted, as the table shows it: {told} (--no-facts takes nothing for granted)."] if told else []
 

@@ -54,16 +54,15 @@ def read_for_tree(
 ) -> tuple[TableFile, dict[str, Reading], list[str]]:
     """Read the texts and dates of a table as the numbers that a tree compares, and say what was found by looking.
 
-    A tree with readings says how; of one without, such as a saved model, the columns of numbers are looked at.
+    A tree with readings says how; of one without, such as a saved model, the columns of numbers are looked at, even
+    those that the tree does not ask for: a pipeline takes them all.
     """
     names = own_names(tree) or [column for column in table.frame.columns if column not in beside]
     frame, kinds = table.frame.copy(deep=False), dict(table.kinds)
     readings: dict[str, Reading] = {}
     found = {}
-    asked = set(tree.feature[~tree.is_leaf].tolist())
     for feature, column in enumerate(names[: tree.n_features]):
-        is_other = kinds.get(column) not in ("text", "date") or tree.categories[feature] is not None
-        if is_other or (tree.reading(feature) is None and feature not in asked):
+        if kinds.get(column) not in ("text", "date") or tree.categories[feature] is not None:
             continue
         reading = tree.reading(feature)
         if reading is None and not tree.readings:

@@ -162,6 +162,8 @@ def find_column(columns: Sequence[str], name: str, where: str) -> str:
     if len(trimmed) == 1:
         return trimmed[0]
     hint = did_you_mean(name, columns)
+    if columns and list(columns) == [f"column_{place + 1}" for place in range(len(columns))]:
+        hint = " Its first line holds no names: name a column by its place, or pass --header if it does."
     raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {shorten(list(columns))}.")
 
 
