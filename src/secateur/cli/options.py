@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 # What a table and rules may be written as.
 Format = StrEnum("Format", ["csv", "tsv", "json", "parquet", "arrow"])
 Export = StrEnum(
-    "Export", ["sql", "sql-check", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx"]
+    "Export",
+    ["sql", "sql-check", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx"],
 )
 
 Fact = Annotated[

@@ -81,7 +81,14 @@ def _conclude(
     holds = proof.ok and not differing
     lacks_rows = proof.lacks_rows and not differing
     if as_json:
-        print_json({"ok": None if lacks_rows else holds, "model_differences": differing, **vars(proof), "guarantee": rules.guarantee})
+        print_json(
+            {
+                "ok": None if lacks_rows else holds,
+                "model_differences": differing,
+                **vars(proof),
+                "guarantee": rules.guarantee,
+            }
+        )
     elif not quiet:
         _show(rules, proof, differing)
     elif lacks_rows:

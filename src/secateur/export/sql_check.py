@@ -103,4 +103,7 @@ def _count(step: str, name: str, words: str, mark: str, value: str) -> exp.Selec
 
 def _name(name: str, words: str, counted: Node, value: Node) -> list[Node]:
     texts = exp.Literal.string(name), exp.Literal.string(words)
-    return [named(made, label) for made, label in zip((*texts, counted, value), ("column", "problem", "rows", "example"), strict=True)]
+    return [
+        named(made, label)
+        for made, label in zip((*texts, counted, value), ("column", "problem", "rows", "example"), strict=True)
+    ]

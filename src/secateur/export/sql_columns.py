@@ -152,9 +152,7 @@ class TypedTable:
         if is_text(column) and self._dialect.other_types:
             refused.append((STRANGE, self._is_of_type(column, self._dialect.other_types)))
         elif column.reading is not None:
-            refused.append(
-                (STRANGE, is_unread(lambda: self.own_column(column.name), self.value(place), self._dialect))
-            )
+            refused.append((STRANGE, is_unread(lambda: self.own_column(column.name), self.value(place), self._dialect)))
             if column.reading.is_moment:
                 return refused
         elif not self._dialect.casts:

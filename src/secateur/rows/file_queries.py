@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
-from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
 from secateur.rows.csv_header import has_header
+from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
 from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
 
 if TYPE_CHECKING:

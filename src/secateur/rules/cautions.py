@@ -103,5 +103,7 @@ def _find_small(rules: RuleSet | CompactRules) -> Iterator[Caution]:
     small = [str(rule.index + 1) for rule in rules if rule.support is not None and rule.support < FEW_ROWS]
     if small:
         listed = ", ".join(small[:SHOWN_RULES]) + (f" and {len(small) - SHOWN_RULES} more" * (len(small) > SHOWN_RULES))
-        verb = ("Rule", "rests", "its percentage says") if len(small) == 1 else ("Rules", "rest", "their percentages say")
+        verb = (
+            ("Rule", "rests", "its percentage says") if len(small) == 1 else ("Rules", "rest", "their percentages say")
+        )
         yield Caution("few-rows", f"{verb[0]} {listed} {verb[1]} on fewer than {FEW_ROWS} rows: {verb[2]} little.")

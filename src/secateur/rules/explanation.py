@@ -182,7 +182,9 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
         absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
-        if columns is not None or rules.tree.readings:  # values stay as they are: labels, numbers, and anything that the tree does not test
+        if (
+            columns is not None or rules.tree.readings
+        ):  # values stay as they are: labels, numbers, and anything that the tree does not test
             given = [row[name] for name in names]
             if columns is None:  # a matrix holds codes of categories
                 given = [

@@ -55,12 +55,13 @@ def read_moment(value: float, reading: Reading) -> str:
     """Write a number of the tree's dtype as the date or time that it stands for; a rounded one as about that time."""
     if not _is_near(value, reading):
         return f"{value:g}"
-    if reading.is_whole_days and value == math.floor(value):
-        return write_moment(int(value), reading)
-    minutes = round(value * _unit(reading) / STEPS["minute"])
-    n_steps = minutes * STEPS["minute"] // STEPS[reading.step] if reading.step != "day" else math.floor(value)
-    is_exact = float(np.float32(n_steps * STEPS[reading.step] / _unit(reading))) == float(np.float32(value))
-    return write_moment(n_steps, reading) if is_exact else f"about {write_moment(n_steps, reading)}"
+    step, unit = STEPS[reading.step], _unit(reading)
+    n_steps = round(value * unit / step)
+    single = np.float32(np.array([n_steps - 1, n_steps, n_steps + 1], dtype=np.float64) * step / unit)
+    is_rounded = float(single[1]) == value and (single[0] == single[1] or single[1] == single[2])
+    if is_rounded and STEPS["minute"] > step:
+        n_steps = round(value * unit / STEPS["minute"]) * STEPS["minute"] // step
+    return f"about {write_moment(n_steps, reading)}" if is_rounded else write_moment(n_steps, reading)
 
 
 @lru_cache(maxsize=65536)

@@ -139,7 +139,9 @@ def make_training_table(
     counted = {
         column: _count_decimals(frame[column].to_numpy(dtype=np.float64))
         for column in used
-        if column not in categories and column not in whole and not (column in found and found[column].reading.is_moment)
+        if column not in categories
+        and column not in whole
+        and not (column in found and found[column].reading.is_moment)
     }
     return TrainingTable(
         X=frame[used].reset_index(drop=True),

@@ -29,6 +29,7 @@ __all__ = ["Found", "find_reading", "read_values", "set_readings", "tell_reading
 LOOKED_AT = 500
 # A column of which this share is written as numbers or dates is meant to hold them.
 MEANT_SHARE = 0.9
+ROUNDING = 1e-9  # of sums of shares
 CURRENCIES = ("$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "SEK", "NOK")
 UNIT = re.compile("|".join(["%", *map(re.escape, CURRENCIES)]))
 SEPARATORS = ((",", "."), (".", ","), (" ", "."), (" ", ","), ("'", "."), ("", "."), ("", ","))
@@ -70,13 +71,11 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
         return Found(_find_step(pa.array(present), Reading("clock")), str(present.iloc[0])[:5])
     counted = present.astype(str).str.strip(" ").value_counts()
     texts, counts = pa.array(counted.index, type=pa.large_string()), counted.to_numpy()
-    looked_at = texts[:LOOKED_AT]
-    shares = [
-        (1.0 - counts[: len(looked_at)][find_unread(looked_at, one)].sum() / counts[: len(looked_at)].sum(), one)
-        for one in _list_candidates(looked_at.to_pylist(), month_first=month_first)
-    ]
+    looked_at, times = texts[:LOOKED_AT], counts[:LOOKED_AT] / counts[:LOOKED_AT].sum()
+    candidates = _list_candidates(looked_at.to_pylist(), times, month_first=month_first)
+    shares = [(1.0 - times[find_unread(looked_at, one)].sum(), one) for one in candidates]
     share, best = max(shares, key=lambda pair: pair[0], default=(0.0, None))
-    if best is None or share < MEANT_SHARE:
+    if best is None or share < MEANT_SHARE - ROUNDING:
         return None
     if best.kind == "number" and not find_unread(texts, Reading("number")).any():
         return None  # a file of typed columns holds digits as text for a reason, such as codes
@@ -134,14 +133,18 @@ def tell_readings(found: Mapping[str, Found]) -> list[str]:
     return notes
 
 
-def _list_candidates(texts: Sequence[str], *, month_first: bool) -> Iterator[Reading]:
-    """List the readings that may fit some texts, the likeliest first."""
-    if sum(bool(MOMENT.match(text)) for text in texts) >= MEANT_SHARE * len(texts):
+def _list_candidates(texts: Sequence[str], shares: NDArray[np.float64], *, month_first: bool) -> Iterator[Reading]:
+    """List the readings that may fit most of some texts, which make up shares of a column; the likeliest first."""
+
+    def are_mostly(marks: Sequence[bool]) -> bool:
+        return bool(shares[np.array(marks)].sum() >= MEANT_SHARE - ROUNDING)
+
+    if are_mostly([bool(MOMENT.match(text)) for text in texts]):
         yield Reading("clock")
         yield Reading("date")
         for order in ("mdy", "dmy") if month_first else ("dmy", "mdy"):
             yield Reading("date", order=order)
-    if sum(any(sign in "0123456789" for sign in text) for text in texts) < MEANT_SHARE * len(texts):
+    if not are_mostly([any(sign in "0123456789" for sign in text) for text in texts]):
         return
     units = {match[0] for text in texts if (match := UNIT.search(text))}
     if len(units) > 1:  # amounts of two currencies do not compare
