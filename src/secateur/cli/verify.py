@@ -132,6 +132,6 @@ def _show(rules: RuleSet | CompactRules, proof: Any, differing: list[str] | None
 def _tell_unchecked(rules: RuleSet | CompactRules) -> str:
     promised = "a budget" if getattr(rules, "budget", 0) else repr(rules.method)
     return (
-        f"What {promised} promises about rows was not checked: name the table that the rules were made from with --data "
-        "FILE --target COLUMN."
+        f"What {promised} promises about rows was not checked: name the table that the rules were made from with "
+        "--data FILE --target COLUMN."
     )

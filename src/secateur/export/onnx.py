@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import ParameterError
-from secateur.export.plain_names import FreeNames, check_characters
+from secateur.export.plain_names import FreeNames, check_characters, check_unread
 from secateur.rules.decision_list import make_decision_list
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """Read the texts, dates and other types of a database's columns as the rules expect them, as nodes of sqlglot.
 
-A column may have another type than the rules were made from: a database's reader turns Yes and No into truth values, and
-codes into numbers. Where only one meaning fits, the statement takes it; else it stops with a sentence about the column.
+A column may have another type than the rules were made from: a database's reader turns Yes and No into truth values,
+and codes into numbers. Where only one meaning fits, the statement takes it; else it stops with a sentence about the
+column.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def check_readings(columns: Sequence[Column], dialect: SqlDialect) -> None:
     strange = next((column for column in columns if column.reading is not None), None)
     if strange is not None and strange.reading is not None and not dialect.truth_type:
         raise ParameterError(
-            f"The rules read {strange.name!r} from texts or dates ({strange.reading.example}), which the statement does "
-            f"in DuckDB and PostgreSQL only, not in {dialect.full_name}: export for one of them, or Python."
+            f"The rules read {strange.name!r} from texts or dates ({strange.reading.example}), which the statement "
+            f"does in DuckDB and PostgreSQL only, not in {dialect.full_name}: export for one of them, or Python."
         )
 
 
@@ -114,8 +115,8 @@ def read_texts_of_other_types(column: Column, own: Make, dialect: SqlDialect, wr
 
 def _tell(column: Column, labels: list[str], found: str) -> str:
     return (
-        f"The column {column.name!r} holds {found}, but the rules compare texts such as {shorten(labels[:SHOWN_LABELS])}: "
-        "read the table with that column as text."
+        f"The column {column.name!r} holds {found}, but the rules compare texts such as "
+        f"{shorten(labels[:SHOWN_LABELS])}: read the table with that column as text."
     )
 
 

@@ -1,7 +1,7 @@
 """Tell whether the first line of a CSV file holds names, by the lines below it.
 
-A name differs from the values below it: a word over numbers, a word that no row repeats, or a year over numbers that are
-none. A first line that looks like any other is one.
+A name differs from the values below it: a word over numbers, a word that no row repeats, or a year over numbers that
+are none. A first line that looks like any other is one.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ SHOWN_TEXT = 60
 def read_written(values: Any, reading: Reading, name: str, *, first: int = 0, what: str = "X") -> NDArray[np.float64]:
     """Read an Arrow array by a reading: NaN for a blank, an error for what it cannot read.
 
-    Texts must be written as the reading says. Dates and times of Arrow's own types mean themselves, and numbers count as
-    read already. Messages call the rows ``what`` and count them from ``first``.
+    Texts must be written as the reading says. Dates and times of Arrow's own types mean themselves, and numbers count
+    as read already. Messages call the rows ``what`` and count them from ``first``.
 
     Examples
     --------
@@ -114,7 +114,8 @@ def _read_texts(
     def part(name: str) -> NDArray[np.int64]:
         written = found.field(name)
         numbers = pc.if_else(pc.equal(written, ""), "0", written).fill_null("0").cast(pa.int64())
-        return numbers.to_numpy(zero_copy_only=False)
+        counted: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False)
+        return counted
 
     hour, minute, second = part("hour"), part("minute"), part("second")
     fits &= (hour < 24) & (minute < 60) & (second < 60)

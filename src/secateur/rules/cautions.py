@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.wording import count_of, read_count, read_share
 
@@ -16,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW_ROWS", "Caution", "find_cautions"]
 
-# If a class were as likely as not, five rows would all be of it in 3 % of cases, four rows in 6 %.
+# The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
+# 3 % of cases, four rows in 6 %.
 FEW_ROWS = 5
 # Rules that make nearly all the errors of a guess gain nothing over it.
 LEAST_SPARED = 0.05
@@ -77,7 +76,7 @@ def _find_unpredicted(rules: RuleSet | CompactRules) -> Iterator[Caution]:
         size = None if sizes is None else float(sizes[place])
         if place in said or size == 0:
             continue
-        of = "" if size is None else f" ({read_count(size)} of {count_of(float(np.sum(sizes)), 'row')})"
+        of = "" if size is None or sizes is None else f" ({read_count(size)} of {count_of(float(sizes.sum()), 'row')})"
         yield Caution(
             "unpredicted", f"No rule predicts {tree.class_names[place]}{of}: it is nowhere the commonest class."
         )

@@ -586,7 +586,7 @@ class CompactRules(ArraySequence[CompactRule]):
         return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
 
     def to_sql_check(self, dialect: str = "duckdb", *, table: str | Sequence[str] = "rows") -> str:
-        """Write a query for the rows of a table that :meth:`to_sql` cannot decide, or does not know; see :meth:`RuleSet.to_sql_check`.
+        """Write a query for the rows that :meth:`to_sql` cannot decide; see :meth:`RuleSet.to_sql_check`.
 
         Its result has a line for each column and reason: what is wrong, how many rows have it, and one of their values.
         An empty result means that every row is decided by values that the rules know.

@@ -57,7 +57,7 @@ def read_moment(value: float, reading: Reading) -> str:
         return f"{value:g}"
     step, unit = STEPS[reading.step], _unit(reading)
     n_steps = round(value * unit / step)
-    single = np.float32(np.array([n_steps - 1, n_steps, n_steps + 1], dtype=np.float64) * step / unit)
+    single = (np.array([n_steps - 1, n_steps, n_steps + 1], dtype=np.float64) * step / unit).astype(np.float32)
     is_rounded = float(single[1]) == value and (single[0] == single[1] or single[1] == single[2])
     if is_rounded and STEPS["minute"] > step:
         n_steps = round(value * unit / STEPS["minute"]) * STEPS["minute"] // step

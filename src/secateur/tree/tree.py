@@ -83,7 +83,7 @@ class Tree:
     facts : Facts
         What is known of the columns beyond the tree.
     readings : tuple of (Reading or None), length n_features or 0
-        For a numeric feature whose column holds text or dates: which number each of them means. Empty if no column does.
+        For a numeric feature whose column holds text or dates: which number each of them means. Empty if none does.
 
     Examples
     --------

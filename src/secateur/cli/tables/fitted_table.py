@@ -16,6 +16,7 @@ from secateur.cli.tables.training_table import TrainingTable, find_column, make_
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
 from secateur.rows.labels import as_label, to_label_types
+from secateur.rules.cautions import FEW_ROWS
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_DEPTH",
-    "ENOUGH_ROWS",
     "MAX_CATEGORIES",
     "FittedTable",
     "choose_min_rows",
@@ -46,9 +46,6 @@ __all__ = [
 DEFAULT_DEPTH = 5
 # The most frequent categories of a column that are told apart; the others count as one.
 MAX_CATEGORIES = 20
-# The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in 3 %
-# of cases, four rows in 6 %.
-ENOUGH_ROWS = 5
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -85,8 +82,8 @@ def fit_table(
 ) -> FittedTable:
     """Settle which rows of a table are used, and fit a tree to them unless a model is given.
 
-    An element of ``drop`` or ``keep`` is one column or several separated by commas; ``holdout`` is the share of the rows
-    that is held out. By default :func:`choose_min_rows` says how many rows a leaf has at least.
+    An element of ``drop`` or ``keep`` is one column or several separated by commas; ``holdout`` is the share of the
+    rows that is held out. By default :func:`choose_min_rows` says how many rows a leaf has at least.
     """
     if model is None:
         used = make_training_table(table, target, drop=drop, drop_classes=drop_classes, keep=keep)
@@ -109,7 +106,7 @@ def choose_min_rows(n_rows: int) -> int:
     >>> [choose_min_rows(n_rows) for n_rows in (14, 60, 100, 1_000_000)]
     [1, 3, 5, 5]
     """
-    return max(1, min(ENOUGH_ROWS, n_rows // 20))
+    return max(1, min(FEW_ROWS, n_rows // 20))
 
 
 def fit_tree(

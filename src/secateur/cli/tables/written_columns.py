@@ -1,7 +1,7 @@
 """Find the columns of a table that hold numbers or dates, but are written as text.
 
-``37,900``, ``$1,599.38``, ``21.1%``, ``15/08/2024`` and ``2024-08-15 10:20`` are such texts. A column is read so only if
-all its values can be; one that is written so but for a few values is refused, with one of them.
+``37,900``, ``$1,599.38``, ``21.1%``, ``15/08/2024`` and ``2024-08-15 10:20`` are such texts. A column is read so only
+if all its values can be; one that is written so but for a few values is refused, with one of them.
 """
 
 from __future__ import annotations
