@@ -85,7 +85,7 @@ def rules_to_sql_check(
     if not parts:
         nothing = exp.select(*_name("", "", make_number(0), exp.Null()), copy=False).where("1 = 0", copy=False)
         return f"{head}\n{nothing.sql(dialect=chosen.name, pretty=True)}"
-    final = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
+    final: Node = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
     return f"{head}\n{source.attach(final, step, made).sql(dialect=chosen.name, pretty=True, copy=False)}"
 
 

@@ -86,7 +86,7 @@ class TypedTable:
         # Where the table's own columns are found in a step.
         self._own = self._step if self._attach == "exclude" else self._source
 
-    def attach(self, final: Node, name: str, made: Sequence[Node]) -> Node:
+    def attach(self, final: exp.Select, name: str, made: Sequence[Node]) -> exp.Select:
         """Put a step before a statement: the step has a name, and makes columns of the rows."""
         step = exp.select(*made, copy=False)
         typed = exp.select(
