@@ -11,12 +11,12 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from messy_table import make_messy
 from typer.testing import CliRunner
 
 from secateur.cli.main import make_app
 from secateur.cli.model_files import load_rules
 from secateur.errors import InputError
-from tests.messy_table import make_messy
 
 
 def run(*arguments: object) -> str:

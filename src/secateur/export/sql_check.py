@@ -72,7 +72,9 @@ def rules_to_sql_check(
         problems = [(WORDS[why], condition) for why, condition in source.refuse(place)]
         if column.labels is not None and column.takes_unlisted:
             known = exp.Not(this=is_null(source.value(place)))
-            problems.append((OTHER, exp.and_(known, exp.Not(this=source.is_in(place, column.labels)), copy=False)))
+            decided = [exp.Not(this=exp.Paren(this=condition.copy())) for _, condition in problems]
+            is_other = exp.Not(this=source.is_in(place, column.labels))
+            problems.append((OTHER, exp.and_(known, is_other, *decided, copy=False)))
         value = taken.take(f"value_{place + 1}")
         if problems:
             made.append(exp.Alias(this=source.write_own(place), alias=own_name(value)))

@@ -31,6 +31,7 @@ from secateur.export.sql_readings import (
     is_unread,
     read_moment_limit,
     read_number,
+    read_text,
     read_texts_of_other_types,
 )
 from secateur.rules.decision_list import double_limit
@@ -147,12 +148,18 @@ class TypedTable:
         """List what a row must not hold in a column, each with what is wrong with it."""
         column = self._columns[place]
         refused: list[tuple[str, Node]] = []
+
+        def own() -> Node:
+            return self.own_column(column.name)
+
         if not column.takes_missing:
-            refused.append((MISSING, is_null(self.value(place))))
+            refused.append(
+                (MISSING, is_null(self.value(place) if column.reading is None else read_text(own, self._dialect)))
+            )
         if is_text(column) and self._dialect.other_types:
             refused.append((STRANGE, self._is_of_type(column, self._dialect.other_types)))
         elif column.reading is not None:
-            refused.append((STRANGE, is_unread(lambda: self.own_column(column.name), self.value(place), self._dialect)))
+            refused.append((STRANGE, is_unread(own, self.value(place), self._dialect)))
             if column.reading.is_moment:
                 return refused
         elif not self._dialect.casts:

@@ -94,22 +94,23 @@ def read_moment_limit(limit: float, reading: Reading, dtype: str) -> Node:
 
 def read_texts_of_other_types(column: Column, own: Make, dialect: SqlDialect, write: Callable[[Label], Node]) -> Node:
     """Write a column of texts: truth values and numbers as the categories that they must be, else as they are."""
-    plain = exp.cast(own(), exp.DataType.build(dialect.text))
     labels = [label for label in column.labels or () if isinstance(label, str)]
-    case = exp.Case(ifs=[])
-    for types, named, found in (
-        (dialect.truth_type, _name_truths(labels), "truth values"),
-        (dialect.number_types, _name_numbers(labels), "numbers"),
-    ):
+    # A column without a value has a type, too, but says nothing with it.
+    case = exp.Case(ifs=[when(is_null(own()), exp.Null())], default=exp.cast(own(), exp.DataType.build(dialect.text)))
+    unclear = []
+    for types, named in ((dialect.truth_type, _name_truths(labels)), (dialect.number_types, _name_numbers(labels))):
         if named is None:
-            answer = _stop(own, _tell(column, labels, found), dialect)
-        else:
-            answer = exp.Case(
-                ifs=[when(_equals(own(), value, dialect), write(label)) for value, label in named.items()],
-                default=exp.cast(own(), exp.DataType.build(dialect.text)),
-            )
+            unclear.append(types)
+            continue
+        answer = exp.Case(
+            ifs=[when(_equals(own(), value, dialect), write(label)) for value, label in named.items()],
+            default=exp.cast(own(), exp.DataType.build(dialect.text)),
+        )
         case.append("ifs", when(_is_of_type(own(), types, dialect), answer))
-    case.set("default", plain)
+    if unclear:
+        found = "truth values or numbers" if len(unclear) > 1 else "truth values" if named else "numbers"
+        stop = _stop(own, _tell(column, labels, found), dialect)
+        case.append("ifs", when(_is_of_type(own(), "|".join(unclear), dialect), stop))
     return case
 
 
