@@ -580,8 +580,8 @@ def test_raw_amounts_and_dates_are_read_by_databases_as_by_predict(step: str, or
         cursor.execute("UPDATE rows SET paid = 'much' WHERE paid = '-$5'")
         ((column, _, n_rows, example),) = cursor.execute(rules.to_sql_check("postgres")).fetchall()
         assert (column, n_rows, example) == ("paid", len(days), "much")
-    for other in ("sqlite", "spark"):
-        with pytest.raises(ParameterError, match="which the statement does in DuckDB and PostgreSQL only"):
+    for other in ("sqlite", "snowflake"):
+        with pytest.raises(ParameterError, match="which the statement does in DuckDB, PostgreSQL and Spark only"):
             rules.to_sql(other)
 
 

@@ -278,7 +278,7 @@ class TypedTable:
         column, asked = self._columns[place], []
         for limit, compare in ((low, exp.GTE), (high, exp.LT)):
             if math.isfinite(limit) and column.reading is not None:
-                moment = read_moment_limit(limit, column.reading, column.dtype)
+                moment = read_moment_limit(limit, column.reading, column.dtype, self._dialect)
                 asked.append(compare(this=self.value(place), expression=moment))
         return asked
 

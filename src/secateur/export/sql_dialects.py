@@ -39,8 +39,8 @@ class SqlDialect:
     collation: str = ""  # compares texts byte by byte, whatever a column says; empty where none is known
     type_of: str = ""  # function that tells the type of a value; empty where a wrong type goes unnoticed
     other_types: tuple[str, ...] = ()  # what it says of values that are no texts, where a row has a type of its own
-    truth_type: str = ""  # what it calls a column of truth values, where it can read texts, amounts and dates
-    number_types: str = ""  # and one of numbers, as a regular expression
+    truth_type: str = ""  # what it calls a column of truth values, where such a column may stand for texts
+    number_types: str = ""  # what it calls one of numbers, as a regular expression, where it can read amounts and dates
     folds_names: bool = True  # names that differ only in case are the same name
 
 
@@ -62,7 +62,12 @@ POSTGRES = SqlDialect(
     number_types="smallint|integer|bigint|numeric|real|double precision",
     folds_names=False,
 )
-SPARK = SqlDialect("spark", "Spark", "FLOAT", attach="lateral")
+SPARK = SqlDialect(
+    *("spark", "Spark", "FLOAT"),
+    attach="lateral",
+    type_of="TYPEOF",
+    number_types="tinyint|smallint|int|bigint|float|double|decimal.*",
+)
 SQLITE = SqlDialect(
     *("sqlite", "SQLite"),
     has_nan="no",

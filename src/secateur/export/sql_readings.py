@@ -44,10 +44,10 @@ SHOWN_LABELS = 3
 def check_readings(columns: Sequence[Column], dialect: SqlDialect) -> None:
     """Refuse a database for which texts and dates cannot be read as the rules do."""
     strange = next((column for column in columns if column.reading is not None), None)
-    if strange is not None and strange.reading is not None and not dialect.truth_type:
+    if strange is not None and strange.reading is not None and not dialect.number_types:
         raise ParameterError(
             f"The rules read {strange.name!r} from texts or dates ({strange.reading.example}), which the statement "
-            f"does in DuckDB and PostgreSQL only, not in {dialect.full_name}: export for one of them, or Python."
+            f"does in DuckDB, PostgreSQL and Spark only, not in {dialect.full_name}: export for one of them, or Python."
         )
 
 
@@ -83,13 +83,13 @@ def is_unread(own: Make, value: Node, dialect: SqlDialect) -> Node:
     return exp.and_(exp.Not(this=is_null(read_text(own, dialect))), is_null(value), copy=False)
 
 
-def read_moment_limit(limit: float, reading: Reading, dtype: str) -> Node:
+def read_moment_limit(limit: float, reading: Reading, dtype: str, dialect: SqlDialect) -> Node:
     """Write the first moment beyond a limit: what is before it has not passed the limit."""
     near = min(max(limit, 0.0), 86_399.0) if reading.kind == "clock" else min(max(limit, -719_161.0), MOST_DAYS)
     ticks = first_beyond(near, reading, dtype) * STEPS[reading.step]
     moment = datetime(1970, 1, 1) + timedelta(microseconds=ticks)
     text = moment.isoformat(sep=" ") if moment.time().isoformat() != "00:00:00" else moment.date().isoformat()
-    return exp.cast(exp.Literal.string(text), TIMESTAMP)
+    return exp.cast(exp.Literal.string(text), _moment_type(dialect))
 
 
 def read_texts_of_other_types(column: Column, own: Make, dialect: SqlDialect, write: Callable[[Label], Node]) -> Node:
@@ -171,8 +171,8 @@ def _matches(text: Node, pattern: str, dialect: SqlDialect) -> Node:
 
 
 def _replace(text: Node, pattern: str, by: str, dialect: SqlDialect) -> Node:
-    parts = [exp.Literal.string(part) for part in (pattern, by, "g")]
-    return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text, *parts])
+    parts = [pattern, by.replace("\\", "$")] if dialect.name == "spark" else [pattern, by, "g"]  # which replaces all
+    return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text, *map(exp.Literal.string, parts)])
 
 
 def _to_moment(text: Node, reading: Reading, dialect: SqlDialect) -> Node:
@@ -183,6 +183,11 @@ def _to_moment(text: Node, reading: Reading, dialect: SqlDialect) -> Node:
         if reading.order != "ymd":
             text = _replace(text, YEAR_LAST, r"\3-\2-\1" if reading.order == "dmy" else r"\3-\1-\2", dialect)
         text = _replace(_replace(text, YEAR_FIRST, r"\1-\2-\3", dialect), ZONE, "", dialect)
-    if dialect.name == "duckdb":
-        return exp.TryCast(this=text, to=exp.DataType.build("TIMESTAMP"))
-    return exp.cast(text, TIMESTAMP)
+    if dialect.name == "postgres":
+        return exp.cast(text, TIMESTAMP)
+    return exp.TryCast(this=text, to=exp.DataType(this=_moment_type(dialect)))
+
+
+def _moment_type(dialect: SqlDialect) -> exp.DataType.Type:
+    """Choose the type of moments that have no time zone."""
+    return exp.DataType.Type.TIMESTAMPNTZ if dialect.name == "spark" else TIMESTAMP

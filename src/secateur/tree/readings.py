@@ -79,7 +79,7 @@ class Reading:
         if self.kind == "date":
             dates = YEAR_FIRST if self.order == "ymd" else f"(?:{YEAR_FIRST}|{YEAR_LAST})"
             return f"{dates}(?:[T ] ?{CLOCK}(?:Z| ?UTC|[+]00(?::?00)?)?)?"
-        point, unit = SEPARATORS[self.decimal], re.escape(self.unit)
+        point, unit = SEPARATORS[self.decimal], self.unit.replace("$", "[$]")
         grouped = f"[1-9][0-9]{{0,2}}(?:{SEPARATORS[self.thousands]}[0-9]{{3}})+|" if self.thousands else ""
         digits = f"(?:(?:{grouped}[0-9]+)(?:{point}[0-9]+)?|{point}[0-9]+)"
         if not self.unit:
