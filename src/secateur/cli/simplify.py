@@ -143,8 +143,10 @@ def command(
         raise ParameterError("--target names a column of DATA: name the file too.")
     if data is None and (holdout or used != Rows() or reading != Reading()):
         raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
-    if model is not None and (growing.max_depth, growing.min_rows) != (None, 1):
-        raise ParameterError("--max-depth and --min-rows are for a tree that is fitted here: leave them out.")
+    if model is not None and replace(growing, seed=0) != Growing():
+        raise ParameterError(
+            "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
+        )
     method = "exact" if method is None else method
     options = {**read_settings(method, knobs, form), **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
@@ -159,7 +161,7 @@ def command(
     if as_json:
         print_json(story.to_dict())
     elif shown is not None:
-        for note in story.notes:
+        for note in (*(f"Warning: {one}" for one in story.warnings), *story.notes):
             tell(note, quiet=quiet)
         deliver(shown, None)
     elif not quiet:
@@ -204,6 +206,7 @@ class Story:
     notes: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()  # what was taken for granted
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
+    warnings: tuple[str, ...] = ()  # what to know before relying on the rules, a sentence each
 
     @property
     def is_set_aside(self) -> bool:
@@ -237,6 +240,7 @@ class Story:
         compact = {} if few is None else {name: getattr(few, name) for name in ("otherwise", "budget", "tolerance")}
         return {
             "name": self.name,
+            "warnings": list(self.warnings),
             "notes": [*self.notes, *self.granted, *rules.remarks],
             "form": "compact" if compact else "each-leaf",
             "method": rules.method,
@@ -268,6 +272,7 @@ def _from_data(
 ) -> Story:
     """Simplify a given model, or a tree that is fitted to the table."""
     from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted, tell_facts
+    from secateur.cli.warnings import warn_of_rules
     from secateur.methods import find_method
 
     method = find_method(making.method).name
@@ -291,8 +296,10 @@ def _from_data(
         audited, measured = f"{len(on.y):,} rows {unseen}", (on.X, on.y)
     opening = _open(whole, fitted.target, f"{'A decision tree' if model is None else 'The model'} for {fitted.name}")
     again = (data, "--target", fitted.target, *_what_next(holdout))
+    warnings = warn_of_rules(rules, audit.accuracy / 100, on.y, is_fitted=model is None, balanced=growing.balanced)
     return Story(
-        *(fitted.name, opening, fitted.model, rules, audit, audited, proof, again, fitted.notes, granted, measured)
+        *(fitted.name, opening, fitted.model, rules, audit, audited, proof, again, fitted.notes, granted, measured),
+        warnings=warnings,
     )
 
 

@@ -68,7 +68,7 @@ def _list_facts(tree: Tree) -> list[str]:
     """List the facts that say which rows are possible, in words."""
     facts = tree.facts
     words = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
-    return words + [facts.describe_decimals(feature, tree.feature_name(feature)) for feature in facts.decimals_of]
+    return words + [tree.describe_decimals(feature) for feature in facts.decimals_of]
 
 
 def diagnosis_to_text(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = None, *, pairs: bool = False) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique, frame_columns
 from secateur.kernels.threads import map_in_threads
-from secateur.rows.encoding import check_whole, read_column, read_source, recode, rounds_twice, to_terms
+from secateur.rows.encoding import check_whole, read_column, read_objects, read_source, recode, rounds_twice, to_terms
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 
@@ -267,6 +267,8 @@ def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int]
 def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     values, columns = _as_matrix(X, what), tree.columns
     _check_width(tree, values.shape[1], what)
+    if tree.readings and values.dtype.kind not in "fiub":
+        values = read_objects(tree, values, what)
     if columns is not None and (any(tree.categories) or any(columns.ranges) or values.dtype.kind not in "fiub"):
 
         def convert(part: NDArray[Any], feature: int, first: int) -> NDArray[Any]:

@@ -33,11 +33,13 @@ def open_files(
     *,
     format: str | None = None,
     find_texts: Callable[[], Collection[str]] | None = None,
+    header: bool | None = None,
 ) -> Iterator[Source]:
     """Open the files of a path, directory or pattern as one table.
 
     Every file must have the columns to read, of the same types; a file that changes meanwhile is an error. By default
-    the first bytes tell a file's format. ``find_texts`` lists columns that stay text even if they look like numbers.
+    the first bytes tell a file's format. ``find_texts`` lists columns that stay text even if they look like numbers. By
+    default the lines of a CSV file tell whether its first is a ``header``.
     """
     with ExitStack() as stack:
         room = Path(stack.enter_context(TemporaryDirectory(prefix="secateur-")))
@@ -46,9 +48,9 @@ def open_files(
             own = room / str(place)
             own.mkdir()
             name, path = find_file(named, own)
-            relation = open_relation(name, path, own, format=format)
+            relation = open_relation(name, path, own, format=format, header=header)
             if relation.kind in TEXT_FORMATS and find_texts is not None:
-                relation = open_relation(name, path, own, format=format, text=find_texts())
+                relation = open_relation(name, path, own, format=format, text=find_texts(), header=header)
             relations.append(relation)
         table = _Files(relations, stack.enter_context(connect(room, [one.path for one in relations])))
         name = relations[0].name if len(relations) == 1 else os.fspath(pattern)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError, shorten
+from secateur.rows.written_values import read_written, to_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ __all__ = [
     "frame_numbers",
     "is_missing",
     "read_column",
+    "read_objects",
     "read_source",
     "recode",
     "rounds_twice",
@@ -38,6 +40,8 @@ def read_column(
     """Read a column of a frame as numbers of the tree's dtype, or as category codes; a split may ask for it."""
     import narwhals as nw
 
+    if (found := _read_by_reading(tree, column, feature, first, what)) is not None:
+        return found.astype(tree.dtype)
     levels = tree.categories[feature]
     if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
         return _find_codes(column.to_list(), levels, column.name).astype(tree.dtype)
@@ -60,6 +64,8 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
     """Read a column of a frame that a pipeline takes, in the tree's terms."""
     import narwhals as nw
 
+    if (found := _read_by_reading(tree, column, feature, first, what)) is not None:
+        return found
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         numbers, blank = _to_numbers(column)
         values = numbers if blank is None else np.where(blank, np.nan, numbers)
@@ -67,6 +73,36 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
         values = np.empty(len(column), dtype=object)
         values[:] = column.to_list()
     return to_terms(tree, columns, values, str(column.dtype), feature, first, what)
+
+
+def _read_by_reading(tree: Tree, column: Any, feature: int, first: int, what: str) -> NDArray[np.float64] | None:
+    """Read texts, dates and times as numbers; None if the column has no reading, or holds numbers already."""
+    reading = tree.reading(feature)
+    if reading is None or column.dtype.is_numeric():
+        return None
+    name = tree.feature_name(feature)
+    return read_written(to_arrow(column, name, what), reading, name, first=first, what=what)
+
+
+def read_objects(tree: Tree, values: NDArray[Any], what: str) -> NDArray[Any]:
+    """Replace the texts, dates and times in a matrix of objects by the numbers that the tree's readings give."""
+    import pyarrow as pa
+
+    made = values.astype(object)
+    for feature, reading in enumerate(tree.readings):
+        if reading is not None:
+            name = tree.feature_name(feature)
+            try:
+                column = pa.array(made[:, feature], from_pandas=True)
+            except (TypeError, ValueError, pa.ArrowException) as error:
+                raise InputError(f"Column {name!r} of {what} holds values of several types: make them one.") from error
+            made[:, feature] = read_written(column, reading, name, what=what)
+    if tree.columns is not None:
+        return made
+    try:
+        return made.astype(np.float64)
+    except (TypeError, ValueError):
+        return made
 
 
 def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:

@@ -1,6 +1,6 @@
 """Ask DuckDB to read a file.
 
-The text of a CSV stays as it is written: ``yes`` is text, and a column holds numbers or dates only if all its values
+The text of a CSV stays as it is written: ``yes`` and dates are text, and a column holds numbers only if all its values
 do.
 """
 
@@ -19,6 +19,7 @@ from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
 from secateur.limits import MAX_COLUMNS, MAX_LINE
 from secateur.rows.arrow_files import measure_arrow
+from secateur.rows.csv_header import has_header
 from secateur.rows.file_faults import check_packed, find_fault, long_fields
 from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, read_head, tell_format
 
@@ -34,6 +35,9 @@ DELIMITERS = (",", ";", "\t", "|")
 CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
 BINARY = ("parquet", "arrow")
 AGAIN = "Copy it or write it again."
+NO_HEADER = (
+    "{name} has no header: its columns are called column_1 to column_{last} (--header takes the first line for names)."
+)
 DATE_TYPES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 DECIMAL_COMMA = re.compile(r"(^|;)-?\d+,\d+(;|\r?$)", re.MULTILINE)
 DECIMAL_POINT = re.compile(r"(^|;)-?\d+\.\d+(;|\r?$)", re.MULTILINE)
@@ -121,6 +125,7 @@ def open_relation(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     text: Collection[str] = (),
+    header: bool | None = None,
 ) -> FileRelation:
     """Look at a file, and settle how DuckDB reads it; ``room`` is a directory for copies needed meanwhile."""
     import duckdb
@@ -144,7 +149,7 @@ def open_relation(
     if kind == "json":
         options |= {"format": "array" if head.lstrip(BLANKS)[:1] == b"[" else "auto", "sample_size": -1}
     elif kind != "parquet":
-        names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text)
+        names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text, header)
         options |= found
     _check_cases(path, kind, head, name)
     relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes, n_bytes)
@@ -194,35 +199,36 @@ def _read_records(head: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _describe_csv(
-    name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str]
+    name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str], header: bool | None
 ) -> tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]:
     """Find the columns of a CSV file, the options to read it with, and notes for the user."""
     if len(head) == HEAD and b"\n" not in head and b"\r" not in head:
         raise InputError(f"The first line of {name} is longer than {HEAD:,} bytes: expected a header line.")
     lines = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)
     names, delimiter = _split_header(lines, "\t" if kind == "tsv" else None)
-    if all(_is_number(column) for column in names):
-        raise InputError(
-            f"The first line of {name} holds numbers ({', '.join(names[:3])}), not names: add a header line."
-        )
     check_width(len(names), name)
+    notes: tuple[str, ...] = ()
+    if header is None:
+        header = has_header(lines, delimiter, missing)
+        notes = () if header else (NO_HEADER.format(name=name, last=len(names)),)
+    if not header:
+        names = [f"column_{place + 1}" for place in range(len(names))]
     check_twice(names, name)
     options: dict[str, Any] = {
-        **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": True},
+        **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": header},
         "skip": 0,  # else a header shorter than the lines below it is skipped
         "sample_size": -1,  # else a text after many numbers is an error
         "nullstr": list(dict.fromkeys(missing)),
-        "auto_type_candidates": ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"],
+        "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],  # dates are read from their texts, by one rule
         "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
         "max_line_size": MAX_LINE.value,
     }
     forced = {f"c{place}": "VARCHAR" for place, column in enumerate(names) if column in text}
     if forced:
         options["types"] = forced
-    notes: tuple[str, ...] = ()
     if delimiter == ";" and DECIMAL_COMMA.search(lines) and not DECIMAL_POINT.search(lines):
         options["decimal_separator"] = ","
-        notes = ("Numbers are read with a decimal comma.",)
+        notes = (*notes, "Numbers are read with a decimal comma.")
     return tuple(names), options, notes
 
 
@@ -293,11 +299,3 @@ def _split_header(text: str, delimiter: str | None = None) -> tuple[list[str], s
         }
     chosen = max(found, key=lambda sign: len(found[sign]))
     return [name.strip() or f"column_{place + 1}" for place, name in enumerate(found[chosen])], chosen
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
+    from secateur.tree.readings import Reading
     from secateur.tree.regions import Region
     from secateur.tree.tree import Label, Tree
 
@@ -51,6 +52,7 @@ class Column:
     takes_unlisted: bool  # else a row with a category that is not listed is refused
     lowest: float  # rows with a number beyond these are refused; infinite where there is no such end
     highest: float
+    reading: Reading | None = None  # which number its texts or dates mean; None where it holds numbers or labels
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -195,6 +197,7 @@ def make_column(tree: Tree, feature: int) -> Column:
         takes_unlisted=cuts is None and tree.categories[feature] is not None and not is_closed(tree, feature),
         lowest=-math.inf if ends is None else ends[0],
         highest=math.inf if ends is None else ends[1],
+        reading=tree.reading(feature),
     )
 
 

@@ -14,10 +14,12 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import category_code
 from secateur.rows.leaves import apply_tree
+from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding
+from secateur.rules.moments import read_moment
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked, read_asked
 from secateur.rules.wording import read_link, read_value
@@ -151,7 +153,7 @@ def read_row(rules: RuleSet, row: Any) -> Rows:
         return check_rows(rules.tree, _as_table(rules, row), name="row")
     with open_rows(row, find_texts=partial(find_texts, rules.tree)) as source:
         if source.in_memory:
-            return check_rows(rules.tree, _as_table(rules, row), name="row")
+            return MemoryRows(_as_table(rules, row)).read(rules.tree, "row")
         table = source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix))
     _check_one(table)
     return Rows.of(table)
@@ -188,7 +190,9 @@ def as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
     """Turn a stored value back into what the user passed."""
     if np.isnan(value):
         return None
-    levels, cuts = rules.tree.categories[feature], find_cuts(rules.tree, feature)
+    levels, cuts, reading = rules.tree.categories[feature], find_cuts(rules.tree, feature), rules.tree.reading(feature)
+    if reading is not None and reading.is_moment:
+        return read_moment(float(value), reading)
     if levels is None:
         return float(value)
     if int(value) < len(levels):
@@ -209,8 +213,16 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
         absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
-        if columns is not None:  # values stay as they are: labels, numbers, and anything that the tree does not test
-            return _as_objects([row[name] for name in names])
+        if (
+            columns is not None or rules.tree.readings
+        ):  # values stay as they are: labels, numbers, and anything that the tree does not test
+            given = [row[name] for name in names]
+            if columns is None:  # a matrix holds codes of categories
+                given = [
+                    value if levels is None else category_code(value, levels)
+                    for value, levels in zip(given, rules.tree.categories, strict=True)
+                ]
+            return _as_objects(given)
         codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
         return np.array([codes], dtype=np.float64)
     if (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.rules.moments import read_moment, read_moments
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import Region, read_links
@@ -252,12 +253,16 @@ def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXA
         group = tree.facts.groups[place]
         label = group.labels[group.features.index(feature)]
         return voice.among(group.name, [_read_label(label)], by_exclusion=value == 0)
-    if isinstance(value, float):
-        n_decimals = tree.facts.decimals_of.get(feature)
-        if n_decimals is not None:
-            return voice.equal(name, voice.decimal(name, last_with_decimals(value, n_decimals, tree.dtype)))
-        return voice.equal(name, voice.value(name, value, tree.dtype))
-    return voice.equal(name, "missing" if value is None else str(value))
+    if value is None or not isinstance(value, float):
+        return voice.equal(name, "missing" if value is None else str(value))
+    reading, n_decimals = tree.reading(feature), tree.facts.decimals_of.get(feature)
+    if reading is not None and reading.is_moment:
+        return voice.equal(name, read_moment(value, reading))
+    if n_decimals is not None:
+        written = voice.decimal(name, last_with_decimals(value, n_decimals, tree.dtype))
+    else:
+        written = voice.value(name, value, tree.dtype)
+    return voice.equal(name, written if reading is None else reading.write_unit(written))
 
 
 @lru_cache(maxsize=65536)
@@ -310,8 +315,12 @@ def _read_interval(name: str, tree: Tree, feature: int, region: Region, voice: V
     held = tree.facts.region_of(feature)
     lowest, highest = (-math.inf, math.inf) if held is None else (held.low, held.high)
     low, high = max(region.low, lowest), min(region.high, highest)
-    n_decimals = tree.facts.decimals_of.get(feature)
+    n_decimals, reading = tree.facts.decimals_of.get(feature), tree.reading(feature)
     is_whole = n_decimals == 0  # everybody knows which whole number is next
+    if reading is not None and reading.is_moment:
+        ends = (low if low > lowest else -math.inf, high if high < highest else math.inf)
+        if (moments := read_moments(name, reading, *ends, tree.dtype)) is not None:
+            return moments
     if n_decimals is None:
         if low >= high:
             return "nothing", ""
@@ -325,10 +334,13 @@ def _read_interval(name: str, tree: Tree, feature: int, region: Region, voice: V
         if first >= last:
             return "nothing", ""
         if first + step == last:
-            return "some", voice.equal(name, voice.decimal(name, last))
+            written = voice.decimal(name, last)
+            return "some", voice.equal(name, written if reading is None else reading.write_unit(written))
         start, end = voice.decimal(name, first + step if is_whole else first), voice.decimal(name, last)
     if low <= lowest and high >= highest:
         return "everything", ""
+    if reading is not None:
+        start, end = reading.write_unit(start), reading.write_unit(end)
     return "some", voice.between(
         name, start if low > lowest else None, end if high < highest else None, is_whole=is_whole
     )

@@ -65,6 +65,19 @@ class Writable:
         """
         return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
 
+    def to_sql_check(self, dialect: str = "duckdb", *, table: str | Sequence[str] = "rows") -> str:
+        """Write a query for the rows of a table that :meth:`to_sql` cannot decide, or does not know.
+
+        Its result has a line for each column and reason: what is wrong, how many rows have it, and one of their values.
+        An empty result means that every row is decided by values that the rules know.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        table : str or sequence of str, default="rows"
+        """
+        return self._write("sql-check", dialect=dialect, table=table)  # type: ignore[no-any-return]
+
     def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
         """Write the rules as a Python function that runs without secateur.
 

@@ -47,6 +47,8 @@ class TableFile:
     kinds: dict[str, str]  # of each column: number, text, boolean, date, empty (only blanks), mixed or nested
     whole: tuple[str, ...]  # columns of whole numbers, with or without blanks
     notes: tuple[str, ...] = ()  # what a person should know of how the file was read, a sentence each
+    as_text: tuple[str, ...] = ()  # columns to take as they are written, whatever they look like
+    month_first: bool = False  # whether 03/04/2021 is the 4th of March
 
 
 def read_table(
@@ -56,6 +58,7 @@ def read_table(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     text: Collection[str] = (),
+    header: bool | None = None,
     sample: int | None = None,
     seed: int = 0,
 ) -> TableFile:
@@ -63,7 +66,8 @@ def read_table(
 
     By default all rows are read, as UTF-8, in the format that the first bytes show; ``sample`` rows are drawn at
     random. ``missing`` are texts of a CSV file that mean a blank, beside the usual ones; ``text`` are columns of a CSV
-    or JSON file that stay text even if they look like numbers or dates.
+    or JSON file that stay text even if they look like numbers or dates. ``header`` says whether the first line of a CSV
+    file holds names; by default the lines below it tell.
 
     Examples
     --------
@@ -83,7 +87,8 @@ def read_table(
         size = path.stat().st_size
         if sample is None:
             _check_memory(size, name)
-        relation = open_relation(name, path, room, format=format, encoding=encoding, missing=missing, text=text)
+        asked: dict[str, Any] = {"format": format, "encoding": encoding, "missing": missing, "header": header}
+        relation = open_relation(name, path, room, text=text, **asked)
         if sample is None:
             _check_memory(max(relation.n_bytes * GROWTH[relation.kind], relation.n_cells * CELL), name)
         frame, types = _read_frame(relation, room, sample, seed)
