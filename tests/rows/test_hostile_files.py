@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,7 +25,7 @@ import secateur.adapters
 from secateur.cli.tables.table_file import read_table
 from secateur.errors import FormatError, InputError
 from secateur.rows.arrow_files import measure_arrow, open_arrow
-from secateur.rows.file_queries import connect
+from secateur.rows.file_queries import connect, read_header_names
 from secateur.rows.opening import open_source
 from secateur.rows.regular_files import check_ends, copy_stream, read_whole
 
@@ -347,3 +348,22 @@ def test_records_within_records_without_end_are_refused(tmp_path: Path) -> None:
     for read in (read_table, lambda path: secateur.simplify(_any_model(), path, y="outcome")):
         with pytest.raises(InputError, match=r"t\.json"):
             read(path)
+
+
+def test_completing_the_names_of_columns_waits_for_no_pipe(tmp_path: Path) -> None:
+    pipe, table = tmp_path / "pipe", tmp_path / "t.csv"
+    os.mkfifo(pipe)
+    table.write_text("\ufeffage,ward\n1,A\n")
+    assert read_header_names(table) == ["age", "ward"]
+    for path in (pipe, Path("/dev/zero"), tmp_path / "absent", tmp_path):
+        assert read_header_names(path) == []
+
+
+@pytest.mark.parametrize("kind", ["reader", "dataset"])
+def test_damaged_batches_of_readers_and_datasets_are_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.arrow"
+    content = arrow_bytes(some_rows(), is_stream=kind == "reader")
+    path.write_bytes(content.replace("Köln".encode(), b"K\xf6\xf6ln"))
+    opened = pa.ipc.open_stream(path.read_bytes()) if kind == "reader" else pyarrow.dataset.dataset(path, format="ipc")
+    with pytest.raises(InputError, match=f"The {kind} cannot be read: .*UTF8"), open_source(opened) as source:
+        list(source.read(["city"]))

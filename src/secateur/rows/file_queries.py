@@ -22,6 +22,7 @@ from secateur.rows.arrow_files import measure_arrow
 from secateur.rows.csv_header import has_header
 from secateur.rows.file_faults import check_packed, find_fault, long_fields
 from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, read_head, tell_format
+from secateur.rows.regular_files import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -283,9 +284,9 @@ def check_twice(names: Sequence[str], table: str) -> None:
 def read_header_names(path: Path) -> list[str]:
     """Read the column names of a CSV file, for completion; none if that fails."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return _split_header(file.readline())[0]
-    except (OSError, ValueError, csv.Error):
+        with open_file(path) as file:
+            return _split_header(file.readline(HEAD).decode("utf-8-sig"))[0]
+    except (ValueError, csv.Error):  # an InputError is a ValueError
         return []
 
 
