@@ -89,7 +89,9 @@ class Writing:
         files: dict[Path, str | bytes] = {}
         if self.report is not None:
             with working("Making the page", quiet=quiet):
-                files[self.report] = story.rules.report(*story.measured, title=story.name).to_html()
+                title = None if story.target is None else f"What decides {story.target} in {Path(story.name).name}"
+                page = story.rules.report(*story.measured, target=story.target, title=title or story.name)
+                files[self.report] = page.to_html()
         if self.save_model is not None:
             from secateur.cli.model_files import dump_model
 
@@ -203,6 +205,7 @@ class _Story:
     proof: Verification
     notes: tuple[str, ...] = ()
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
+    target: str | None = None  # the column of the classes
     embedded: tuple[Any, Any] | None = None  # the rows of an embedded table
 
     @property
@@ -289,7 +292,7 @@ def _from_data(
     audited = f"all {n_rows:,} rows; {seen}"
     if fitted.held_out is not None:
         audited, measured = f"{len(on.y):,} rows that were held out; {unseen}", (on.X, on.y)
-    return _Story(fitted.name, opening, fitted.model, rules, audit, audited, proof, notes, measured)
+    return _Story(fitted.name, opening, fitted.model, rules, audit, audited, proof, notes, measured, fitted.target)
 
 
 def _from_batches(data: str, model: Any, target: str, reading: Reading, making: _Making, quiet: bool) -> _Story:
@@ -308,9 +311,8 @@ def _from_batches(data: str, model: Any, target: str, reading: Reading, making: 
     sizes = zip(whole.tree.classes.tolist(), whole.source_class_counts.sum(axis=0).astype(int).tolist(), strict=True)
     classes = _name_sizes(dict(sorted(sizes, key=lambda pair: -pair[1])))
     opening = f"The model for {target!r} on {audit.n_rows:,} rows of {table.name} ({classes})"
-    return _Story(
-        table.name, opening, model, rules, audit, f"all {audit.n_rows:,} rows; {OWN_ROWS}", proof, tuple(notes)
-    )
+    audited = f"all {audit.n_rows:,} rows; {OWN_ROWS}"
+    return _Story(table.name, opening, model, rules, audit, audited, proof, tuple(notes), target=target)
 
 
 def _name_sizes(class_sizes: dict[Any, int]) -> str:
@@ -358,7 +360,8 @@ def _from_embedded(table: Table, growing: Growing, making: _Making) -> _Story:
         f"gives {len(whole)} rules with {len(whole.deleted)} conditions.\n"
     )
     audited = "all rows; the tree was fitted on them"
-    return _Story(data.name, opening, model, rules, rules.audit(*rows), audited, rules.verify(), embedded=rows)
+    proof, target = rules.verify(), data.target_name
+    return _Story(data.name, opening, model, rules, rules.audit(*rows), audited, proof, target=target, embedded=rows)
 
 
 def _show(story: _Story, *, reasons: bool) -> None:

@@ -633,14 +633,15 @@ class CompactRules(ArraySequence[CompactRule]):
         y: Any = None,
         *,
         sample_weight: Any = None,
+        target: str | None = None,
         title: str | None = None,
-        tolerances: Sequence[float] | None = None,
+        budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
     ) -> Report:
         """Make a page that begins with these rules, and shows the rules that they were chosen from below.
 
         Parameters
         ----------
-        X, y, sample_weight, title, tolerances : optional
+        X, y, sample_weight, target, title, budgets : optional
             As in :meth:`RuleSet.report`.
 
         Returns
@@ -649,7 +650,7 @@ class CompactRules(ArraySequence[CompactRule]):
         """
         from secateur.report import make_report
 
-        return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)
+        return make_report(self, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets)
 
     def to_html(self) -> str:
         """Write the page of :meth:`report` as text."""
