@@ -23,7 +23,7 @@ def describe_rules(rules: RuleSet, texts: Texts | None) -> list[dict[str, Any]]:
     """Describe the rules in source order; without texts, without the reasons."""
     paths = rules.paths
     own = np.arange(len(rules)), paths.leaf_class
-    numbers = {
+    numbers: dict[str, list[Any]] = {
         "support": known_numbers(rules.support),
         "hits": known_numbers(rules.class_counts[own]),
         "source_support": known_numbers(rules.source_support),

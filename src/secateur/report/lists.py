@@ -92,7 +92,7 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
     wholly = rules.rules.paths.leaf_ids
     partly = _find_deciding_leaves(rules, at_hand)
     paths, gone = rules.rules.paths, rules.rules.deleted
-    listed = []
+    listed: list[dict[str, Any]] = []
     for place, rule in enumerate(rules.chosen.tolist()):
         entries = paths.entries(rule)
         leaves = wholly[rules.stands_for(place)].tolist()
@@ -109,7 +109,8 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
             }
         )
     numbers = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
-    for line, (n_rows, n_hits, interval) in zip([*listed, last := {}], numbers, strict=True):
+    last: dict[str, Any] = {"class": rules.otherwise_id}
+    for line, (n_rows, n_hits, interval) in zip([*listed, last], numbers, strict=True):
         line.update({"rows": n_rows, "hits": n_hits, "limits": interval})
     return {
         "budget": rules.budget,
@@ -118,7 +119,7 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
         "n_conditions": rules.n_conditions,
         "rules": listed,
         "order": rules.decision_order.tolist(),
-        "otherwise": {"class": rules.otherwise_id, **last},
+        "otherwise": last,
         "measured": _measure(rules, at_hand),
         "dropped": []
         if texts is None

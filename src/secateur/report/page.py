@@ -25,18 +25,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 # In the order in which they build on one another.
 SCRIPTS = (
-    *(
-        "data.js",
-        "words.js",
-        "state.js",
-        "diagnosis.js",
-        "list.js",
-        "chart.js",
-        "splits.js",
-        "drawing.js",
-        "picture.js",
-    ),
-    *("changes.js", "row.js", "leaves.js", "start.js"),
+    *("data.js", "words.js", "state.js", "diagnosis.js", "list.js", "chart.js", "splits.js", "drawing.js"),
+    *("picture.js", "changes.js", "row.js", "leaves.js", "start.js"),
 )
 
 # The page's own table of leaves has so many rules; the rest is drawn on demand, or is in a plainer table for browsers
