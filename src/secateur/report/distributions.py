@@ -105,14 +105,14 @@ def _bin_numbers(values: NDArray[np.float64], limit: float) -> tuple[list[float]
     known = values[np.isfinite(values)]
     low, high = np.quantile(known, [TAIL, 1 - TAIL]) if len(known) else (limit, limit)
     low, high = min(float(low), limit), max(float(high), limit)
-    if not np.isfinite([low, high]).all() or low == high:
-        only = low if np.isfinite(low) else 0.0
-        return [only, only], 1, np.where(np.isnan(values), 1, 0)
-    width = (high - low) / N_BINS
+    width = high / N_BINS - low / N_BINS
+    # Beyond all sense, or within a hair of the limit, there is only this side and that.
+    if not np.isfinite([low, high, high - low]).all() or limit - width == limit or limit + width == limit:
+        only = limit if np.isfinite(limit) else 0.0
+        return [only, only, only], 1, np.where(np.isnan(values), 2, values > limit)
     n_left = min(max(round((limit - low) / width), 1), N_BINS - 1)
     # The limit is an edge, so that every bar lies on one side of it; both sides have bins of nearly the same width.
-    start = min(low, limit - width)
-    end = max(high, limit + width)
+    start, end = min(low, limit - width), max(high, limit + width)
     edges = np.concatenate([np.linspace(start, limit, n_left + 1), np.linspace(limit, end, N_BINS - n_left + 1)[1:]])
     bins = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, N_BINS - 1)
     return [float(f"{edge:.6g}") for edge in edges], n_left, np.where(np.isnan(values), N_BINS, bins)
@@ -131,7 +131,7 @@ def _bin_codes(
     Codes that are not listed, and missing values, come after the last.
     """
     known = np.ones(len(codes), dtype=bool) if missing is None else ~missing
-    totals = np.bincount(codes[known], weight[known], n_labels + 1)
+    totals = np.bincount(codes[known], weight[known], n_labels + 1).astype(np.float64)
     totals[asked] = np.inf
     common = np.argsort(-totals, kind="stable")[:MOST_LABELS]
     listed = np.sort(common[totals[common] > 0])

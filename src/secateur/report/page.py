@@ -29,8 +29,7 @@ SCRIPTS = (
     *("picture.js", "changes.js", "row.js", "leaves.js", "start.js"),
 )
 
-# The page's own table of leaves has so many rules; the rest is drawn on demand, or is in a plainer table for browsers
-# without JavaScript.
+# The page's own tables have so many rules each; a script draws the rest on demand.
 STATIC_RULES = 60
 LONG = 160  # a longer condition is shown without its middle, and whole with its reason; the scripts use it too
 N_COLOURS = 8  # classes beyond begin again
@@ -43,15 +42,13 @@ def render_page(summary: Mapping[str, Any]) -> str:
     from markupsafe import Markup
 
     style, script = _read_sources()
-    rules = [_read_rule(summary, place) for place in range(len(summary["rules"]))]
     shown = summary["lists"][summary["list"]]
     return str(
         _template().render(
             s=summary,
             shown=shown,
-            lines=[_read_line(summary, shown, place) for place in range(len(shown["rules"]))],
-            rules=rules[:STATIC_RULES],
-            further=rules[STATIC_RULES:],
+            lines=[_read_line(summary, shown, place) for place in range(min(STATIC_RULES, len(shown["rules"])))],
+            rules=[_read_rule(summary, place) for place in range(min(STATIC_RULES, len(summary["rules"])))],
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
             "form-action 'none'",
             style=Markup(style),  # our own files

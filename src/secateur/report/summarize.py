@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,8 @@ __all__ = ["summarize"]
 
 FORMAT = 2
 
-# Up to this many conditions every list carries its reasons; up to MOST_TOLD the list that is shown first does.
+# Up to this many conditions every list and every leaf carries its reasons, and all methods are compared. Up to MOST_TOLD
+# the list that is shown first carries its reasons.
 FULLY_TOLD, MOST_TOLD = 2_000, 10_000
 
 
@@ -94,7 +96,8 @@ def summarize(
     budgets = check_budgets(budgets)
     target = _find_target(y) if target is None else target
     at_hand = find_rows(whole, X, y, sample_weight)
-    given = whole.compact() if given is None else given
+    if given is None:
+        given = (whole if at_hand.training is None else replace(whole, training=at_hand.training)).compact()
     lists, place, note = make_lists(given, at_hand, budgets)
     texts = Texts()
     n_conditions = len(whole.deleted)
@@ -130,7 +133,7 @@ def summarize(
         "facts": _list_facts(whole),
         "classes": list(whole.tree.class_names),
         "rows": _describe_rows(whole, at_hand),
-        "ladder": make_ladder(whole, at_hand),
+        "ladder": make_ladder(whole, at_hand) if n_conditions <= FULLY_TOLD else [],
         "rules": leaf_rules,
         "diagnosis": describe_effects(whole, at_hand),
         "merged": _merge_conditions(whole, [*lists, whole]),
