@@ -120,7 +120,7 @@ function showNumbers() {
   showDropped();
   if (data.lists.length < 2) return;
   const knob = byId("knob");
-  const same = list.is_exact ? "as the tree, always" : measured ? `differs from the tree on ${percent(measured.disagreement)}` : "";
+  const same = list.is_exact ? "as the tree, always" : measured ? `differs on ${percent(measured.disagreement)}` : "";
   const right = measured ? `accuracy ${points(measured.delta_accuracy)} points` : "";
   const said = [budgetText(list), plural(list.rules.length, "rule", "rules"), same, right].filter(Boolean).join(" · ");
   knob.value = state.place;

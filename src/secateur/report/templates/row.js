@@ -132,7 +132,10 @@ function leafWords(found) {
   const own = tree.leaf_class[found.leaf];
   const sure = rows ? `: ${share(hits / rows)} of ${rowsText(rows)}` : "";
   if (own !== found.class) return make("p", { class: "odds" }, "The tree itself says ", chip(own), ` here (leaf ${found.leaf}${sure}): the short list differs from it on this row.`);
-  return make("p", { class: "fine" }, `In the tree this row ends in leaf ${found.leaf}${sure} are ${shorten(data.classes[own], 60)}.`);
+  const words = `In the tree this row ends in leaf ${found.leaf}${sure ? `${sure} are ${shorten(data.classes[own], 60)}` : ""}.`;
+  const { limits: range } = found.line < 0 ? listNow().otherwise : listNow().rules[found.line];
+  const differs = rows && range && (hits / rows < range[0] || hits / rows > range[1]);
+  return make("p", { class: differs ? "odds" : "fine" }, words, differs ? ` That is ${hits / rows < range[0] ? "less" : "more"} sure than all that the rule decides.` : "");
 }
 
 function showVerdict() {
