@@ -60,7 +60,7 @@ class Budgeted(Method):
     guarantee = f"{WITHIN_BUDGET} {GUARD}"
     asks = Asks.ROWS
     rung = 80
-    knob = Knob("budget", "δ", BUDGETS, "The share of rows that rules of different classes may cover.")
+    knob = Knob("budget", BUDGETS)
 
     def promise(self, parameters: Mapping[str, Any]) -> str:
         """Fill in the settings; rules that were stored before there was a guard promise less."""

@@ -34,7 +34,7 @@ __all__ = ["summarize"]
 
 FORMAT = 2
 
-# Up to this many conditions every list and every leaf carries its reasons, and all methods are compared. Up to MOST_TOLD
+# Up to FULLY_TOLD conditions every list and every leaf carries its reasons, and methods are compared; up to MOST_TOLD
 # the list that is shown first carries its reasons.
 FULLY_TOLD, MOST_TOLD = 2_000, 10_000
 
