@@ -88,7 +88,7 @@ function changeText(field, room, entry) {
   if (entry === null) return `${field.name} missing`;
   if (field.kind === "number") {
     const binding = [room.lower, room.upper].filter((link) => link !== null);
-    return binding.length ? binding.map((link) => tree.conditions[link]).join(" and ") : `${field.name} = ${entry}`;
+    return binding.length ? binding.map((link) => tree.conditions[link]).join(" and ") : `${field.name} not missing`;
   }
   if (field.kind === "cells") return `${field.name} = ${entry}`;
   const labels = room.codes.map((code) => optionText(field, code));

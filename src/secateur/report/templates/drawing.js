@@ -113,7 +113,7 @@ function litLeaves() {
 // Nodes on the way to what is lit, or to the leaf that was chosen.
 function litNodes(lit) {
   const found = new Set();
-  const ends = lit ? [...lit.wholly, ...lit.partly] : isLeaf(view.at) && document.activeElement === canvas ? [view.at] : [];
+  const ends = lit ? [...lit.wholly, ...lit.partly] : view.at >= 0 && isLeaf(view.at) && document.activeElement === canvas ? [view.at] : [];
   for (const leaf of ends) for (let at = leaf; at >= 0 && !found.has(at); at = parent[at]) found.add(at);
   return found;
 }

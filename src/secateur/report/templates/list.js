@@ -1,7 +1,7 @@
 // The list of rules, and the slider under which it changes.
 
-const HEAD = 8; // lines that are shown at once
-const MOST_OPEN = 12; // a list up to this long is shown whole
+const HEAD = 5; // lines that are shown at once
+const MOST_OPEN = 7; // a list up to this long is shown whole
 let isWhole = false;
 
 function barElement(rows, hits, most, ofClass) {

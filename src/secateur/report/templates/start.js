@@ -29,6 +29,7 @@ addEventListener("beforeprint", () => {
   for (const one of folded) one.open = true;
   isWhole = true;
   showList();
+  printTree();
   table.shown = Math.max(table.shown, 400);
   showRules();
 });
