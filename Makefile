@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai docs docs-serve pictures oldest oldest-slice pyxai te2rules clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai docs docs-serve axe pictures oldest oldest-slice pyxai te2rules clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,7 @@ demo: .venv/.package  ## Shorten the rules of a tree on built-in data, with reas
 # workers.
 test: .venv/.dev  ## Everything that must pass: lint, types, tests, doctests, quick benchmark, docs (minutes)
 	@$(MAKE) -j2 lint types bench-quick docs
+	@if command -v npm >/dev/null; then $(MAKE) axe; fi
 	@$(MAKE) pytest
 
 test-fast: .venv/.dev  ## Tests for daily work: few examples; no browser, database, Java, nor what takes long
@@ -87,6 +88,11 @@ docs: .venv/.dev  ## Build the documentation site into ./site; a broken link is 
 docs-serve: .venv/.dev  ## Show the documentation site while you write
 	$(BIN)/mkdocs serve
 
+axe: node_modules/axe-core/axe.min.js  ## Fetch axe, which looks for barriers in the report (needs npm)
+
+node_modules/axe-core/axe.min.js:
+	npm install --silent --no-save --no-package-lock axe-core@4
+
 pictures: .venv/.dev  ## Draw the pictures of the README and the docs anew (needs Chromium)
 	$(BIN)/python docs/pictures.py
 
@@ -108,7 +114,7 @@ te2rules: .venv-te2rules/.dev  ## What TE2Rules makes of the paper's CART trees 
 	.venv-te2rules/bin/python -m benchmarks.te2rules_lists
 
 clean:  ## Delete the virtual environments, caches and build results
-	rm -rf .venv .venv-oldest .venv-pyxai .venv-te2rules build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-oldest .venv-pyxai .venv-te2rules node_modules build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +
 
 # One empty file per finished step: a step that failed runs again, and a change of pyproject.toml installs again.

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]  # it opens our own files only
 SIZE = {"width": 1280, "height": 960}
 # The part of the report that each page of the gallery shows.
-PARTS = {"clinical": "#rules", "credit": "#try", "decision-table": "#tree", "classes": "#methods"}
+PARTS = {"clinical": "#answer", "credit": "#try", "decision-table": "#tree", "classes": "#answer"}
 
 
 def make_reports(places: dict[Path, Path], directory: Path) -> dict[Path, Path]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,12 +29,16 @@ from secateur.rules.printed_order import keep_ranking, order_rules
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from secateur.methods import Deletions
+    from secateur.methods.joint_deletion import Cells
+    from secateur.methods.row_mixture import MixedRows
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["compact", "compact_rules"]
+__all__ = ["compact", "compact_by_budget", "compact_rules"]
 
 SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
 TINY = 1e-9  # shares are rounded
@@ -127,7 +132,20 @@ def compact_rules(
     if budget == 0:
         found = _cover_all(rules, defaults)
         return _finish(rules, rules, *found, None, budget, tolerance, rows)
-    return _spend(rules, defaults, budget, tolerance)
+    return _spend(rules, defaults, budget, tolerance, _prepare(rules))
+
+
+def compact_by_budget(
+    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = 0.05, otherwise: Any = "auto"
+) -> Iterator[CompactRules]:
+    """Make the compact rules of several budgets, as :func:`compact_rules` makes each, looking at the rows once.
+
+    A budget that the rules of their method exceed before anything is spent is passed over.
+    """
+    defaults, prepared = _find_defaults(rules, otherwise), _prepare(rules)
+    for budget in budgets:
+        with suppress(BeyondBudget):
+            yield _spend(rules, defaults, check_share("budget", budget), tolerance, prepared)
 
 
 def _find_defaults(rules: RuleSet, otherwise: Any) -> list[int]:
@@ -176,8 +194,20 @@ def _cost(rules: RuleSet, chosen: NDArray[np.int64], default: int, deleted: Any 
     return int(lengths[chosen].sum()), len(chosen), -rows
 
 
-def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float) -> CompactRules:
-    """Delete and drop jointly under a budget, for each class that may be left out."""
+class BeyondBudget(InputError):
+    """The rules of a method decide more rows otherwise than a budget allows, before it is spent."""
+
+
+class _Prepared(NamedTuple):
+    """The training rows of a rule set, looked at once for any budget; without conditions there is nothing to spend."""
+
+    evidence: RowEvidence
+    mixture: MixedRows | None
+    cells: Cells | None
+
+
+def _prepare(rules: RuleSet) -> _Prepared:
+    """Put the training rows, and shuffled copies of them, together by the conditions that they pass."""
     if rules.training is None:
         raise InputError(
             "A budget is spent on training rows, which this rule set does not have: make it with "
@@ -188,9 +218,17 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
         held = source.hold(lambda: ModelTerms.of(tree), ROW_BY_ROW, NO_BUDGET)
         evidence = RowEvidence(tree, *held.read_labelled(tree))
     if not len(paths.links):
-        return _finish(rules, rules, *_cover_all(rules, defaults), None, budget, tolerance, rules.training)
+        return _Prepared(evidence, None, None)
     mixture = mix_rows(tree, paths, evidence.rows, evidence.weights, SMOOTHING)
-    cells = make_cells(tree, paths, rules.deleted, evidence, mixture)
+    return _Prepared(evidence, mixture, make_cells(tree, paths, rules.deleted, evidence, mixture))
+
+
+def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float, prepared: _Prepared) -> CompactRules:
+    """Delete and drop jointly under a budget, for each class that may be left out."""
+    evidence, mixture, cells = prepared
+    if mixture is None or cells is None:
+        return _finish(rules, rules, *_cover_all(rules, defaults), None, budget, tolerance, rules.training)
+    paths = rules.paths
     results = {
         default: delete_jointly(
             paths, rules.deleted, cells, default, limits=mixture.limits(budget), tolerance=tolerance
@@ -200,7 +238,7 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float)
     spent = {c: max(joint.disagreement, joint.mixed_disagreement) for c, joint in results.items()}
     within = [c for c in defaults if spent[c] <= budget + TINY]
     if not within:
-        raise InputError(
+        raise BeyondBudget(
             f"The rules of {rules.method!r} claim {100 * min(spent.values()):.3g} % of the rows for another class than "
             f"the tree, or for two, before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the "
             "budget, or start from 'exact', as secateur.compact does."

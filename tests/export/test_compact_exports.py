@@ -214,15 +214,15 @@ def test_rules_without_rows_say_that_numbers_are_not_known() -> None:
 def test_the_page_begins_with_the_compact_form() -> None:
     rules = iris(budget=0.02)
     page = rules.to_html()
-    assert page.index('id="compact"') < page.index("One rule for each leaf") < page.index('id="methods"')
+    assert page.index('id="list"') < page.index('id="tree"') < page.index("One rule for each leaf")
     assert page.count('<h1 id="title"') == 1
-    assert "<i>otherwise</i>" in page
-    assert "Decided otherwise than by the tree: 1.3% of these rows." in page
+    assert "otherwise <span" in page
+    assert "It differs from the tree on 1.3% of the 150 rows that the rules were made from" in page
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
     assert len(ids) == len(set(ids)), "an id is there twice"
-    report = rules.report(title="Iris")
-    assert report.summary["compact"]["n_conditions"] == rules.n_conditions
-    assert len(report.summary["compact"]["dropped"]) == len(rules.dropped)
-    assert rules.source.report().summary["compact"] is None
-    empty = secateur.compact(rules.tree).report()
-    assert empty.summary["compact"]["audit"] is None
+    summary = rules.report(title="Iris").summary
+    shown = summary["lists"][summary["list"]]
+    assert (shown["budget"], shown["n_conditions"]) == (0.02, rules.n_conditions)
+    assert len(shown["dropped"]) == len(rules.dropped)
+    empty = secateur.compact(rules.tree).report().summary
+    assert empty["lists"][0]["measured"] is None

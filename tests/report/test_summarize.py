@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from method_settings import own_settings
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -22,8 +22,6 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.methods.budgeted import BUDGETS
-from secateur.methods.contract import TOLERANCES
 from secateur.report import summarize
 from secateur.tree.pipeline_columns import Columns
 
@@ -38,12 +36,11 @@ def reason_text(summary: dict[str, Any], place: int) -> str:
     return " ".join(summary["phrases"][phrase] for phrase in summary["reasons"][place])
 
 
-def kept_texts(summary: dict[str, Any], rule: int, step: int) -> list[str]:
-    """The kept conditions of a rule, put together as the page does it."""
-    gone, groups = set(summary["steps"][step]["deleted"][rule]), {}
-    for link in summary["rules"][rule]["links"]:
-        if link not in gone:
-            groups.setdefault(summary["tree"]["about"][link], []).append(link)
+def join_links(summary: dict[str, Any], links: list[int]) -> list[str]:
+    """Kept conditions, put together as the page does it."""
+    groups: dict[int, list[int]] = {}
+    for link in links:
+        groups.setdefault(summary["tree"]["about"][link], []).append(link)
     return [
         summary["tree"]["conditions"][links[0]] if len(links) == 1 else summary["merged"][",".join(map(str, links))]
         for links in groups.values()
@@ -59,15 +56,13 @@ def test_the_summary_of_any_rules_is_plain_json_and_says_what_the_rules_say(data
     rules = secateur.simplify(tree, X, tree.classes[y], method=method, sample_weight=weights)
     summary = summarize(rules)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-    step = summary["step"]
     for place, rule in enumerate(rules):
         listed = summary["rules"][place]
-        assert kept_texts(summary, place, step) == [condition.text for condition in rule.conditions]
         assert (listed["links"], listed["leaf"]) == (oracles.path(tree, rule.leaf_id), rule.leaf_id)
-        assert listed["deleted"] == list(rule.deleted_ids) == summary["steps"][step]["deleted"][place]
+        assert listed["deleted"] == list(rule.deleted_ids)
+        assert join_links(summary, list(rule.kept_ids)) == [condition.text for condition in rule.conditions]
         assert [reason_text(summary, r) for r in listed["reasons"]] == [r.text for r in rule.reasons.values()]
-        assert (listed["support"], listed["reliability"]) == (rule.support, rule.reliability)
-        assert summary["steps"][step]["support"][place] == rule.support
+        assert (listed["support"], listed["hits"]) == (rule.support, rules.class_counts[place, listed["class"]])
         assert listed["assimilated_into"] == rule.assimilated_into
     effects = summary["diagnosis"]
     diagnosis = secateur.diagnose(tree, X, tree.classes[y], sample_weight=weights)
@@ -77,12 +72,134 @@ def test_the_summary_of_any_rules_is_plain_json_and_says_what_the_rules_say(data
         assert [h / n if n else None for h, n in zip(hits, support, strict=True)] == [
             row.reliability_without for row in expected
         ]
-        assert summary["steps"][step]["hits"][place] == rules.class_counts[place, listed["class"]]
     for link in range(1, tree.n_nodes):
         for class_id in range(tree.n_classes):
             sign = summary["tree"]["orientation"][class_id][link]
             words = {"+": "matched", "-": "mismatched", "0": "neutral"}
             assert words[sign] == oracles.orientation(tree, link, class_id)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_every_list_is_the_compact_form_of_its_budget(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees())
+    X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
+    labels = tree.classes[y]
+    own = data.draw(st.sampled_from([0.0, 0.1]))
+    rules = secateur.compact(tree, X, labels, sample_weight=weights, budget=own)
+    summary = summarize(rules, budgets=[0.05, 0.3])
+    lists = summary["lists"]
+    assert [one["budget"] for one in lists] == sorted((one["budget"] for one in lists), reverse=True)
+    assert lists[summary["list"]]["budget"] == own
+    assert lists[-1]["is_exact"]
+    for listed in lists:
+        budget = listed["budget"]
+        made = secateur.compact(tree, X, labels, sample_weight=weights, budget=budget, otherwise=rules.otherwise_name)
+        assert listed["guarantee"] == made.guarantee
+        assert listed["n_conditions"] == made.n_conditions
+        assert [one["rule"] for one in listed["rules"]] == made.chosen.tolist()
+        assert listed["order"] == made.decision_order.tolist()
+        assert listed["otherwise"]["class"] == made.otherwise_id
+        for one, rule in zip(listed["rules"], made, strict=True):
+            assert one["kept"] == list(rule.kept_ids)
+            assert join_links(summary, one["kept"]) == [condition.text for condition in rule.conditions]
+            assert one["rows"] == rule.decided_support
+            assert (one["hits"] / one["rows"] if one["rows"] else None) == rule.decided_reliability
+            assert one["leaves"] == list(rule.leaf_ids)
+            assert [reason_text(summary, r) for r in one["reasons"]] == [r.text for r in rule.reasons.values()]
+            met = {oracles.walk(tree, row) for row in X[made.apply(X) == rule.index]}
+            assert set(one["partly"]) == met - set(rule.leaf_ids)
+        assert [(d["leaf"], reason_text(summary, d["why"])) for d in listed["dropped"]] == [
+            (one.leaf_id, one.reason) for one in made.dropped
+        ]
+        audit = made.audit(X, labels, sample_weight=weights)
+        measured = listed["measured"]
+        for name in ("disagreement", "accuracy", "delta_accuracy"):
+            assert measured[name] == pytest.approx(getattr(audit, name), abs=1e-9)
+        assert measured["disagreement_interval"] == pytest.approx(audit.disagreement_interval, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_the_rows_of_a_split_are_those_that_come_to_it(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees())
+    X, y, _ = data.draw(strategies.labelled_rows(tree))
+    summary = summarize(secateur.simplify(tree, X, tree.classes[y], method="exact"), budgets=[])
+    walked = [{0, *oracles.path(tree, oracles.walk(tree, row))} for row in X]
+    reached = {node: [place for place in range(len(X)) if node in walked[place]] for node in range(tree.n_nodes)}
+    expected = {node for node in range(tree.n_nodes) if not tree.is_leaf[node] and reached[node]}
+    assert {int(node) for node in summary["splits"]} == expected
+    for node in range(tree.n_nodes):
+        assert summary["tree"]["rows"][node] == len(reached[node])
+    for key, split in summary["splits"].items():
+        node, counts = int(key), np.array(split["counts"])
+        here = reached[node]
+        assert -1 not in split["classes"]
+        for column, class_id in enumerate(split["classes"]):
+            assert counts[:, column].sum() == sum(int(y[row]) == class_id for row in here)
+        values = X[here, tree.feature[node]].astype(float)
+        left = {
+            place for place in here if oracles.path(tree, oracles.walk(tree, X[place])).count(tree.children_left[node])
+        }
+        known = [place for place, value in zip(here, values, strict=True) if not np.isnan(value)]
+        n_left = sum(place in left for place in known)
+        if "edges" in split:
+            assert len(split["edges"]) - 1 in (len(counts), len(counts) - 1)
+            assert counts[: split["line"]].sum() == n_left
+        else:
+            sides = np.array([bool(side) for side in split["left"]])
+            assert counts[: len(sides)][sides].sum() <= n_left
+
+
+def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[::2], y[::2])
+    rules = secateur.compact(model, X[::2], y[::2], class_names=["malignant", "benign"])
+    summary = summarize(rules, X[1::2], y[1::2], target="diagnosis")
+    answer = summary["answer"]
+    assert summary["title"] == "What decides diagnosis"
+    assert answer["predicted"].startswith(
+        "A decision tree predicts diagnosis: malignant or benign, by what it finds in "
+    )
+    assert answer["class_rows"] == [int((y[::2] == 0).sum()), int((y[::2] == 1).sum())]
+    assert answer["tree_accuracy"] == pytest.approx(100 * (model.predict(X[1::2]) == y[1::2]).mean())
+    assert answer["guess_accuracy"] == pytest.approx(100 * (y[1::2] == 1).mean())
+    assert answer["cautions"] == []
+    right = f"{(model.predict(X[1::2]) == y[1::2]).mean():.1%}"
+    guessed = f"{(y[1::2] == 1).mean():.1%}"
+    exact = summary["lists"][summary["list"]]
+    assert exact["right"] == f"Right for {right} of 284 rows set aside; always saying benign is right for {guessed}."
+    assert exact["faithful"] == "Nothing is lost: every possible row gets the tree's answer."
+    short = summary["lists"][0]
+    share = f"{short['measured']['disagreement'] / 100:.1%}"
+    assert short["faithful"].startswith(
+        f"It differs from the tree on {share} of 284 rows set aside: on new rows, likely "
+    )
+    assert f"; the tree is right for {right}; always" in short["right"]
+
+
+def test_the_target_is_found_in_the_labels_and_need_not_be_known() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    assert summarize(rules, X, y)["target"] == "target"
+    assert summarize(rules, X, y)["rows"]["is_training"], "rows that are passed again are the training rows"
+    assert summarize(rules, X, y.to_numpy())["title"] == "The rules of a decision tree"
+
+
+def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told() -> None:
+    X = np.arange(100.0)[:, None]
+    y = np.array(["good"] * 90 + ["late"] * 7 + ["lost"] * 3)
+    tree = secateur.TreeBuilder(classes=["good", "late", "lost"], feature_names=["debt"])
+    root = tree.split("debt", 96)
+    tree.leaf([90, 6, 0], parent=root, side="left")
+    tree.leaf([0, 3, 1], parent=root, side="right")
+    rules = secateur.compact(tree.build(), X, y)
+    cautions = summarize(rules)["answer"]["cautions"]
+    assert cautions[0] == "No rule says lost: the tree never predicts it, though 3 training rows are of it."
+    assert cautions[1] == "The tree is right no more often than always saying good: 90.0% against 90.0%."
+    few = summarize(rules)["lists"][-1]["few"]
+    assert few == "One rule decides fewer than five training rows: its percentage may be chance."
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,42 +221,6 @@ def test_the_example_of_a_rule_reaches_its_leaf(data: st.DataObject) -> None:
         assert oracles.walk(tree, row) == rule["leaf"]
 
 
-@pytest.mark.parametrize("method", ["faithful", "layered", "mismatch"])
-def test_every_position_of_the_slider_is_the_rule_set_of_that_tolerance(method: str) -> None:
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = cancer_rules(method=method, **own_settings(method, tolerance=0.02))
-    summary = summarize(rules, X[::3], y[::3])
-    values = sorted({*TOLERANCES, 0.02})
-    meaning = summary["knob"].pop("meaning")
-    assert summary["knob"] == {"parameter": "tolerance", "symbol": "ε", "values": values}
-    # Nobody may read the tolerance into what `layered` deletes exactly.
-    assert ("exact ones, which may move it anywhere" in meaning) == (method == "layered")
-    assert summary["knob"]["values"][summary["step"]] == 0.02
-    for value, step in zip(summary["knob"]["values"], summary["steps"], strict=True):
-        made = secateur.simplify(rules.tree, X, y, method=method, **own_settings(method, tolerance=value))
-        audit = made.audit(X[::3], y[::3])
-        assert step["deleted"] == [list(rule.deleted_ids) for rule in made]
-        assert step["support"] == made.support.tolist()
-        assert step["guarantee"] == made.guarantee
-        assert step["removed"] == pytest.approx(audit.removed, abs=1e-12)  # summed in another order
-        assert step["n_conditions"] == audit.n_conditions - audit.n_deleted
-        for name in ("conflict", "accuracy", "delta_accuracy", "agreement"):
-            assert step[name] == getattr(audit, name)
-        for place, rule in enumerate(made):
-            told = step["reasons"].get(str(place), summary["rules"][place]["reasons"])
-            assert [reason_text(summary, reason) for reason in told] == [r.text for r in rule.reasons.values()]
-            at = summary["steps"].index(step)
-            assert kept_texts(summary, place, at) == [condition.text for condition in rule.conditions]
-
-
-def test_budgeted_slides_over_its_budget() -> None:
-    summary = summarize(cancer_rules(method="budgeted"))
-    assert summary["knob"]["parameter"] == "budget"
-    assert summary["knob"]["values"] == list(BUDGETS)
-    removed = [step["removed"] for step in summary["steps"]]
-    assert removed[0] < removed[-1]
-
-
 def test_the_page_says_why_it_does_not_tell_what_happens_without_a_condition(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = cancer_rules(tolerance=0.1)
     told = summarize(rules)["diagnosis"]
@@ -154,16 +235,31 @@ def test_the_page_says_why_it_does_not_tell_what_happens_without_a_condition(mon
     assert f"have {len(rules.deleted)} conditions, and this page carries" in told["note"]
 
 
-def test_the_slider_takes_other_values() -> None:
-    summary = summarize(cancer_rules(), tolerances=[0.5, 0.0])
-    assert summary["knob"]["values"] == [0.0, 0.05, 0.5]
+def test_the_slider_takes_other_positions_and_leaves_out_those_that_say_the_same() -> None:
+    rules = cancer_rules(method="exact").compact()
+    assert [one["budget"] for one in summarize(rules, budgets=[0.0, 0.1])["lists"]] == [0.1, 0.0]
+    lists = summarize(rules, budgets=[0.01, 0.0100001, 0.1])["lists"]
+    assert [one["budget"] for one in lists] == [0.1, 0.01, 0.0]
+    assert [one["budget"] for one in summarize(rules, budgets=[])["lists"]] == [0.0]
 
 
-def test_a_method_without_a_knob_says_so() -> None:
-    summary = summarize(cancer_rules(method="exact"))
-    assert summary["knob"] is None
-    assert summary["knob_note"] == "The method exact has no tolerance to move, so there is one set of rules."
-    assert len(summary["steps"]) == 1
+def test_budgets_that_a_method_exceeds_are_left_out() -> None:
+    rules = cancer_rules(method="quinlan")
+    summary = summarize(rules)
+    assert not summary["lists"][-1]["is_exact"]
+    assert all(one["budget"] == 0 or one["measured"]["disagreement"] <= 100 * one["budget"] for one in summary["lists"])
+
+
+def test_a_large_tree_says_what_its_page_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secateur.report.lists.MOST_CONDITIONS", 10)
+    monkeypatch.setattr(sys.modules["secateur.report.summarize"], "FULLY_TOLD", 10)
+    rules = cancer_rules(method="exact")
+    summary = summarize(rules)
+    assert len(summary["lists"]) == 1
+    assert "Shorter lists of so many take long to make" in summary["list_note"]
+    assert summary["ladder"] == []
+    assert {rule["reasons"] is None for rule in summary["rules"]} == {True}
+    assert summary["lists"][0]["rules"][0]["reasons"] is not None, "the list that is shown first has its reasons"
 
 
 def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
@@ -172,7 +268,9 @@ def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     summary = summarize(secateur.simplify(model, X, y, method="layered"))
     ladder = {step["method"]: step for step in summary["ladder"]}
-    assert list(ladder) == list(secateur.METHODS)
+    assert list(ladder) == [name for name in secateur.METHODS if name != "budgeted"]
+    own = summarize(secateur.simplify(model, X, y, method="budgeted"))["ladder"]
+    assert [step["method"] for step in own if step["is_current"]] == ["budgeted"]
     assert "contradicts itself" in ladder["mismatch-certified"]["problem"]
     assert [name for name, step in ladder.items() if step["is_current"]] == ["layered"]
     for name, step in ladder.items():
@@ -185,8 +283,9 @@ def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
 def test_rules_from_a_file_say_what_is_absent_without_rows() -> None:
     stored = secateur.RuleSet.from_json(cancer_rules().to_json())
     summary = summarize(stored)
-    assert summary["knob"] is None
-    assert "are not at hand" in summary["knob_note"]
+    assert len(summary["lists"]) == 1
+    assert "are not at hand" in summary["list_note"]
+    assert summary["splits"] == {}
     assert summary["rows"]["note"] == "No rows were at hand, so nothing was measured on rows."
     ladder = {step["method"]: step for step in summary["ladder"]}
     assert ladder["mismatch"]["problem"] == "It judges deletions by training rows, which are not at hand."
@@ -201,11 +300,11 @@ def test_rows_that_give_the_stored_counts_are_the_training_rows() -> None:
     stored = secateur.RuleSet.from_json(rules.to_json())
     again, direct = summarize(stored, X, y), summarize(rules)
     assert again["rows"]["is_training"]
-    assert again["steps"] == direct["steps"]
+    assert [one["rules"] for one in again["lists"]] == [one["rules"] for one in direct["lists"]]
     others = summarize(stored, X[::2], y[::2])
     assert not others["rows"]["is_training"]
-    assert others["knob"] is None
-    assert others["steps"][0]["conflict"] is not None
+    assert len(others["lists"]) == 1
+    assert others["lists"][0]["measured"]["accuracy"] > 50
 
 
 def test_a_pipeline_is_asked_in_the_columns_before_it() -> None:
@@ -272,7 +371,7 @@ def field_of(values: np.ndarray, ends: tuple[float, float] | None = None) -> dic
     builder.leaf([0, 1], parent=root, side="right")
     tree = replace(builder.build(), columns=Columns((None,), (False,), (ends,)))
     rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2, method="layered")
-    (field,) = summarize(rules, tolerances=[0.05])["form"]["fields"]
+    (field,) = summarize(rules, budgets=[])["form"]["fields"]
     return field
 
 
@@ -299,9 +398,9 @@ def test_what_is_no_rule_set_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"tolerances": 0.1}, "Expected tolerances as a list"),
-        ({"tolerances": []}, "at least one value"),
-        ({"tolerances": [0.1, 2]}, "from 0 to 1, found 2"),
+        ({"budgets": 0.1}, "Expected budgets as a list"),
+        ({"budgets": [0.1, 2]}, "from 0 to 1, found 2"),
+        ({"target": 3}, "Expected target as text, found 3"),
         ({"title": 3}, "Expected title as text, found 3"),
         ({"X": [[1.0]]}, "X was passed without y"),
         ({"sample_weight": [1.0]}, "sample_weight was passed without X and y"),
@@ -310,8 +409,3 @@ def test_what_is_no_rule_set_is_refused() -> None:
 def test_arguments_that_do_not_fit_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(secateur.SecateurError, match=message):
         summarize(cancer_rules(), **given)
-
-
-def test_tolerances_of_a_method_without_any_are_refused() -> None:
-    with pytest.raises(secateur.SecateurError, match="leave tolerances out"):
-        summarize(cancer_rules(method="exact"), tolerances=[0.1])

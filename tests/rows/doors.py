@@ -44,11 +44,11 @@ def _rules(method: str) -> Any:
 
 def _report(rows: Any, y: Any) -> Any:
     summary = json.loads(RULES.report(rows, y).to_json())
-    return [summary["steps"], summary["ladder"]]
+    return [summary["lists"], summary["ladder"]]
 
 
 def _own_report(rows: Any, y: Any) -> Any:
-    return json.loads(secateur.simplify(TREE, rows, y, method="layered").report().to_json())["steps"]
+    return json.loads(secateur.simplify(TREE, rows, y, method="layered").report().to_json())["lists"]
 
 
 def _effects(found: Any) -> Any:
@@ -86,7 +86,7 @@ LABELLED: dict[str, Any] = {
     "compact with a budget": lambda rows, y: secateur.compact(TREE, rows, y, budget=0.05).to_json(),
     "audit compact rules": lambda rows, y: SHORT.audit(rows, y),
     "verify compact rules": lambda rows, y: _verification(SHORT.verify(rows, y)),
-    "report on compact rules": lambda rows, y: json.loads(SHORT.report(rows, y).to_json())["compact"],
+    "report on compact rules": lambda rows, y: json.loads(SHORT.report(rows, y).to_json())["lists"],
     "RuleClassifier": lambda rows, y: secateur.RuleClassifier(TREE).fit(rows, y).rules_.to_json(),
 }
 # Functions that take rows alone.

@@ -81,7 +81,7 @@ def command(
         notes = (*fitted.notes, *(() if knobs.no_facts else tell_facts(fitted, rules.tree)))
         held_out = fitted.held_out
         at_hand = find_rows(rules) if held_out is None else find_rows(rules, held_out.X, held_out.y)
-        ladder = make_ladder(rules, at_hand, verify=True, **knobs.settings)
+        ladder = make_ladder(rules, at_hand, verify=True, **dict[str, Any](knobs.settings))
         ladder += _make_compact_steps(rules, at_hand, knobs)
     if as_json:
         print_json(

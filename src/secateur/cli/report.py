@@ -48,6 +48,7 @@ def command(
 
     check_outputs(output, force=force)
     rows: tuple[Any, Any] = (None, None)
+    target = used.target
     if is_rules_file(Path(source)):
         if (data is None) != (used.target is None):
             raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
@@ -57,7 +58,7 @@ def command(
         if data is not None:
             table = reading.open(data, tree=rules.tree, seed=growing.seed, quiet=quiet)
             labelled = label_rows(table, rules.tree, **used.take(table))
-            rows = labelled.X, labelled.y
+            rows, target = (labelled.X, labelled.y), labelled.target
     else:
         if data is not None:
             raise ParameterError(f"{source} does not hold rules: name one table only.")
@@ -66,9 +67,11 @@ def command(
         table = reading.open(source, seed=growing.seed, quiet=quiet)
         with working("Fitting the tree", quiet=quiet):
             fitted = fit_table(table, **used.take(table), **growing.arguments)
+            target = fitted.target
             rules = make_form(
                 simplify_fitted(fitted, method=method, take_facts=not knobs.no_facts, **settings), knobs, form
             )
     with working("Making the page", quiet=quiet):
-        page = rules.report(*rows, title=title or Path(source).name).to_html()
+        what = None if target is None else f"What decides {target} in {Path(data or source).name}"
+        page = rules.report(*rows, target=target, title=title or what or Path(source).name).to_html()
     deliver(page, output, quiet=quiet)

@@ -83,7 +83,9 @@ class Writing:
         files: dict[Path, str | bytes] = {}
         if self.report is not None:
             with working("Making the page", quiet=quiet):
-                files[self.report] = story.rules.report(*story.measured, title=story.name).to_html()
+                title = None if story.target is None else f"What decides {story.target} in {Path(story.name).name}"
+                page = story.rules.report(*story.measured, target=story.target, title=title or story.name)
+                files[self.report] = page.to_html()
         if self.save_model is not None:
             from secateur.cli.model_files import dump_model
 
@@ -206,6 +208,7 @@ class Story:
     notes: tuple[str, ...] = ()
     granted: tuple[str, ...] = ()  # what was taken for granted
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
+    target: str | None = None  # the column of the classes
     warnings: tuple[str, ...] = ()  # what to know before relying on the rules, a sentence each
 
     @property
@@ -299,6 +302,7 @@ def _from_data(
     warnings = warn_of_rules(rules, audit.accuracy / 100, on.y, is_fitted=model is None, balanced=growing.balanced)
     return Story(
         *(fitted.name, opening, fitted.model, rules, audit, audited, proof, again, fitted.notes, granted, measured),
+        target=fitted.target,
         warnings=warnings,
     )
 
@@ -332,7 +336,7 @@ def _from_batches(data: str, model: Any, target: str, reading: Reading, making: 
     opening = _open(whole, target, f"The model for {table.name}")
     again = (data, "--target", target, "--model", "MODEL", "--export", "sql")
     audited = f"the {audit.n_rows:,} rows that the rules were made from"
-    return Story(table.name, opening, model, rules, audit, audited, proof, again, tuple(notes))
+    return Story(table.name, opening, model, rules, audit, audited, proof, again, tuple(notes), target=target)
 
 
 def _let_go(rules: RuleSet | CompactRules) -> RuleSet | CompactRules:
@@ -386,4 +390,5 @@ def _from_embedded(table: Table, growing: Growing, making: _Making) -> Story:
     opening = _open(whole, data.target_name, f"A decision tree for the embedded table {data.name}")
     audited = f"the {len(data.y)} rows that the tree was fitted to"
     again = ("YOUR_TABLE.csv", "--target", "COLUMN")
-    return Story(data.name, opening, model, rules, rules.audit(*rows), audited, rules.verify(), again)
+    audit, proof = rules.audit(*rows), rules.verify()
+    return Story(data.name, opening, model, rules, audit, audited, proof, again, target=data.target_name)

@@ -71,7 +71,7 @@ class Budgeted(Method):
             Why.NO_ROWS,
         }
     )
-    knob = Knob("budget", "δ", BUDGETS, "The share of rows that rules of different classes may cover.")
+    knob = Knob("budget", BUDGETS)
 
     def promise(self, parameters: Mapping[str, Any]) -> str:
         """Fill in the settings; rules that were stored before there was a guard promise less."""

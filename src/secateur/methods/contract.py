@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_TOLERANCE",
-    "EVERY_RULE",
     "EXACT_GUARANTEE",
     "TOLERANCES",
     "Asks",
@@ -182,18 +181,15 @@ class Asks(Enum):
 
 
 class Knob(NamedTuple):
-    """The setting that trades length for faithfulness: its name, symbol, values worth trying and what it bounds."""
+    """The setting that trades length for faithfulness: its name, and values worth trying."""
 
     setting: str
-    symbol: str
     grid: tuple[float, ...]
-    meaning: str = ""  # a sentence
 
 
-# The values of ε that a slider has and a selection tries.
+# The values of ε that a selection tries.
 TOLERANCES = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
 DEFAULT_TOLERANCE = 0.05  # the ε of methods that have one; and how far is far where a method has none
-EVERY_RULE = "How far a rule’s training reliability may move from its leaf’s own."
 
 
 @dataclass(frozen=True)

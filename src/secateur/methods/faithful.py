@@ -21,7 +21,6 @@ from secateur.counting.violations import find_reliability
 from secateur.kernels.run_walks import run_met, run_witnesses
 from secateur.methods.contract import (
     DEFAULT_TOLERANCE,
-    EVERY_RULE,
     EXACT_GUARANTEE,
     TOLERANCES,
     Asks,
@@ -64,7 +63,7 @@ class Faithful(Method):
     witness = "link"
     rung = 45
     gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED, Why.RELIABILITY_MOVES, Why.INSIDE_H, Why.NO_ROWS})
-    knob = Knob("tolerance", "ε", TOLERANCES, EVERY_RULE)
+    knob = Knob("tolerance", TOLERANCES)
     words: ClassVar[Mapping[int, str]] = {
         Why.NO_FOREIGN_LEAF: (
             "without it, and without what was deleted before it, the tree still says {name} wherever the rule holds, "

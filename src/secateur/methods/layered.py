@@ -33,13 +33,7 @@ class Layered(ReliabilityMethod):
         "{tolerance:g} of its leaf's own; every row stays covered, but where such rules overlap a prediction may "
         "differ from the tree's."
     )
-    knob = Knob(
-        "tolerance",
-        "ε",
-        TOLERANCES,
-        "How near to its leaf’s own a rule’s training reliability must end for a further deletion to be made after the "
-        "exact ones, which may move it anywhere.",
-    )
+    knob = Knob("tolerance", TOLERANCES)
     tolerance_of = "the tolerance of further deletions; the method does not hold its exact ones to it"
     witness = "link"
     rung = 70

@@ -17,7 +17,6 @@ import numpy as np
 from secateur.counting.violations import find_reliability
 from secateur.methods.contract import (
     DEFAULT_TOLERANCE,
-    EVERY_RULE,
     TOLERANCES,
     Asks,
     Deletions,
@@ -46,7 +45,7 @@ class ReliabilityMethod(Method):
     rf_tol: float = amount(DEFAULT_RF_TOL)
 
     asks = Asks.COUNTS
-    knob = Knob("tolerance", "ε", TOLERANCES, EVERY_RULE)
+    knob = Knob("tolerance", TOLERANCES)
     gives = frozenset(
         {
             *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP),

@@ -9,7 +9,7 @@ import numpy as np
 from secateur.counting.deletion_effects import count_without_one
 from secateur.counting.row_evidence import RowEvidence
 from secateur.methods.contract import DEFAULT_TOLERANCE
-from secateur.report.steps import known_numbers
+from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
 
 if TYPE_CHECKING:

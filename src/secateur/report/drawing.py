@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.report.steps import known_numbers
+from secateur.report.reason_texts import known_numbers
 from secateur.rules.wording import read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -39,8 +39,22 @@ def describe_tree(rules: RuleSet) -> dict[str, Any]:
         "conditions": [None, *(read_link(tree, paths, node) for node in nodes)],
         "homogeneous": paths.homogeneous.tolist(),
         "counts": None if tree.counts is None else [known_numbers(row) for row in tree.counts.tolist()],
+        "rows": _count_rows(rules),
         "orientation": _orient(rules),
     }
+
+
+def _count_rows(rules: RuleSet) -> list[float | int | None] | None:
+    """Count the (weighted) training rows that come to each node; None where not known."""
+    tree = rules.tree
+    if not rules.is_ranked:
+        return None if tree.counts is None else known_numbers(np.asarray(tree.counts).sum(axis=1))
+    rows = np.zeros(tree.n_nodes)
+    rows[rules.paths.leaf_ids] = rules.source_support
+    # A child's id is larger than its parent's, so this backward sweep meets both children first.
+    for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
+        rows[node] = rows[tree.children_left[node]] + rows[tree.children_right[node]]
+    return known_numbers(rows)
 
 
 def _orient(rules: RuleSet) -> list[str] | None:

@@ -101,7 +101,11 @@ def make_form(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
         else:
             pairs = enumerate(zip(entries, usual, strict=True))
             examples.append({str(at): entry for at, (entry, common) in pairs if entry != common})
-    return {"fields": [one.record(entry) for one, entry in zip(fields, usual, strict=True)], "examples": examples}
+    return {
+        "fields": [one.record(entry) for one, entry in zip(fields, usual, strict=True)],
+        "is_tied": bool(tree.facts.implications or tree.facts.orders),
+        "examples": examples,
+    }
 
 
 def _finite(end: float) -> float | None:

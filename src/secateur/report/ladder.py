@@ -27,13 +27,19 @@ MEASURED = (
 OF_OWN_PROBABILITIES = ("brier", "log_loss", "auc", "mean_abs_delta_p", "max_abs_delta_p")
 
 
-def make_ladder(rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, **settings: Any) -> list[dict[str, Any]]:
+def make_ladder(
+    rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, budgets: bool = True, **settings: Any
+) -> list[dict[str, Any]]:
     """Record for each method what it removes and what that costs on the rows, or why it cannot run.
 
-    Each method takes the settings that it reads, of those passed and of those of the rule set.
+    Each method takes the settings that it reads, of those passed and of those of the rule set. Without ``budgets``,
+    methods that spend one are left out, unless the rules are theirs.
     """
     ladder = []
     for method in METHODS.values():
+        spends = method.knob is not None and method.knob.setting == "budget"
+        if spends and not budgets and method.name != rules.method:
+            continue
         step: dict[str, Any] = {
             "method": method.name,
             "aliases": list(method.aliases),

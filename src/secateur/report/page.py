@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.report.curve import draw_curves
 from secateur.rules.wording import read_count, read_share
 
 if TYPE_CHECKING:
@@ -25,12 +24,15 @@ __all__ = ["render_page"]
 TEMPLATES = Path(__file__).parent / "templates"
 
 # In the order in which they build on one another.
-SCRIPTS = ("data.js", "words.js", "rules.js", "diagnosis.js", "slider.js", "drawing.js", "row.js", "start.js")
+SCRIPTS = (
+    *("data.js", "words.js", "state.js", "diagnosis.js", "list.js", "chart.js", "splits.js", "drawing.js"),
+    *("picture.js", "changes.js", "row.js", "leaves.js", "start.js"),
+)
 
-# The page's own table has so many rules; the rest is drawn on demand, or is in a plainer table for browsers without
-# JavaScript.
-STATIC_RULES = 200
+# The page's own tables have so many rules each; a script draws the rest on demand.
+STATIC_RULES = 60
 LONG = 160  # a longer condition is shown without its middle, and whole with its reason; the scripts use it too
+N_COLOURS = 8  # classes beyond begin again
 # What a script block must not hold: an end tag, the start of a comment, line ends of JavaScript, halves of characters.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
@@ -40,14 +42,13 @@ def render_page(summary: Mapping[str, Any]) -> str:
     from markupsafe import Markup
 
     style, script = _read_sources()
-    rules = [_read_rule(summary, place) for place in range(len(summary["rules"]))]
+    shown = summary["lists"][summary["list"]]
     return str(
         _template().render(
             s=summary,
-            step=summary["steps"][summary["step"]],
-            rules=rules[:STATIC_RULES],
-            further=rules[STATIC_RULES:],
-            curves=draw_curves(summary),
+            shown=shown,
+            lines=[_read_line(summary, shown, place) for place in range(min(STATIC_RULES, len(shown["rules"])))],
+            rules=[_read_rule(summary, place) for place in range(min(STATIC_RULES, len(summary["rules"])))],
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
             "form-action 'none'",
             style=Markup(style),  # our own files
@@ -60,7 +61,9 @@ def render_page(summary: Mapping[str, Any]) -> str:
 @cache
 def _read_sources() -> tuple[str, str]:
     style, *parts = (_shrink((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", *SCRIPTS))
-    return style, f'(() => {{\n"use strict";\nconst LONG = {LONG};\n' + "\n".join(parts) + "\n})();\n"
+    return style, f'(() => {{\n"use strict";\nconst LONG = {LONG}, N_COLOURS = {N_COLOURS};\n' + "\n".join(
+        parts
+    ) + "\n})();\n"
 
 
 def _shrink(source: str) -> str:
@@ -77,7 +80,7 @@ def _template() -> Any:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals["LONG"] = LONG
+    environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS}
     environment.filters |= {"count": _read_count, "share": read_share, "points": _read_points}
     environment.filters |= {"percent": _read_percent, "squeeze": _squeeze, "limits": _read_limits}
     return environment.get_template("page.html.jinja")
@@ -94,36 +97,59 @@ def _to_island(summary: Mapping[str, Any]) -> str:
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """Describe one rule as the table shows it: what it asks, each with its reason, and what was deleted."""
-    rule, tree, step = summary["rules"][place], summary["tree"], summary["steps"][summary["step"]]
-    gone = set(rule["deleted"])
-    words = [" ".join(summary["phrases"][phrase] for phrase in summary["reasons"][at]) for at in rule["reasons"]]
-    why = dict(zip(rule["links"], words, strict=True))
-    kept: dict[int, list[int]] = {}
-    for link in rule["links"]:
-        if link not in gone:
-            kept.setdefault(tree["about"][link], []).append(link)
+def _join_links(summary: Mapping[str, Any], links: Sequence[int], why: Mapping[int, str]) -> list[dict[str, str]]:
+    """Word some links of a path, those on one column together, each with its reason."""
+    about: dict[int, list[int]] = {}
+    for link in links:
+        about.setdefault(summary["tree"]["about"][link], []).append(link)
+    return [
+        {
+            "text": summary["tree"]["conditions"][together[0]]
+            if len(together) == 1
+            else summary["merged"][",".join(map(str, together))],
+            "why": "; ".join(why[link] for link in together if link in why),
+        }
+        for together in about.values()
+    ]
+
+
+def _read_reasons(summary: Mapping[str, Any], links: Sequence[int], reasons: Sequence[int] | None) -> dict[int, str]:
+    """Give the reason of each link of a path; none where the page does not carry them."""
+    if reasons is None:
+        return {}
+    words = [" ".join(summary["phrases"][phrase] for phrase in summary["reasons"][at]) for at in reasons]
+    return dict(zip(links, words, strict=True))
+
+
+def _read_line(summary: Mapping[str, Any], shown: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """Describe one line of the list as the page shows it before a script runs."""
+    line = shown["rules"][place]
     return {
         "number": place + 1,
+        "class_id": line["class"],
+        "kept": _join_links(summary, line["kept"], {}),
+        "rows": line["rows"],
+        "share": line["hits"] / line["rows"] if line["rows"] else None,
+    }
+
+
+def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """Describe the rule of a leaf as the table shows it: what it asks, each with its reason, and what was deleted."""
+    rule, tree = summary["rules"][place], summary["tree"]
+    gone = set(rule["deleted"])
+    why = _read_reasons(summary, rule["links"], rule["reasons"])
+    return {
+        "number": place + 1,
+        "leaf": rule["leaf"],
         "class": summary["classes"][rule["class"]],
-        "n_before": len(rule["links"]),
-        "n_after": len(rule["links"]) - len(gone),
-        "kept": [
-            {
-                "text": tree["conditions"][links[0]]
-                if len(links) == 1
-                else summary["merged"][",".join(map(str, links))],
-                "why": "; ".join(why[link] for link in links),
-            }
-            for links in kept.values()
+        "class_id": rule["class"],
+        "kept": _join_links(summary, [link for link in rule["links"] if link not in gone], why),
+        "gone": [
+            {"text": tree["conditions"][link], "why": why.get(link, "")} for link in rule["links"] if link in gone
         ],
-        "gone": [{"text": tree["conditions"][link], "why": why[link]} for link in rule["links"] if link in gone],
-        "assimilated_into": rule["assimilated_into"],
-        **{name: rule[name] for name in ("support", "source_support", "reliability", "source_reliability")},
-        "limits": step["limits"][place],
-        "d_limits": step["d_limits"][place],
-        "most": summary["rows"]["most_support"] or 1,
+        **{name: rule[name] for name in ("support", "source_support", "assimilated_into", "limits", "d_limits")},
+        "reliability": rule["hits"] / rule["support"] if rule["support"] else None,
+        "source_reliability": rule["source_hits"] / rule["source_support"] if rule["source_support"] else None,
     }
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError
+from secateur.report.lists import BUDGETS
 from secateur.report.page import render_page
 from secateur.report.summarize import summarize
 from secateur.rows.whole_files import write_whole
+from secateur.rules.wording import count_of
 
 if TYPE_CHECKING:
     import os
@@ -41,9 +43,9 @@ class Report:
     >>> import secateur
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    >>> report = make_report(secateur.simplify(model, X, y), title="Iris")
+    >>> report = make_report(secateur.compact(model, X, y), title="Iris")
     >>> report
-    <Report: 'Iris', 5 rules by 'exact'>
+    <Report: 'Iris', 2 rules and otherwise, of 5 leaves>
     >>> report.to_html().startswith("<!doctype html>")
     True
     """
@@ -93,8 +95,9 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        title, n_rules = self.summary["title"], self.summary["size"]["n_rules"]
-        return f"<Report: {title!r}, {n_rules} rules by {self.summary['method']['name']!r}>"
+        summary = self.summary
+        listed = count_of(len(summary["lists"][summary["list"]]["rules"]), "rule")
+        return f"<Report: {summary['title']!r}, {listed} and otherwise, of {summary['size']['n_rules']} leaves>"
 
 
 def make_report(
@@ -103,8 +106,9 @@ def make_report(
     y: Any = None,
     *,
     sample_weight: Any = None,
+    target: str | None = None,
     title: str | None = None,
-    tolerances: Any = None,
+    budgets: Any = BUDGETS,
 ) -> Report:
     """Make the report of a rule set, or of compact rules.
 
@@ -112,21 +116,24 @@ def make_report(
     ----------
     rules : RuleSet or CompactRules
     X : array-like or data frame of shape (n_rows, n_features), default=None
-        Rows to measure on; by default those that the rules were made from, if they are at hand.
+        Rows to measure on, set aside when the tree was fitted; by default those that the rules were made from, if they
+        are at hand.
     y : array-like of shape (n_rows,), default=None
         Their labels.
     sample_weight : array-like of shape (n_rows,), default=None
         Their weights.
+    target : str, default=None
+        What is predicted, in a word or two; by default the name of the column of ``y``, if it has one.
     title : str, default=None
-        The report's title.
-    tolerances : sequence of float, default=None
-        The values of the slider.
+        The report's title; by default made from ``target``.
+    budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
+        The positions of the slider beside the exact one.
 
     Returns
     -------
     Report
     """
-    return Report(summarize(rules, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances))
+    return Report(summarize(rules, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets))
 
 
 def rules_to_page(rules: RuleSet | CompactRules) -> str:

@@ -39,8 +39,8 @@ class RowsAtHand:
 def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowsAtHand:
     """Find the training rows, and the rows to measure on: those passed, else the training rows.
 
-    Where the rule set has none of its own, because it was read from a file, rows that give every leaf its counts are
-    taken for the training rows.
+    Rows that give every leaf its counts are taken for the training rows: those of a rule set from a file, and of a
+    caller who passes them once more.
     """
     check_pair(X, y, sample_weight)
     own = rules.training if rules.is_ranked else None
@@ -50,13 +50,15 @@ def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any =
             return RowsAtHand(None, None, False, "No rows were at hand, so nothing was measured on rows.")
         return _on_training(training)
     passed = _check(rules, GivenRows(X, y, sample_weight))
-    if training is None and rules.is_ranked and _has_same_counts(rules, passed):
+    if rules.is_ranked and _has_same_counts(rules, passed):
         return _on_training(passed)
-    return RowsAtHand(training, passed, False, f"Measured on {_count(passed)} that were passed for this report.")
+    return RowsAtHand(training, passed, False, f"Measured on {_count(passed)} set aside.")
 
 
 def _on_training(rows: GivenRows) -> RowsAtHand:
-    return RowsAtHand(rows, rows, True, f"Measured on the {_count(rows)} that the rules were made from.")
+    return RowsAtHand(
+        rows, rows, True, f"Measured on the {_count(rows)} that the rules were made from; new rows usually do worse."
+    )
 
 
 def _check(rules: RuleSet, given: GivenRows) -> GivenRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,25 +10,33 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS
-from secateur.report.compact_form import describe_compact
+from secateur.report.answer import describe_answer
 from secateur.report.diagnosing import describe_effects
+from secateur.report.distributions import describe_splits
 from secateur.report.drawing import describe_tree
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
+from secateur.report.leaf_rules import describe_rules
+from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_lists
+from secateur.report.reason_texts import Texts
 from secateur.report.rows_at_hand import find_rows
-from secateur.report.steps import Texts, find_slider, known_numbers, make_rule_sets, make_step
+from secateur.report.sentences import say_faithful, say_few, say_measured_on, say_predicted, say_right
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.rule_set import RuleSet
-from secateur.rules.wording import join_conditions, read_conditions
+from secateur.rules.wording import read_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from secateur.report.rows_at_hand import RowsAtHand
 
 __all__ = ["summarize"]
 
-FORMAT = 1
+FORMAT = 2
+
+# Up to FULLY_TOLD conditions every list and every leaf carries its reasons, and methods are compared; up to MOST_TOLD
+# the list that is shown first carries its reasons.
+FULLY_TOLD, MOST_TOLD = 2_000, 10_000
 
 
 def summarize(
@@ -36,24 +45,27 @@ def summarize(
     y: Any = None,
     *,
     sample_weight: Any = None,
+    target: str | None = None,
     title: str | None = None,
-    tolerances: Any = None,
+    budgets: Any = BUDGETS,
 ) -> dict[str, Any]:
     """Gather all that a report shows into a plain dict, ready for JSON.
 
     Parameters
     ----------
     rules : RuleSet or CompactRules
-        Of compact rules, the rest of the page shows the rule set that they were chosen from.
+        The page begins with the compact form; of a rule set, with ``rules.compact()``.
     X : array-like or data frame of shape (n_rows, n_features), default=None
-        Rows to measure on, best rows that the tree was not fitted on. By default those that the rules were made from,
-        if they are at hand.
+        Rows to measure on, set aside when the tree was fitted. By default those that the rules were made from, if they
+        are at hand.
     y, sample_weight : array-like of shape (n_rows,), default=None
         Their labels and weights.
+    target : str, default=None
+        What is predicted, in a word or two, such as the name of the column of ``y``.
     title : str, default=None
-    tolerances : sequence of float, default=None
-        The values of the slider: ε of ``faithful``, ``layered`` and ``mismatch``, δ of ``budgeted``. By default those
-        that :func:`select_tolerance` and :func:`select_budget` try.
+        By default made from ``target``.
+    budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
+        The positions of the slider beside the exact one.
 
     Returns
     -------
@@ -67,105 +79,107 @@ def summarize(
     >>> import secateur
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    >>> summary = summarize(secateur.simplify(model, X, y))
-    >>> summary["size"]["n_conditions"], summary["size"]["n_conditions_before"]
-    (8, 13)
+    >>> summary = summarize(secateur.compact(model, X, y), target="species")
+    >>> summary["title"], summary["lists"][summary["list"]]["n_conditions"]
+    ('What decides species', 4)
     """
-    compact = rules if isinstance(rules, CompactRules) else None
-    rules = rules.source if isinstance(rules, CompactRules) else rules
-    if not isinstance(rules, RuleSet):
+    given = rules if isinstance(rules, CompactRules) else None
+    whole = rules.source if isinstance(rules, CompactRules) else rules
+    if not isinstance(whole, RuleSet):
         raise InputError(
             f"Expected the rules of one tree, found {type(rules).__name__}. Pass a RuleSet; of a forest, one of its "
             "rule sets."
         )
-    if title is not None and not isinstance(title, str):
-        raise ParameterError(f"Expected title as text, found {title!r}.")
-    at_hand = find_rows(rules, X, y, sample_weight)
-    slider, no_slider = find_slider(rules, at_hand, tolerances)
-    rule_sets, current = make_rule_sets(rules, at_hand, slider)
+    for name, value in (("title", title), ("target", target)):
+        if value is not None and not isinstance(value, str):
+            raise ParameterError(f"Expected {name} as text, found {value!r}.")
+    budgets = check_budgets(budgets)
+    target = _find_target(y) if target is None else target
+    at_hand = find_rows(whole, X, y, sample_weight)
+    if given is None:
+        given = (whole if at_hand.training is None else replace(whole, training=at_hand.training)).compact()
+    lists, place, note = make_lists(given, at_hand, budgets)
     texts = Texts()
-    listed = _describe_rules(rules, texts)
-    values = (None,) if slider is None else slider.values
-    steps = [make_step(made, rules, at_hand, value, texts) for made, value in zip(rule_sets, values, strict=True)]
-    form = make_form(rules, at_hand)
-    for rule, example in zip(listed, form.pop("examples"), strict=True):
+    n_conditions = len(whole.deleted)
+    told = [n_conditions <= (MOST_TOLD if rules is given else FULLY_TOLD) for rules in lists]
+    form = make_form(whole, at_hand)
+    leaf_rules = describe_rules(whole, texts if n_conditions <= FULLY_TOLD else None)
+    for rule, example in zip(leaf_rules, form.pop("examples"), strict=True):
         rule["example"] = example
-    method = METHODS[rules.method]
-    return {
+    method = METHODS[whole.method]
+    summary: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
-        "title": "Rules of a decision tree" if title is None else title,
-        "guarantee": rules.guarantee,
-        "compact": None if compact is None else describe_compact(compact, at_hand),
+        "title": title or (f"What decides {target}" if target else "The rules of a decision tree"),
+        "target": target,
+        "answer": describe_answer(whole, at_hand),
+        "lists": [
+            describe_list(rules, at_hand, texts if tell else None) for rules, tell in zip(lists, told, strict=True)
+        ],
+        "list": place,
+        "list_note": note,
         "method": {"name": method.name, "summary": method.summary, "preserves": method.preserves},
+        "guarantee": whole.guarantee,
         "is_exact": method.is_exact,
-        "parameters": _plain(rules.parameters),
+        "parameters": _plain(whole.parameters),
         "size": {
-            "n_rules": len(rules),
-            "n_rules_changed": steps[current]["rules_changed"],
-            "n_conditions_before": len(rules.deleted),
-            "n_conditions": steps[current]["n_conditions"],
-            "removed": steps[current]["removed"],
-            "depth": rules.tree.depth,
+            "n_rules": len(whole),
+            "n_rules_changed": len(np.unique(whole.paths.rule[whole.deleted])),
+            "n_conditions_before": n_conditions,
+            "n_conditions": int(np.count_nonzero(~whole.deleted)),
+            "depth": whole.tree.depth,
         },
-        "remarks": list(rules.remarks),
-        "facts": _list_facts(rules),
-        "classes": list(rules.tree.class_names),
-        "rows": _describe_rows(rules, at_hand),
-        "ladder": make_ladder(rules, at_hand),
-        "knob": None if slider is None else slider.record,
-        "knob_note": no_slider,
-        "steps": steps,
-        "step": current,
-        "rules": listed,
-        "diagnosis": describe_effects(rules, at_hand),
+        "remarks": list(whole.remarks),
+        "facts": _list_facts(whole),
+        "classes": list(whole.tree.class_names),
+        "rows": _describe_rows(whole, at_hand),
+        # The page's own slider spends budgets, and better than a method with a rule for each leaf does.
+        "ladder": make_ladder(whole, at_hand, budgets=False) if n_conditions <= FULLY_TOLD else [],
+        "rules": leaf_rules,
+        "diagnosis": describe_effects(whole, at_hand),
+        "merged": _merge_conditions(whole, [*lists, whole]),
+        "tree": describe_tree(whole),
+        "splits": describe_splits(whole, at_hand),
+        "form": form,
         "reasons": texts.listed,
         "phrases": texts.phrases,
-        "merged": _merge_conditions(rule_sets),
-        "tree": describe_tree(rules),
-        "form": form,
     }
+    _say(summary)
+    return summary
 
 
-def _describe_rules(rules: RuleSet, texts: Texts) -> list[dict[str, Any]]:
-    """Describe the rules in source order."""
-    hits = rules.source_class_counts[np.arange(len(rules)), rules.paths.leaf_class]
-    source_support, source_hits = known_numbers(rules.source_support), known_numbers(hits)
-    return [
-        {
-            "text": join_conditions(rule.conditions),
-            "leaf": rule.leaf_id,
-            "class": int(rules.paths.leaf_class[rule.index]),
-            "links": rules.paths.links[rules.paths.entries(rule.index)].tolist(),
-            "deleted": list(rule.deleted_ids),
-            "reasons": [texts.place(reason.text) for reason in rule.reasons.values()],
-            "support": rule.support,
-            "reliability": rule.reliability,
-            "assimilated_into": rule.assimilated_into,
-            "source_support": source_support[rule.index],
-            "source_hits": source_hits[rule.index],
-            "source_reliability": rule.source_reliability,
-        }
-        for rule in rules
-    ]
+def _say(summary: dict[str, Any]) -> None:
+    """Add the sentences that are read first."""
+    rows, answer = summary["rows"], summary["answer"]
+    answer["predicted"] = say_predicted(summary["target"], summary["classes"], len(summary["form"]["fields"]))
+    answer["measured_on"] = say_measured_on(rows)
+    for listed in summary["lists"]:
+        listed["faithful"] = say_faithful(listed, rows, any(fact["is_used"] for fact in summary["facts"]))
+        listed["right"] = say_right(listed["measured"], answer, summary)
+        listed["few"] = say_few(listed, rows["is_weighted"])
 
 
-def _merge_conditions(rule_sets: list[RuleSet]) -> dict[str, str]:
+def _find_target(y: Any) -> str | None:
+    """Find what labels are called: the name of their column."""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def _merge_conditions(whole: RuleSet, rule_sets: Iterable[RuleSet | CompactRules]) -> dict[str, str]:
     """Word the kept links on one column together, by their ids; a single link reads as itself."""
-    first = rule_sets[0]  # all of them are of one tree
     seen = dict.fromkeys(rule.kept_ids for rules in rule_sets for rule in rules)
-    conditions = (one for kept in seen for one in read_conditions(first.tree, first.paths, kept))
+    conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept))
     return {",".join(map(str, one.link_ids)): one.text for one in conditions if len(one.link_ids) > 1}
 
 
 def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
-    known = [n for n in (*rules.support.tolist(), *rules.source_support.tolist()) if n == n]
+    training = at_hand.training
     return {
         "n_rows": at_hand.n_rows,
+        "n_training": None if training is None else training.X.n_rows,
         "is_training": at_hand.is_training,
         "is_ranked": rules.is_ranked,
         "is_weighted": rules.is_weighted,
-        "most_support": max(known, default=None),
         "note": at_hand.note,
     }
 

@@ -130,24 +130,30 @@ class Writable:
         y: Any = None,
         *,
         sample_weight: Any = None,
+        target: str | None = None,
         title: str | None = None,
-        tolerances: Sequence[float] | None = None,
+        budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
     ) -> Report:
-        """Make a page about the rules, in one file that works offline.
+        """Make a page about the rules, in one file that works offline; it begins with their compact form.
 
         Parameters
         ----------
         X, y : array-like, default=None
-            Rows to measure on; by default those that the rules were made with, unless they were read from a file. Rules
-            from a file take them as their training rows if they give every leaf its stored counts.
+            Rows to measure on, set aside when the tree was fitted; by default those that the rules were made with,
+            unless they were read from a file. Rows that give every leaf its counts are taken for the training rows.
         sample_weight : array-like of shape (n_rows,), default=None
+        target : str, default=None
+            What is predicted, in a word or two, for the title and the first sentence; by default the name of the column
+            of ``y``, if it has one.
         title : str, default=None
-        tolerances : sequence of float, default=None
-            The values of ε (of ``budgeted``: δ) that the page's slider moves over.
+            By default made from ``target``.
+        budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
+            The positions of the page's slider beside the exact one: shares of the training rows that may be decided
+            otherwise than by the tree.
         """
         from secateur.report import make_report
 
-        return make_report(self, X, y, sample_weight=sample_weight, title=title, tolerances=tolerances)  # type: ignore[arg-type]
+        return make_report(self, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets)  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.to_json() == other.to_json()

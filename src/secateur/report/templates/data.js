@@ -1,4 +1,4 @@
-// What the page knows, and what follows from it: paths, kept conditions, the ranking, and where a row goes.
+// What the page knows, and what follows from it: paths, conditions in words, and where a row goes.
 
 const data = JSON.parse(document.getElementById("secateur-data").textContent);
 const tree = data.tree;
@@ -14,30 +14,20 @@ tree.left.forEach((child, node) => {
 });
 const ruleOfLeaf = new Map(data.rules.map((rule, place) => [rule.leaf, place]));
 const leftCodes = new Map(Object.entries(tree.codes).map(([node, codes]) => [Number(node), new Set(codes)]));
+const goneOf = data.rules.map((rule) => new Set(rule.deleted));
 
-// The slider's position; whoever shows something of it asks to be told when it moves.
-const state = { step: data.step };
-const listeners = [];
-const goneCache = new Map();
+const isLeaf = (node) => tree.left[node] < 0;
 
-function goneAt(step, rule) {
-  const key = step * nRules + rule;
-  if (!goneCache.has(key)) goneCache.set(key, new Set(data.steps[step].deleted[rule]));
-  return goneCache.get(key);
+function pathTo(node) {
+  const path = [];
+  for (let at = node; parent[at] >= 0; at = parent[at]) path.unshift(at);
+  return path;
 }
 
-function moveTo(step) {
-  const before = state.step;
-  state.step = step;
-  for (const tell of listeners) tell(before);
-}
-
-// The kept links of a rule, those on one column together, in the order in which the path first asks for it.
-function keptGroups(rule, step = state.step) {
-  const gone = goneAt(step, rule);
+// Links, those on one column together, in the order in which the path first asks for it.
+function groupLinks(links) {
   const groups = new Map();
-  for (const link of data.rules[rule].links) {
-    if (gone.has(link)) continue;
+  for (const link of links) {
     const about = tree.about[link];
     if (groups.has(about)) groups.get(about).push(link);
     else groups.set(about, [link]);
@@ -45,46 +35,14 @@ function keptGroups(rule, step = state.step) {
   return [...groups.values()];
 }
 
+const keptLinks = (rule) => data.rules[rule].links.filter((link) => !goneOf[rule].has(link));
+
 function groupText(links) {
   return links.length === 1 ? tree.conditions[links[0]] : data.merged[links.join(",")];
 }
 
 function reasonText(place) {
   return data.reasons[place].map((phrase) => data.phrases[phrase]).join(" ");
-}
-
-// Why a link of a rule went or stayed; null where this value of the knob carries no reasons.
-function reasonOf(rule, link, step = state.step) {
-  const at = data.rules[rule].links.indexOf(link);
-  const own = data.steps[step].reasons[rule];
-  if (own) return reasonText(own[at]);
-  const told = reasonText(data.rules[rule].reasons[at]);
-  if (step === data.step) return told;
-  const same = goneAt(step, rule).has(link) === goneAt(data.step, rule).has(link);
-  return same ? `at ${data.knob.symbol} = ${number(data.steps[data.step].value)}: ${told}` : null;
-}
-
-function reliabilityAt(step, rule) {
-  const { support, hits } = data.steps[step];
-  return support[rule] ? hits[rule] / support[rule] : null;
-}
-
-const rankings = new Map();
-
-// Rules in the order in which they win: reliability, support, fewer conditions, source order.
-function ranking(step) {
-  if (!rankings.has(step)) {
-    const { support } = data.steps[step];
-    const key = data.rules.map((rule, place) => [
-      reliabilityAt(step, place) ?? -1,
-      support[place] ?? -1,
-      rule.links.length - goneAt(step, place).size,
-    ]);
-    const order = data.rules.map((_, place) => place);
-    order.sort((a, b) => key[b][0] - key[a][0] || key[b][1] - key[a][1] || key[a][2] - key[b][2] || a - b);
-    rankings.set(step, order);
-  }
-  return rankings.get(step);
 }
 
 // What a person entered, as the tree's features; an entry is a number, the place of a label, or null for missing.
@@ -112,19 +70,21 @@ function goesLeft(node, values) {
   return tree.limit[node] === null || value <= tree.limit[node];
 }
 
-// Which rules fire for a row, in the order in which they win, the rule that decides, and the tree's own leaf.
-function decide(entries, step = state.step) {
+function leafOf(entries) {
   const values = toFeatures(entries);
-  const left = tree.left.map((child, node) => child >= 0 && goesLeft(node, values));
-  const holds = (link) => left[parent[link]] === (isLeft[link] === 1);
-  const fires = (rule) => {
-    const gone = goneAt(step, rule);
-    return data.rules[rule].links.every((link) => gone.has(link) || holds(link));
-  };
   let leaf = 0;
-  while (tree.left[leaf] >= 0) leaf = left[leaf] ? tree.left[leaf] : tree.right[leaf];
-  const own = ruleOfLeaf.get(leaf);
-  let firing = ranking(step).filter(fires);
-  if (!data.rows.is_ranked) firing = [own, ...firing.filter((rule) => rule !== own)];
-  return { rule: firing[0], firing, leaf, own, holds };
+  while (!isLeaf(leaf)) leaf = goesLeft(leaf, values) ? tree.left[leaf] : tree.right[leaf];
+  return leaf;
+}
+
+// What a list says of a row: the line that decides (-1 for "otherwise"), all lines that hold, the class, and the leaf.
+function decide(entries, place = state.place) {
+  const values = toFeatures(entries);
+  const holds = (link) => goesLeft(parent[link], values) === (isLeft[link] === 1);
+  const list = data.lists[place];
+  const holding = [...list.rules.keys()].filter((line) => list.rules[line].kept.every(holds));
+  const line = holding.length ? holding[0] : -1;
+  const leaf = leafOf(entries);
+  const said = line < 0 ? list.otherwise.class : list.rules[line].class;
+  return { line, holding, leaf, holds, class: said };
 }

@@ -9,10 +9,13 @@ const EFFECT_WORDS = {
   keep: "reliability hardly depends on it",
 };
 
-// ε: the slider's value where it moves the tolerance, else the one that the rules were made with.
-function toleranceAt(step) {
-  return data.knob?.parameter === "tolerance" ? data.steps[step].value : data.diagnosis.tolerance;
+function orientation(node, ofClass) {
+  const sign = tree.orientation ? tree.orientation[ofClass][node] : "?";
+  return { "+": "rise", "-": "fall", 0: "flat", "?": "plain" }[sign];
 }
+
+const SIGNS = { rise: "C1", fall: "C0", flat: "=", plain: "" };
+const MATCHES = { rise: "matched", fall: "mismatched", flat: "neutral", plain: "" };
 
 function nodeShare(node, ofClass) {
   const counts = tree.counts?.[node];
@@ -31,7 +34,7 @@ function layersOf(rule, place) {
   const base = listed.source_support ? listed.source_hits / listed.source_support : null;
   const after = support ? data.diagnosis.hits[rule][place] / support : null;
   const d = base === null || after === null ? null : after - base;
-  const epsilon = toleranceAt(state.step);
+  const epsilon = data.diagnosis.tolerance;
   const effect = d === null ? null : d < -epsilon ? "lower" : d > epsilon ? "raise" : "keep";
   return { link, status, inside, presumed, support, after, d, effect, epsilon };
 }
@@ -79,23 +82,13 @@ function effectElement(rule, layers) {
   return layerElement("Without it alone", words, EFFECTS[layers.effect]);
 }
 
-// The ancestor whose rule a shortened rule became: what it keeps is the path there, and it covers more rows.
-function assimilation(rule, step = state.step) {
-  const { links, source_support: before } = data.rules[rule];
-  const gone = goneAt(step, rule);
-  const after = data.steps[step].support[rule];
-  const n = links.length - gone.size;
-  if (!gone.size || before === null || after === null || after <= before) return null;
-  return links.slice(n).every((link) => gone.has(link)) ? (n ? links[n - 1] : 0) : null;
-}
-
 function assimilationWords(rule) {
-  const node = assimilation(rule);
+  const node = data.rules[rule].assimilated_into;
   if (node === null) return null;
   return `Assimilated: it is now the rule of ${node ? `node ${node}, an ancestor of its leaf` : "the root"}, and covers all that comes there.`;
 }
 
-function diagnosisRow(rule) {
+function diagnosisBody(rule) {
   const items = data.rules[rule].links.map((link, place) => {
     const layers = layersOf(rule, place);
     return make(
@@ -113,10 +106,14 @@ function diagnosisRow(rule) {
   });
   const head = make("p", { class: "fine" }, `What each condition of leaf ${data.rules[rule].leaf}’s own rule does, before anything was deleted.`);
   const body = items.length ? make("ol", {}, items) : make("p", {}, "The tree is one leaf: its rule has no condition.");
+  return make("div", { class: "diagnosed" }, head, body);
+}
+
+function diagnosisRow(rule) {
   return make(
     "tr",
     { class: "diagnosis", id: `diagnosis-${rule + 1}` },
-    make("td", { colspan: 5 }, make("div", { role: "region", "aria-label": `Diagnosis of rule ${rule + 1}` }, head, body)),
+    make("td", { colspan: 5 }, make("div", { role: "region", "aria-label": `Diagnosis of rule ${rule + 1}` }, diagnosisBody(rule))),
   );
 }
 

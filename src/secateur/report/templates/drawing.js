@@ -1,33 +1,31 @@
 // The tree, root at the left. Only what is open is laid out, and only what is in sight is drawn.
 
-const COLUMN = 250;
-const LINE = 40;
+const CARD = 184; // width of a split
+const LEAF = 158; // width of a leaf, or of a closed branch
+const BRANCH = 138; // room between them, for what a branch asks
+const COLUMN = CARD + BRANCH;
+const LINE = 66; // from leaf to leaf
+const PICTURE = 40; // height of the bars of a split
+const MARGIN = 20;
+const OPEN_DEPTH = 3;
 const OPEN_AT_FIRST = 40;
-const MARGIN = 24;
 
-const view = { x: 0, y: 0, scale: 1, open: new Set(), at: 0, leaf: null, hover: null, class: data.classes.length === 2 ? 1 : 0 };
+const view = { x: 0, y: 0, scale: 1, open: new Set(), at: 0, isPicked: false };
 let layout = null;
 let canvas = null;
 let waitingFrame = 0;
 
-const isLeaf = (node) => tree.left[node] < 0;
 const nLeaves = new Int32Array(tree.left.length);
 for (let node = tree.left.length - 1; node >= 0; node--) {
   nLeaves[node] = isLeaf(node) ? 1 : nLeaves[tree.left[node]] + nLeaves[tree.right[node]];
 }
+const nodeRows = (node) => tree.rows?.[node] ?? null;
 
-function pathTo(node) {
-  const path = [];
-  for (let at = node; parent[at] >= 0; at = parent[at]) path.unshift(at);
-  return path;
-}
-
-// Open level by level, as long as few enough branches are shown.
 function openFirst() {
   view.open.clear();
   let shown = 1;
   let level = [0];
-  while (level.length) {
+  for (let depth = 0; depth < OPEN_DEPTH && level.length; depth++) {
     const next = [];
     for (const node of level) {
       if (isLeaf(node) || shown >= OPEN_AT_FIRST) continue;
@@ -45,9 +43,11 @@ function arrange() {
   const order = [];
   const todo = [[0, 0]];
   let line = 0;
+  let deepest = 0;
   while (todo.length) {
     const [node, depth] = todo.pop();
     x.set(node, depth * COLUMN);
+    deepest = Math.max(deepest, depth * COLUMN + (view.open.has(node) ? CARD : LEAF));
     order.push(node);
     if (view.open.has(node)) todo.push([tree.right[node], depth + 1], [tree.left[node], depth + 1]);
     else y.set(node, line++ * LINE);
@@ -56,35 +56,39 @@ function arrange() {
     const node = order[place];
     if (view.open.has(node)) y.set(node, (y.get(tree.left[node]) + y.get(tree.right[node])) / 2);
   }
-  const width = Math.max(...x.values()) + 210;
-  layout = { x, y, order, width, height: Math.max(1, line) * LINE };
+  const top = Math.max(...order.slice(0, 200).map((node) => cardHeight(node) / 2 - y.get(node)));
+  layout = { x, y, order, width: deepest, top: Math.max(LINE / 2, top), height: 0 };
+  layout.height = layout.top + Math.max(...order.slice(-200).map((node) => y.get(node) + cardHeight(node) / 2), (line - 1) * LINE + LINE / 2);
   byId("tree-shown").textContent = `${plural(line, "branch", "branches")} shown of ${plural(nLeaves[0], "leaf", "leaves")}`;
 }
 
-function orientation(node, ofClass) {
-  const sign = tree.orientation ? tree.orientation[ofClass][node] : "?";
-  return { "+": "rise", "-": "fall", 0: "flat", "?": "plain" }[sign];
+// Texts in little room. A line holds so many letters; words break at blanks and after signs that join them.
+function wrap(text, size, most) {
+  const words = text.split(/(?<=[\s\-_/,.;])/).flatMap((word) => word.match(new RegExp(`.{1,${size}}`, "gsu")) ?? []);
+  const lines = [""];
+  for (const word of words) {
+    if (lines.at(-1).length + word.trimEnd().length > size && lines.at(-1)) lines.push("");
+    lines[lines.length - 1] += word;
+  }
+  const trimmed = lines.map((line) => line.trim());
+  if (trimmed.length <= most) return trimmed;
+  // The middle goes: operators stand at the start, numbers at the end.
+  return [...trimmed.slice(0, most - 1), shorten(`…${trimmed.at(-1)}`, size)];
 }
 
-const SIGNS = { rise: "C1", fall: "C0", flat: "=", plain: "" };
-const MATCHES = { rise: "matched", fall: "mismatched", flat: "neutral", plain: "" };
-
-// The leaf in question: under the pointer, else the one that was picked.
-const leafInQuestion = () => view.hover ?? view.leaf;
-
-// With two classes links are drawn for the second one, as in the paper; with more, for the leaf's own.
-function drawnClass() {
-  if (data.classes.length === 2) return 1;
-  const leaf = leafInQuestion();
-  return leaf === null ? view.class : tree.leaf_class[leaf];
+// What a branch asks without the name of its column, which the split shows: the operator comes first.
+function branchText(link) {
+  const whole = tree.conditions[link];
+  const name = splitName(parent[link]);
+  for (const start of [name, `\`${name}\``]) if (name && whole.startsWith(`${start} `)) return whole.slice(start.length + 1);
+  return whole;
 }
 
-function linkStatus(link, leaf) {
-  const rule = ruleOfLeaf.get(leaf);
-  const match = MATCHES[orientation(link, tree.leaf_class[leaf])];
-  const inside = tree.homogeneous[parent[link]] >= 0;
-  const gone = goneAt(state.step, rule).has(link);
-  return { match, inside, gone, words: [match, inside ? "inside H" : "", gone ? "deleted" : "kept"].filter(Boolean).join(" · ") };
+const nameLines = (node) => wrap(splitName(node), 25, 2);
+const hasPicture = (node) => String(node) in data.splits;
+function cardHeight(node) {
+  if (!view.open.has(node)) return 46;
+  return 20 + 13 * nameLines(node).length + (hasPicture(node) ? PICTURE + 8 : 0);
 }
 
 function redraw() {
@@ -92,157 +96,184 @@ function redraw() {
 }
 
 // Far out, the drawing is squeezed from above only, so that many leaves still make a picture as wide as the frame.
-const FAR = 0.42;
+const FAR = 0.38;
 const TINY = 0.15;
 function across(scale) {
   return scale >= FAR ? scale : Math.max(scale, Math.min(FAR, (canvas.clientWidth - 2 * MARGIN) / layout.width));
 }
 
+// Leaves of the line in question: those it stands for, and those of which it decides some rows.
+function litLeaves() {
+  const line = lineLit();
+  if (line === null) return null;
+  const { leaves, partly } = listNow().rules[line];
+  return { wholly: new Set(leaves), partly: new Set(partly) };
+}
+
+// Nodes on the way to what is lit, or to the leaf that was chosen.
+function litNodes(lit) {
+  const found = new Set();
+  const ends = lit ? [...lit.wholly, ...lit.partly] : view.at >= 0 && isLeaf(view.at) && document.activeElement === canvas ? [view.at] : [];
+  for (const leaf of ends) for (let at = leaf; at >= 0 && !found.has(at); at = parent[at]) found.add(at);
+  return found;
+}
+
 function drawTree() {
   const { clientWidth, clientHeight } = canvas;
-  const { scale } = view;
-  const wide = across(scale);
-  const inSight = { top: (-view.y - 60) / scale, bottom: (clientHeight - view.y + 60) / scale, left: (-view.x - 60) / wide, right: (clientWidth - view.x + 60) / wide };
-  const leaf = leafInQuestion();
-  const onPath = new Set(leaf === null ? [] : pathTo(leaf));
-  const ofClass = drawnClass();
-  const withWords = scale >= FAR;
-  const lines = { rise: [], fall: [], flat: [], plain: [] };
-  const behind = [];
-  const front = [];
-  const knots = [];
-  for (const node of layout.order) {
-    const x = layout.x.get(node);
-    const y = layout.y.get(node);
-    if (parent[node] >= 0) {
-      const x0 = layout.x.get(parent[node]);
-      const y0 = layout.y.get(parent[node]);
-      const seen = Math.max(y, y0) >= inSight.top && Math.min(y, y0) <= inSight.bottom && x >= inSight.left && x0 <= inSight.right;
-      if (seen) {
-        const d = `M${x0} ${y0}C${x0 + 26} ${y0} ${x0 + 14} ${y} ${x0 + 44} ${y}H${x}`;
-        const kind = orientation(node, ofClass);
-        if (onPath.has(node)) front.push(pathLink(node, leaf, kind, d, x0, y, withWords));
-        else {
-          lines[kind].push(d);
-          if (withWords) knots.push(linkWords(node, kind, x0, y, leaf !== null));
-        }
-      }
-    }
-    if (scale > TINY && y >= inSight.top && y <= inSight.bottom && x >= inSight.left - 200 && x <= inSight.right) {
-      knots.push(isLeaf(node) ? leafElement(node, x, y, leaf, withWords) : knotElement(node, x, y, withWords));
-    }
-  }
-  const faded = leaf === null ? "" : " dim";
-  for (const [kind, parts] of Object.entries(lines)) {
-    if (parts.length) behind.push(draw("path", { class: `link ${kind}${faded}`, d: parts.join("") }));
-  }
-  const frame = draw("g", { transform: `translate(${view.x.toFixed(1)} ${view.y.toFixed(1)}) scale(${wide.toFixed(5)} ${scale.toFixed(5)})` }, shadeH(leaf), behind, front, knots);
-  const svg = draw("svg", { role: "presentation", class: withWords ? null : "far" }, frame);
-  canvas.replaceChildren(svg);
+  const wide = across(view.scale);
+  const inSight = { top: (-view.y - 60) / view.scale, bottom: (clientHeight - view.y + 60) / view.scale, left: (-view.x - 60) / wide, right: (clientWidth - view.x + 60) / wide };
+  const frame = draw("g", { transform: `translate(${view.x.toFixed(1)} ${view.y.toFixed(1)}) scale(${wide.toFixed(5)} ${view.scale.toFixed(5)})` }, treeParts(inSight, view.scale));
+  canvas.replaceChildren(draw("svg", { "aria-hidden": "true", class: view.scale >= FAR ? null : "far" }, frame), ...treeItems());
   canvas.setAttribute("aria-activedescendant", `node-${view.at}`);
 }
 
-function linkWords(node, kind, x0, y, isDim) {
-  const sign = SIGNS[kind];
+// What those who listen move through: the nodes that are open, as items without a picture.
+function treeItems() {
+  const place = layout.order.indexOf(view.at);
+  const near = layout.order.slice(Math.max(0, place - 60), place + 60);
+  return near.map((node) => make("div", { class: "hidden", id: `node-${node}`, role: "treeitem", "aria-label": nodeLabel(node), "aria-level": pathTo(node).length + 1, "aria-selected": String(node === view.at), "aria-expanded": isLeaf(node) ? null : String(view.open.has(node)) }));
+}
+
+function nodeLabel(node) {
+  const rows = nodeRows(node) === null ? "" : `, ${rowsText(nodeRows(node))}`;
+  const asked = node ? `${shorten(tree.conditions[node], 120)}: ` : "";
+  if (isLeaf(node)) return `${asked}leaf ${node}, ${shorten(data.classes[tree.leaf_class[node]], 80)}${rows}`;
+  return `${asked}split on ${shorten(splitName(node), 80)}, ${plural(nLeaves[node], "leaf", "leaves")} below${rows}`;
+}
+
+function treeParts(inSight, scale) {
+  const withWords = scale >= FAR;
+  const lit = litLeaves();
+  const onWay = litNodes(lit);
+  const [branches, words, nodes] = [[], [], []];
+  for (const node of layout.order) {
+    const x = layout.x.get(node);
+    const y = layout.y.get(node);
+    const isDim = onWay.size > 0 && !onWay.has(node);
+    if (parent[node] >= 0) {
+      const x0 = layout.x.get(parent[node]) + CARD;
+      const y0 = layout.y.get(parent[node]);
+      const seen = Math.max(y, y0) >= inSight.top && Math.min(y, y0) <= inSight.bottom && x >= inSight.left && x0 - CARD <= inSight.right;
+      if (seen) {
+        branches.push(branchElement(node, x0, y0, x, y, isDim, onWay.has(node)));
+        if (withWords) words.push(branchWords(node, x0, x, y, isDim));
+      }
+    }
+    if (scale > TINY && y >= inSight.top - 60 && y <= inSight.bottom + 60 && x >= inSight.left - CARD && x <= inSight.right) {
+      nodes.push(view.open.has(node) ? splitElement(node, x, y, withWords, isDim) : endElement(node, x, y, withWords, isDim, lit));
+    }
+  }
+  return [...branches, ...words, ...nodes];
+}
+
+function branchElement(node, x0, y0, x, y, isDim, isLit) {
+  const rows = nodeRows(node);
+  const all = nodeRows(0);
+  const width = rows === null || !all ? 1.6 : 1.2 + (14 * rows) / all;
+  return draw("path", { class: `branch${isDim ? " dim" : ""}${isLit ? " lit" : ""}`, "stroke-width": width.toFixed(2), d: `M${x0} ${y0}C${x0 + 22} ${y0} ${x0 + 8} ${y} ${x0 + 34} ${y}H${x}` });
+}
+
+function branchWords(node, x0, x, y, isDim) {
+  const lines = wrap(branchText(node), 19, 3);
+  const rows = nodeRows(node);
+  const thick = rows === null || !nodeRows(0) ? 0 : (7 * rows) / nodeRows(0);
+  const start = y - thick - 5 - 12 * (lines.length - 1);
   return draw(
-    "g",
-    { class: isDim ? "dim" : null },
-    draw("text", { x: x0 + 48, y: y - 5 }, sign ? draw("tspan", { class: `sign ${kind}` }, `${sign} `) : null, draw("tspan", {}, squeeze(tree.conditions[node], 28)), draw("title", {}, squeeze(tree.conditions[node], 1000))),
+    "text",
+    { class: isDim ? "ask dim" : "ask", "data-link": node },
+    lines.map((line, place) => draw("tspan", { x: x0 + 34, y: (start + 12 * place).toFixed(1) }, line)),
+    draw("title", {}, squeeze(tree.conditions[node], 1000)),
   );
 }
 
-function pathLink(node, leaf, kind, d, x0, y, withWords) {
-  const status = linkStatus(node, leaf);
-  const parts = [draw("path", { class: `link on ${kind}${status.gone ? " cut" : ""}`, d })];
-  // Two strokes across the line, as a gardener marks what is to go.
-  if (status.gone) parts.push(draw("path", { class: "slash", d: `M${x0 + 222} ${y + 7}l6 -14M${x0 + 229} ${y + 7}l6 -14` }));
+function splitElement(node, x, y, withWords, isDim) {
+  const tall = cardHeight(node);
+  const top = y - tall / 2;
+  const parts = [draw("rect", { class: "card", x, y: top, width: CARD, height: tall, rx: 6 })];
   if (withWords) {
-    const sign = SIGNS[kind];
-    parts.push(
-      draw("text", { x: x0 + 48, y: y - 6 }, sign ? draw("tspan", { class: `sign ${kind}` }, `${sign} `) : null, draw("tspan", { class: status.gone ? "strike" : null }, squeeze(tree.conditions[node], 28))),
-      draw("text", { class: "note", x: x0 + 48, y: y + 14 }, status.words),
-    );
+    const lines = nameLines(node);
+    parts.push(draw("text", { class: "name" }, lines.map((line, place) => draw("tspan", { x: x + 10, y: top + 17 + 13 * place }, line)), draw("title", {}, squeeze(splitName(node), 1000))));
+    parts.push(...splitPicture(node, x + 10, top + 13 * lines.length + 13, CARD - 20, PICTURE - 6));
   }
-  return draw("g", { class: "on-path", "data-link": node, "data-status": status.words }, parts);
+  if (node === view.at) parts.push(draw("rect", { class: "here", x: x - 3, y: top - 3, width: CARD + 6, height: tall + 6, rx: 8 }));
+  return draw("g", { class: isDim ? "split dim" : "split", "data-node": node }, parts);
 }
 
-function leafElement(node, x, y, leaf, withWords) {
-  const rule = ruleOfLeaf.get(node);
-  const name = data.classes[tree.leaf_class[node]];
-  const rows = data.rules[rule].source_support;
-  const label = `Leaf ${node}, rule ${rule + 1}, predicts ${shorten(name, 80)}`;
-  const parts = [draw("rect", { class: "box", x, y: y - 14, width: 168, height: 28, rx: 5 })];
-  if (node === view.at) parts.push(draw("rect", { class: "here", x: x - 3, y: y - 17, width: 174, height: 34, rx: 7 }));
+// A leaf, or a branch that is closed: the class, the rows, and how many of them are of each class.
+function endElement(node, x, y, withWords, isDim, lit) {
+  const ofClass = isLeaf(node) ? tree.leaf_class[node] : mainClass(node);
+  const rows = nodeRows(node);
+  const own = rows && isLeaf(node) ? data.rules[ruleOfLeaf.get(node)].source_hits / rows : null;
+  const state = !lit ? "" : lit.wholly.has(node) ? " lit" : lit.partly.has(node) ? " partly" : "";
+  const parts = [draw("rect", { class: "box", x, y: y - 22, width: LEAF, height: 44, rx: 6 }), draw("rect", { class: "stripe", x, y: y - 22, width: 7, height: 44, rx: 3 })];
+  if (!isLeaf(node)) parts.unshift(draw("rect", { class: "box behind", x: x + 4, y: y - 18, width: LEAF, height: 44, rx: 6 }));
   if (withWords) {
-    parts.push(
-      draw("text", { x: x + 9, y: y - 2 }, shorten(name, 24)),
-      draw("text", { class: "note", x: x + 9, y: y + 10 }, `rule ${rule + 1}${rows === null ? "" : ` · ${plural(rows, data.rows.is_weighted ? "weight" : "row", data.rows.is_weighted ? "weight" : "rows")}`}`),
-    );
+    const title = isLeaf(node) ? shorten(data.classes[ofClass], 22) : `${plural(nLeaves[node], "leaf", "leaves")} below`;
+    const note = `${rows === null ? "" : rowsText(rows)}${own === null ? "" : `, ${share(own)}`}`;
+    parts.push(draw("text", { class: "name", x: x + 15, y: y - 5 }, title), draw("text", { class: "note", x: x + 15, y: y + 8 }, note));
+    parts.push(...mixElement(node, x + 15, y + 13, LEAF - 26, 4));
   }
-  const faded = leaf !== null && leaf !== node ? " dim" : "";
-  return draw(
-    "g",
-    { class: `leaf${node === leaf ? " picked" : ""}${faded}`, id: `node-${node}`, "data-node": node, role: "treeitem", "aria-label": label, "aria-selected": node === view.leaf ? "true" : "false", "aria-level": pathTo(node).length + 1 },
-    parts,
-  );
+  if (node === view.at) parts.push(draw("rect", { class: "here", x: x - 3, y: y - 25, width: LEAF + 6, height: 50, rx: 8 }));
+  return draw("g", { class: `end ${colour(ofClass)}${isLeaf(node) ? " leaf" : ""}${state}${isDim ? " dim" : ""}`, "data-node": node }, parts);
 }
 
-function knotElement(node, x, y, withWords) {
-  const isOpen = view.open.has(node);
-  const label = `Node ${node}, ${plural(nLeaves[node], "leaf", "leaves")} below, ${isOpen ? "open" : "closed"}`;
-  const parts = [draw("circle", { class: isOpen ? "knot" : "knot shut", cx: x, cy: y, r: 6 })];
-  if (node === view.at) parts.push(draw("circle", { class: "here", cx: x, cy: y, r: 11 }));
-  if (!isOpen && withWords) parts.push(draw("text", { class: "note", x: x + 13, y: y + 4 }, plural(nLeaves[node], "leaf", "leaves")));
-  return draw("g", { id: `node-${node}`, "data-node": node, role: "treeitem", "aria-label": label, "aria-expanded": String(isOpen), "aria-level": pathTo(node).length + 1 }, parts);
+function mainClass(node) {
+  const counts = tree.counts?.[node];
+  return counts ? counts.indexOf(Math.max(...counts)) : -1;
 }
 
-// A shade behind H: the largest subtree around the leaf in which all leaves predict its class.
-function shadeH(leaf) {
-  if (leaf === null) return null;
-  let top = leaf;
-  while (parent[top] >= 0 && tree.homogeneous[parent[top]] >= 0) top = parent[top];
-  if (top === leaf) return null;
-  let [low, high, right] = [Infinity, -Infinity, 0];
-  const todo = [top];
-  while (todo.length) {
-    const node = todo.pop();
-    low = Math.min(low, layout.y.get(node));
-    high = Math.max(high, layout.y.get(node));
-    right = Math.max(right, layout.x.get(node));
-    if (view.open.has(node)) todo.push(tree.left[node], tree.right[node]);
-  }
-  const x = layout.x.get(top) - 14;
-  const name = data.classes[tree.leaf_class[leaf]];
-  return [
-    draw("rect", { class: "inside-h", x, y: low - 22, width: right - x + 182, height: high - low + 44, rx: 8 }),
-    draw("text", { class: "note", x: x + 6, y: low - 26 }, `H: every leaf predicts ${shorten(name, 24)}`),
-  ];
+// A bar of the classes of a node's rows.
+function mixElement(node, x, y, width, height) {
+  const counts = tree.counts?.[node];
+  const total = counts ? counts.reduce((sum, one) => sum + one, 0) : 0;
+  if (!total) return [];
+  let at = x;
+  return counts.map((rows, of) => {
+    if (!rows) return null;
+    const wide = (width * rows) / total;
+    const part = draw("rect", { class: `of-class ${colour(of)}`, x: at.toFixed(2), y, width: wide.toFixed(2), height });
+    at += wide;
+    return part;
+  });
 }
 
+// Below the tree: the split or the leaf that was chosen, in words.
 function showPath() {
-  const leaf = leafInQuestion();
+  const node = view.at;
   const said = byId("tree-path");
-  if (leaf === null) {
-    said.replaceChildren(make("p", { class: "fine" }, "No leaf is picked."));
+  if (!view.isPicked) return;
+  const way = pathTo(node).map((link) => make("li", {}, conditionSpan(tree.conditions[link])));
+  const path = way.length ? make("ol", {}, way) : null;
+  if (!isLeaf(node)) {
+    const [up, down] = [tree.left[node], tree.right[node]];
+    const rows = nodeRows(node);
+    const part = (child) => (rows ? ` (${rowsText(nodeRows(child))}, ${share(nodeRows(child) / rows)})` : "");
+    const picture = hasPicture(node) ? draw("svg", { class: "large", viewBox: "0 0 420 130", role: "img", "aria-label": `Rows by ${shorten(splitName(node), 80)} and class; the numbers are in the table` }, splitPicture(node, 6, 8, 408, 104)) : null;
+    const legend = data.splits[node]?.classes.filter((of) => of >= 0).map((of) => [chip(of, 30), " "]) ?? [];
+    said.replaceChildren(
+      make("h3", { dir: "auto" }, `Split on ${shorten(splitName(node), 120)}${rows === null ? "" : `: ${rowsText(rows)}`}`),
+      make("p", {}, "Upper branch: ", conditionSpan(tree.conditions[up]), part(up), ". Lower branch: ", conditionSpan(tree.conditions[down]), part(down), "."),
+      ...(picture ? [picture, make("p", {}, legend.flat()), splitTable(node)] : []),
+      ...(path ? [make("h4", {}, "On the way here"), path] : []),
+    );
     return;
   }
-  const rule = ruleOfLeaf.get(leaf);
-  const items = pathTo(leaf).map((link) => {
-    const status = linkStatus(link, leaf);
-    const text = make(status.gone ? "del" : "span", {}, squeeze(tree.conditions[link], LONG));
-    const sign = SIGNS[orientation(link, drawnClass())];
-    const why = reasonOf(rule, link);
-    return make("li", {}, sign ? `${sign} ` : null, make("span", { class: "clip" }, text), make("span", { class: "tag" }, status.words), why ? make("small", {}, why) : null);
-  });
-  said.replaceChildren(make("h3", {}, `Leaf ${leaf}, rule ${rule + 1}: predicts ${shorten(className(rule), 80)}`), items.length ? make("ol", {}, items) : make("p", {}, "The tree is one leaf: the rule asks nothing."));
+  const rule = ruleOfLeaf.get(node);
+  const { source_support: rows, source_hits: hits } = data.rules[rule];
+  const list = listNow();
+  const lines = list.rules.map((one, line) => [one, line]).filter(([one]) => one.leaves.includes(node) || one.partly.includes(node)).map(([, line]) => line + 1);
+  const by = lines.length ? `In the list: ${lines.length === 1 ? "rule" : "rules"} ${lines.join(", ")}.` : "In the list: “otherwise”.";
+  said.replaceChildren(
+    make("h3", { dir: "auto" }, `Leaf ${node}: `, chip(tree.leaf_class[node])),
+    make("p", {}, rows === null ? "" : `${rowsText(rows)}${rows ? `, ${share(hits / rows)} of them of this class` : ""}. `, by),
+    ...(path ? [make("h4", {}, "On the way here"), path] : [make("p", {}, "The tree is one leaf: the rule asks nothing.")]),
+  );
 }
 
 function pick(node) {
   view.at = node;
-  if (isLeaf(node)) {
-    view.leaf = node;
-    showPath();
-  }
+  view.isPicked = true;
+  showPath();
   redraw();
 }
 
@@ -256,9 +287,14 @@ function toggle(node) {
   redraw();
 }
 
-function reveal(node) {
-  for (let at = parent[node]; at >= 0; at = parent[at]) view.open.add(at);
+// Open the branches to the leaves of a line, unless there are too many to look at.
+function revealLeaves(one) {
+  for (const leaf of [...one.leaves, ...one.partly].slice(0, OPEN_AT_FIRST)) {
+    for (let at = parent[leaf]; at >= 0; at = parent[at]) view.open.add(at);
+  }
   arrange();
+  sizeFrame();
+  fit(false);
 }
 
 function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
@@ -272,23 +308,30 @@ function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
 // The whole drawing if it stays readable, else its root at the left in the middle.
 function fit(isWhole) {
   const { clientWidth, clientHeight } = canvas;
-  const tall = (clientHeight - 2 * MARGIN - 12) / layout.height;
+  const tall = (clientHeight - 2 * MARGIN) / layout.height;
   const whole = tall < FAR ? tall : Math.min((clientWidth - 2 * MARGIN) / layout.width, tall);
   view.scale = Math.min(1.1, isWhole ? whole : Math.max(whole, 0.72));
   view.x = MARGIN;
   view.y = clientHeight / 2 - layout.y.get(0) * view.scale;
-  if (layout.height * view.scale < clientHeight) view.y = (clientHeight - layout.height * view.scale) / 2 + (LINE / 2) * view.scale;
+  if (layout.height * view.scale <= clientHeight) view.y = (clientHeight - layout.height * view.scale) / 2 + layout.top * view.scale;
   redraw();
+}
+
+// The frame is as high as the drawing needs when it is as wide as the frame, within what a window shows.
+function sizeFrame() {
+  const scale = Math.min(1.1, Math.max(0.72, (canvas.clientWidth - 2 * MARGIN) / layout.width));
+  const needed = layout.height * scale + 2 * MARGIN;
+  canvas.style.height = `${Math.ceil(Math.min(Math.max(130, needed), Math.max(320, 0.85 * innerHeight)))}px`;
 }
 
 function keepInSight(node) {
   const x = layout.x.get(node) * across(view.scale) + view.x;
   const y = layout.y.get(node) * view.scale + view.y;
-  const right = canvas.clientWidth - 190 * across(view.scale);
-  if (x < MARGIN) view.x += MARGIN - x;
+  const right = canvas.clientWidth - (CARD + 20) * across(view.scale);
   if (x > right) view.x -= x - right;
-  if (y < 50) view.y += 50 - y;
-  if (y > canvas.clientHeight - 50) view.y -= y - canvas.clientHeight + 50;
+  if (x < MARGIN) view.x += MARGIN - x;
+  if (y < 60) view.y += 60 - y;
+  if (y > canvas.clientHeight - 60) view.y -= y - canvas.clientHeight + 60;
 }
 
 function step(by) {
@@ -340,42 +383,12 @@ function startPointer() {
     from = null;
   });
   addEventListener("pointercancel", () => { from = null; });
-  canvas.addEventListener("pointerover", (event) => {
-    if (from) return;
-    const node = nodeUnder(event);
-    const leaf = node !== null && isLeaf(node) ? node : null;
-    if (leaf === view.hover) return;
-    view.hover = leaf;
-    showPath();
-    redraw();
-  });
-  canvas.addEventListener("pointerleave", () => {
-    if (view.hover === null) return;
-    view.hover = null;
-    showPath();
-    redraw();
-  });
   canvas.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
     event.preventDefault();
     const box = canvas.getBoundingClientRect();
     zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
   }, { passive: false });
-}
-
-function showLegend() {
-  const items = [];
-  const sample = (kind, words) => items.push(make("li", {}, draw("svg", { viewBox: "0 0 34 10", "aria-hidden": "true" }, draw("path", { class: `link ${kind}`, d: "M0 5H34" }), kind.includes("cut") ? draw("path", { class: "slash", d: "M12 10l4 -10M19 10l4 -10" }) : null), words));
-  if (tree.orientation) {
-    const of = data.classes.length === 2 ? `of ${shorten(data.classes[1], 40)} ` : "of the class ";
-    sample("rise", `C1: the share ${of}rises`);
-    sample("fall", `C0: it falls`);
-    if (tree.orientation.some((signs) => signs.slice(1).includes("0"))) sample("flat", "=: it does not change");
-  } else items.push(make("li", {}, "The tree carries no counts, so its links have no orientation."));
-  sample("plain on", "kept, on the leaf’s path");
-  sample("plain on cut", "deleted");
-  items.push(make("li", {}, "shaded: inside H"));
-  byId("tree-legend").replaceChildren(...items);
 }
 
 function startTree() {
@@ -385,9 +398,9 @@ function startTree() {
   byId("tree-in").addEventListener("click", () => zoom(1.25));
   byId("tree-out").addEventListener("click", () => zoom(0.8));
   byId("tree-fit").addEventListener("click", () => fit(true));
-  byId("tree-open").addEventListener("click", () => { tree.left.forEach((child, node) => { if (child >= 0) view.open.add(node); }); arrange(); fit(false); });
-  byId("tree-close").addEventListener("click", () => { view.open.clear(); view.open.add(0); if (isLeaf(0)) view.open.clear(); view.at = 0; view.leaf = null; arrange(); showPath(); fit(false); });
-  byId("tree-class")?.addEventListener("change", (event) => { view.class = Number(event.target.value); view.leaf = null; showPath(); redraw(); });
+  byId("tree-open").addEventListener("click", () => { tree.left.forEach((child, node) => { if (child >= 0) view.open.add(node); }); arrange(); sizeFrame(); fit(false); });
+  byId("tree-close").addEventListener("click", () => { view.open.clear(); if (!isLeaf(0)) view.open.add(0); arrange(); pick(0); sizeFrame(); fit(false); });
+  byId("tree-save").addEventListener("click", saveTree);
   canvas.addEventListener("keydown", (event) => {
     const act = event.ctrlKey || event.metaKey || event.altKey ? null : TREE_KEYS[event.key];
     if (!act) return;
@@ -396,12 +409,9 @@ function startTree() {
   });
   startPointer();
   new ResizeObserver(redraw).observe(canvas);
-  listeners.push(() => { showPath(); redraw(); });
-  showLegend();
+  onList.push(() => { showPath(); redraw(); });
+  onLine.push(redraw);
   showPath();
-  fit(false);
-  // A small tree needs no large frame.
-  const needed = layout.height * view.scale + 2 * MARGIN;
-  if (needed < canvas.clientHeight) canvas.style.height = `${Math.max(160, Math.ceil(needed) + 2)}px`;
+  sizeFrame();
   fit(false);
 }

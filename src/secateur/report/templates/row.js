@@ -1,4 +1,4 @@
-// Try a row: the form, which rules fire for what is in it, which one decides, and why.
+// Try a row: the form, what the list says of what is in it, why, and what would change the answer.
 
 const OTHER = { category: "(any other)", group: "(none of these)" };
 let entries = [];
@@ -82,21 +82,60 @@ function exampleOf(rule) {
   return data.form.fields.map((field, place) => (String(place) in (example ?? {}) ? example[place] : field.usual));
 }
 
-function rowValue(about) {
-  const place = data.form.fields.findIndex((field) =>
-    field.kind === "group" ? about >= tree.n_features && field.features.some((feature) => fieldGroup(feature) === about) : field.features[0] === about);
-  return place < 0 ? "" : entryText(data.form.fields[place], entries[place]);
+// What the row holds in the column that links are about.
+function rowValue(links) {
+  const place = fieldOfLink(links[0]);
+  return entryText(data.form.fields[place], entries[place]);
 }
 
-// The subject that links on a group's feature have.
-function fieldGroup(feature) {
-  const node = tree.feature.indexOf(feature);
-  return node < 0 ? -1 : tree.about[tree.left[node]];
+function metItem(links) {
+  return make("li", {}, make("span", { class: "mark" }, "✓"), conditionSpan(groupText(links)), make("small", {}, ` here ${rowValue(links)}`));
 }
 
-function ruleLine(rule) {
-  const groups = keptGroups(rule);
-  return groups.length ? shorten(groups.map(groupText).join(" and "), 240) : "always";
+// Why no rule holds: of each line what the row does not have, the lines that lack least first.
+function missedItems(found) {
+  const missed = listNow().rules.map((rule, line) => ({ line, links: groupLinks(rule.kept).filter((links) => !links.every(found.holds)) }));
+  missed.sort((a, b) => a.links.length - b.links.length || a.line - b.line);
+  const item = ({ line, links }) => make("li", {}, make("span", { class: "mark" }, "–"), `Rule ${line + 1} asks `, joined(links.map(groupText)), make("small", {}, ` here ${links.map(rowValue).join(", ")}`));
+  const rest = missed.slice(3);
+  const more = rest.length ? make("details", {}, make("summary", {}, `and ${plural(rest.length, "rule", "rules")} more`), make("ul", {}, rest.slice(0, 200).map(item))) : null;
+  return [make("ul", {}, missed.slice(0, 3).map(item)), more];
+}
+
+function changeItem(way) {
+  const button = make("button", { type: "button", class: "quiet" }, "Try it");
+  button.addEventListener("click", () => { byId("row-pick").value = ""; setEntries(way.entries); });
+  const parts = way.changes.flatMap((change, place) => [place ? make("i", {}, " and ") : null, make("span", { class: "asked" }, squeeze(change.text, LONG)), make("small", {}, ` (now ${entryText(data.form.fields[change.place], entries[change.place])})`)]);
+  return make("li", {}, make("span", { class: "mark" }, "→"), ...parts.filter(Boolean), ": ", chip(way.class, 30), " ", button);
+}
+
+const SHOWN_CHANGES = 4;
+
+function changesPart() {
+  const ways = nearestChanges(entries);
+  if (!ways.length) return [make("p", { class: "fine" }, tree.leaf_class.some((one, node) => isLeaf(node) && one !== tree.leaf_class[leafOf(entries)]) ? "No possible row gets another answer from the tree." : "The tree has only this answer.")];
+  // Ways that ask the same of the same columns read the same; the nearest comes first.
+  const seen = new Map(ways.map((way) => [`${way.class} ${way.changes.map((change) => change.text).join(" ")}`, way]).reverse());
+  const different = ways.filter((way) => [...seen.values()].includes(way));
+  const n = ways[0].changes.length;
+  const rest = different.length - SHOWN_CHANGES;
+  return [
+    make("h4", {}, n === 1 ? "One change is enough for another answer" : `It takes ${n} changes for another answer`),
+    make("ul", { class: "ways" }, different.slice(0, SHOWN_CHANGES).map(changeItem)),
+    rest > 0 ? make("p", { class: "fine" }, `and ${plural(rest, "other way", "other ways")} with as few changes`) : null,
+    data.form.is_tied ? make("p", { class: "fine" }, "Some columns depend on one another (see Details); a change may need others to be possible.") : null,
+  ];
+}
+
+function leafWords(found) {
+  const { source_support: rows, source_hits: hits } = data.rules[ruleOfLeaf.get(found.leaf)];
+  const own = tree.leaf_class[found.leaf];
+  const sure = rows ? `: ${share(hits / rows)} of ${rowsText(rows)}` : "";
+  if (own !== found.class) return make("p", { class: "odds" }, "The tree itself says ", chip(own), ` here (leaf ${found.leaf}${sure}): the short list differs from it on this row.`);
+  const words = `In the tree this row ends in leaf ${found.leaf}${sure ? `${sure} are ${shorten(data.classes[own], 60)}` : ""}.`;
+  const { limits: range } = found.line < 0 ? listNow().otherwise : listNow().rules[found.line];
+  const differs = rows && range && (hits / rows < range[0] || hits / rows > range[1]);
+  return make("p", { class: differs ? "odds" : "fine" }, words, differs ? ` That is ${hits / rows < range[0] ? "less" : "more"} sure than all that the rule decides.` : "");
 }
 
 function showVerdict() {
@@ -105,52 +144,35 @@ function showVerdict() {
     byId(`field-${place}-wrong`).textContent = wrong[place];
     byId(`field-${place}`).setAttribute("aria-invalid", String(Boolean(wrong[place])));
   });
-  const said = byId("row-said");
   if (wrong.some(Boolean)) {
-    said.replaceChildren(make("p", {}, "Some values cannot be used; see the notes beside them."));
+    byId("row-answer").replaceChildren(make("p", {}, "Some values cannot be used; see the notes beside them."));
+    byId("row-said").replaceChildren();
     return;
   }
+  const list = listNow();
   const found = decide(entries);
-  const { rule } = found;
-  const gone = goneAt(state.step, rule);
-  const asked = new Set(keptGroups(rule).map((links) => tree.about[links[0]]));
-  data.form.fields.forEach((field, place) => {
-    const isAsked = field.features.some((feature) => asked.has(feature) || asked.has(fieldGroup(feature)));
-    byId(`field-${place}`).closest(".field").classList.toggle("unasked", !isAsked);
-  });
-  const kept = keptGroups(rule).map((links) =>
-    make("li", {}, make("span", { class: "mark" }, "✓"), squeeze(groupText(links), LONG), make("small", {}, ` (this row: ${rowValue(tree.about[links[0]])})`)));
-  const skipped = data.rules[rule].links.filter((link) => gone.has(link)).map((link) => {
-    const met = found.holds(link) ? "met all the same" : "not met, and need not be";
-    const why = reasonOf(rule, link);
-    return make("li", { class: "skipped" }, make("span", { class: "mark" }, "–"), make("del", {}, squeeze(tree.conditions[link], LONG)), ` ${met}`, why ? make("small", {}, ` ${why}`) : null);
-  });
-  const others = found.firing.slice(1);
-  const differ = others.filter((other) => data.rules[other].class !== data.rules[rule].class);
-  const trees = data.classes[tree.leaf_class[found.leaf]];
+  const one = found.line < 0 ? list.otherwise : list.rules[found.line];
+  const by = found.line < 0 ? "no rule holds" : `rule ${found.line + 1}`;
+  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), make("p", {}, `${by}: `, decidedWords(one, true)));
+  const asked = new Set((found.line < 0 ? [] : one.kept).map(fieldOfLink));
+  data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", found.line >= 0 && !asked.has(place)));
+  const others = found.holding.slice(1);
   const broken = data.form.fields.map((field, place) => brokenFact(field, entries[place])).filter(Boolean);
-  said.replaceChildren(
-    make("h3", { dir: "auto" }, shorten(className(rule), 120)),
-    make("p", {}, `Rule ${rule + 1} decides${data.steps[state.step].support[rule] === null ? "" : `: ${share(reliabilityAt(state.step, rule))} of its ${plural(data.steps[state.step].support[rule], "training row", "training rows")} are in this class`}.`),
-    make("h4", {}, "It asks"),
-    make("ul", {}, kept.length ? kept : make("li", {}, make("span", { class: "mark" }, "✓"), "nothing: it always fires")),
-    ...(skipped.length ? [make("h4", {}, "It no longer asks"), make("ul", {}, skipped)] : []),
-    make("h4", {}, others.length ? `${plural(others.length, "other rule fires", "other rules fire")}` : "No other rule fires"),
-    make("ul", {}, others.slice(0, 12).map((other) => make("li", {}, make("span", { class: "mark" }, data.rules[other].class === data.rules[rule].class ? "=" : "≠"), `Rule ${other + 1}, ${shorten(className(other), 60)}`, make("small", {}, ` ${ruleLine(other)}`)))),
-    ...(others.length > 12 ? [make("p", { class: "fine" }, `and ${others.length - 12} more`)] : []),
-    ...(differ.length ? [make("p", { class: "odds" }, "These rules disagree. The one that ranks first decides: by training reliability, then rows, then fewer conditions, then place in the list.")] : []),
-    ...(broken.length ? [make("p", { class: "odds" }, `The guarantee does not cover this row, which contradicts what is known: ${shorten(broken.join("; "), 240)}.`)] : []),
-    make("p", { class: "fine" }, `The tree itself predicts ${shorten(trees, 120)} (leaf ${found.leaf}, rule ${found.own + 1}).`),
-  );
+  const parts = found.line >= 0
+    ? [make("h4", {}, "Because"), make("ul", {}, one.kept.length ? groupLinks(one.kept).map(metItem) : make("li", {}, make("span", { class: "mark" }, "✓"), "it always holds"))]
+    : list.rules.length ? [make("h4", {}, "Because no rule holds"), ...missedItems(found)] : [];
+  if (others.length) parts.push(make("p", { class: "fine" }, `${others.length === 1 ? "Rule" : "Rules"} ${others.map((line) => line + 1).join(", ")} ${others.length === 1 ? "holds" : "hold"} too${others.some((line) => list.rules[line].class !== one.class) ? "; where rules disagree, the more reliable one decides" : ""}.`));
+  if (broken.length) parts.push(make("p", { class: "odds" }, `The guarantee does not cover this row, which contradicts what is known: ${shorten(broken.join("; "), 240)}.`));
+  byId("row-said").replaceChildren(...[...parts, leafWords(found), ...changesPart()].filter(Boolean));
 }
 
 function startRow() {
   byId("row-fields").append(...data.form.fields.map(fieldElement));
-  const withExample = data.rules.map((_, rule) => rule).filter((rule) => data.rules[rule].example !== null);
-  byId("row-pick").append(make("option", { value: "" }, "choose a rule"), ...withExample.map((rule) => make("option", { value: rule }, `rule ${rule + 1}: ${shorten(className(rule), 40)}`)));
+  const withExample = data.rules.map((_, rule) => rule).filter((rule) => data.rules[rule].example !== null).slice(0, 500);
+  byId("row-pick").append(make("option", { value: "" }, "choose a leaf"), ...withExample.map((rule) => make("option", { value: rule }, `leaf ${data.rules[rule].leaf}: ${shorten(className(rule), 40)}`)));
   byId("row-pick").addEventListener("change", (event) => { if (event.target.value !== "") setEntries(exampleOf(Number(event.target.value))); });
   byId("row-usual").addEventListener("click", () => { byId("row-pick").value = ""; setEntries(data.form.fields.map((field) => field.usual)); });
   byId("row-form").addEventListener("submit", (event) => event.preventDefault());
-  listeners.push(showVerdict);
+  onList.push(showVerdict);
   setEntries(data.form.fields.map((field) => field.usual));
 }

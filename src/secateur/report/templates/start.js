@@ -16,10 +16,22 @@ function startTheme() {
 
 document.documentElement.classList.replace("no-js", "js");
 startTheme();
-startRules();
-startSlider();
+startList();
+startChart();
 startTree();
 startRow();
-// A printed table is whole, unless that is a book.
-addEventListener("beforeprint", () => { table.shown = Math.max(table.shown, 400); showRules(); });
-window.secateur = { data, decide };
+startLeaves();
+
+// A printed page shows what is folded away, and every rule unless that is a book.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details.fold:not([open])")];
+  for (const one of folded) one.open = true;
+  isWhole = true;
+  showList();
+  printTree();
+  table.shown = Math.max(table.shown, 400);
+  showRules();
+});
+addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+window.secateur = { data, decide, nearestChanges };

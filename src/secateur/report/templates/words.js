@@ -14,7 +14,7 @@ function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -68,3 +68,21 @@ function squeeze(text, size) {
 }
 
 const className = (rule) => data.classes[data.rules[rule].class];
+const colour = (ofClass) => (ofClass < 0 ? "k-other" : `k${ofClass % N_COLOURS}`);
+const chip = (ofClass, size = 60) => make("span", { class: `chip ${colour(ofClass)}`, dir: "auto" }, shorten(data.classes[ofClass], size));
+
+// The training rows of something: a number of rows, or a weight.
+function rowsText(rows) {
+  if (rows === null) return "rows not known";
+  return data.rows.is_weighted ? `weight ${count(rows)}` : plural(rows, "row", "rows");
+}
+
+// How a condition is shown: without its middle if it is long, and then whole under the pointer.
+function conditionSpan(text) {
+  return make("span", { class: "asked", title: text.length > LONG ? text.slice(0, 4000) : null }, squeeze(text, LONG));
+}
+
+function joined(texts) {
+  if (!texts.length) return [make("i", {}, "always")];
+  return texts.flatMap((text, place) => (place ? [" ", make("i", {}, "and"), " ", conditionSpan(text)] : [conditionSpan(text)]));
+}

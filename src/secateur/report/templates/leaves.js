@@ -1,67 +1,45 @@
-// The table of rules: sort, filter, search, and rows drawn from the slider's position.
+// One rule for each leaf: a table to sort, filter and search.
 
 const PAGE = 100;
 const table = { sort: "number", descending: false, shown: PAGE, order: [] };
 
+const reliability = (rule) => (data.rules[rule].support ? data.rules[rule].hits / data.rules[rule].support : null);
+
 const SORT_KEYS = {
   number: (rule) => rule,
-  length: (rule) => data.rules[rule].links.length - goneAt(state.step, rule).size,
+  length: (rule) => data.rules[rule].links.length - goneOf[rule].size,
   class: (rule) => data.rules[rule].class,
-  support: (rule) => data.steps[state.step].support[rule] ?? -1,
-  reliability: (rule) => reliabilityAt(state.step, rule) ?? -1,
+  support: (rule) => data.rules[rule].support ?? -1,
+  reliability: (rule) => reliability(rule) ?? -1,
 };
 
 function conditionElement(rule, place, text, links, isGone) {
   const id = `why-${rule + 1}-${place}`;
-  const reasons = links.map((link) => reasonOf(rule, link)).filter(Boolean);
-  const told = reasons.length ? ` ${reasons.join("; ")}.` : ` at this value of ${data.knob.symbol}; the reason in full is told for the value that the rules were made with.`;
+  const { reasons, links: all } = data.rules[rule];
+  const told = reasons ? ` ${links.map((link) => reasonText(reasons[all.indexOf(link)])).join("; ")}.` : " The reasons of so many rules are not in this page.";
   const whole = text.length > LONG ? `${text}. ` : null;
-  const why = make("span", { class: "why", id }, whole, make("b", {}, isGone ? "Deleted:" : "Kept:"), told);
+  const why = make("span", { class: "why", role: "tooltip", id }, whole, make("b", {}, isGone ? "Deleted:" : "Kept:"), told);
   const shown = make(isGone ? "del" : "span", { class: isGone ? null : "clip" }, squeeze(text, LONG));
   return make("span", { class: isGone ? "cond gone" : "cond", tabindex: 0, "aria-describedby": id }, shown, why);
 }
 
-function pairElement(before, after, most) {
-  const bar = (kind, value, y) =>
-    value === null ? null : draw("rect", { class: kind, y, width: `${((100 * value) / most).toFixed(1)}%`, height: 5 });
-  return draw("svg", { class: "pair", "aria-hidden": "true" }, bar("before", before, 0), bar("after", after, 7));
-}
-
-function ruleRow(rule, before) {
-  const gone = goneAt(state.step, rule);
-  const was = before === undefined ? gone : goneAt(before, rule);
+function ruleRow(rule) {
   const listed = data.rules[rule];
-  const kept = [];
-  keptGroups(rule).forEach((links, place) => {
-    if (place) kept.push(" ", make("i", {}, "and"), " ");
-    const element = conditionElement(rule, place, groupText(links), links, false);
-    if (links.some((link) => was.has(link))) element.classList.add("fresh");
-    kept.push(element);
-  });
+  const kept = groupLinks(keptLinks(rule)).flatMap((links, place) => [...(place ? [" ", make("i", {}, "and"), " "] : []), conditionElement(rule, place, groupText(links), links, false)]);
   if (!kept.length) kept.push(make("i", {}, "always"));
-  const dropped = [];
-  listed.links.filter((link) => gone.has(link)).forEach((link, place) => {
-    const element = conditionElement(rule, `d${place}`, tree.conditions[link], [link], true);
-    if (!was.has(link)) element.classList.add("fresh");
-    dropped.push(element, " ");
-  });
+  const dropped = listed.deleted.flatMap((link, place) => [conditionElement(rule, `d${place}`, tree.conditions[link], [link], true), " "]);
   const assimilated = assimilationWords(rule);
-  const step = data.steps[state.step];
-  const sourceShare = listed.source_support ? listed.source_hits / listed.source_support : null;
-  const most = data.rows.most_support || 1;
-  const numbers = (one, other, beside = null) => make("span", { class: "nums" }, `${one} → `, make("b", {}, other), beside);
-  const reliability = reliabilityAt(state.step, rule);
-  const [range, movedRange] = [step.limits[rule], step.d_limits[rule]];
-  const near = range === null ? null : make("small", {}, ` ${limits(range)}`);
-  const moved = movedRange === null || !gone.size ? null : make("small", { class: "moved" }, `moved ${points(100 * (reliability - sourceShare))} points ${limits(movedRange)}`);
+  const before = listed.source_support ? listed.source_hits / listed.source_support : null;
+  const near = listed.limits === null ? null : make("small", {}, ` ${limits(listed.limits)}`);
+  const moved = listed.d_limits === null || !listed.deleted.length ? null : make("small", { class: "moved" }, ` moved ${points(100 * (reliability(rule) - before))} points ${limits(listed.d_limits)}`);
   return make(
     "tr",
     { "data-rule": rule },
     make("th", { scope: "row" }, String(rule + 1)),
     make("td", { class: "conds" }, make("div", { class: "kept" }, kept), dropped.length ? make("div", { class: "dropped" }, dropped) : null, assimilated ? make("p", { class: "fine" }, assimilated) : null, diagnosisButton(rule)),
-    make("td", { class: "class" }, make("span", { dir: "auto" }, className(rule))),
-    make("td", { class: "bars", "data-label": data.rows.is_weighted ? "Weight" : "Rows" }, numbers(count(listed.source_support), count(step.support[rule])), pairElement(listed.source_support, step.support[rule], most)),
-    make("td", { class: "bars", "data-label": "Reliability" }, numbers(share(sourceShare), share(reliability), near), pairElement(sourceShare, reliability, 1), moved),
+    make("td", { class: "class" }, chip(listed.class)),
+    make("td", { class: "change", "data-label": data.rows.is_weighted ? "Weight" : "Rows" }, `${count(listed.source_support)} → `, make("b", {}, count(listed.support))),
+    make("td", { class: "change", "data-label": "In the class" }, `${share(before)} → `, make("b", {}, share(reliability(rule))), near, moved),
   );
 }
 
@@ -70,7 +48,7 @@ const searchTexts = new Map();
 function searchText(rule) {
   if (!searchTexts.has(rule)) {
     const { links } = data.rules[rule];
-    const merged = keptGroups(rule).map(groupText);
+    const merged = groupLinks(keptLinks(rule)).map(groupText);
     const said = [`rule ${rule + 1}`, className(rule), ...links.map((link) => tree.conditions[link]), ...merged];
     searchTexts.set(rule, said.join("\n").toLowerCase());
   }
@@ -84,7 +62,7 @@ function chosenRules() {
   const key = SORT_KEYS[table.sort];
   const found = data.rules.map((_, rule) => rule).filter((rule) => {
     if (inClass !== "" && data.rules[rule].class !== Number(inClass)) return false;
-    if (changed !== "" && (goneAt(state.step, rule).size > 0) !== (changed === "1")) return false;
+    if (changed !== "" && (goneOf[rule].size > 0) !== (changed === "1")) return false;
     if (!wanted) return true;
     return /^\d+$/.test(wanted) ? rule + 1 === Number(wanted) || searchText(rule).includes(wanted) : searchText(rule).includes(wanted);
   });
@@ -92,10 +70,11 @@ function chosenRules() {
   return found.sort((a, b) => sign * (key(a) - key(b)) || a - b);
 }
 
-function showRules(before) {
+function showRules() {
   table.order = chosenRules();
   const shown = table.order.slice(0, table.shown);
-  byId("rule-rows").replaceChildren(...shown.flatMap((rule) => [ruleRow(rule, before), ...(opened.has(rule) ? [diagnosisRow(rule)] : [])]));
+  const none = make("tr", { class: "none" }, make("td", { colspan: 5 }, "No rule of a leaf says this. Try the name of a column, a value, or another class."));
+  byId("rule-rows").replaceChildren(...(shown.length ? shown.flatMap((rule) => [ruleRow(rule), ...(opened.has(rule) ? [diagnosisRow(rule)] : [])]) : [none]));
   byId("rules-shown").textContent =
     table.order.length === nRules ? plural(nRules, "rule", "rules") : `${count(table.order.length)} of ${plural(nRules, "rule", "rules")}`;
   const rest = table.order.length - shown.length;
@@ -114,7 +93,7 @@ function sortBy(key) {
   showRules();
 }
 
-function startRules() {
+function startLeaves() {
   for (const head of document.querySelectorAll("#rule-table th[data-sort]")) {
     const button = make("button", { type: "button" }, head.textContent);
     button.addEventListener("click", () => sortBy(head.dataset.sort));
@@ -128,6 +107,6 @@ function startRules() {
   byId("rule-tools").addEventListener("submit", (event) => event.preventDefault());
   byId("more-rules").addEventListener("click", () => { table.shown += PAGE; showRules(); });
   addEventListener("keydown", (event) => { if (event.key === "Escape") document.activeElement?.closest?.(".cond")?.blur(); });
-  listeners.push((before) => { searchTexts.clear(); showRules(before); });
-  showRules();
+  // Nobody looks at what is folded away: the table is made when it is opened.
+  byId("leaves").addEventListener("toggle", showRules, { once: true });
 }

@@ -1,0 +1,157 @@
+"""How the column that a split asks for is distributed among the rows that come there, class by class, as few bins.
+
+The page draws them at the splits. It carries counts of bins and no rows; bins may hold few rows or none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.report.reason_texts import known_numbers
+from secateur.rows.checking import check_labels
+from secateur.rows.leaves import apply_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Tree
+
+__all__ = ["describe_splits"]
+
+N_BINS = 18
+MOST_LABELS = 10  # categories that are drawn apart; the rarest go together
+MOST_CLASSES = 6  # the commonest at the split; the others go together
+MOST_SPLITS = 300  # of a large tree, those that most rows come to
+TAIL = 0.01  # share of the rows, at either end, that the first and the last bin take in
+
+
+def describe_splits(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+    """Describe the rows that come to each split, by node: bins of its column, and the rows of each class in each bin.
+
+    Bins have ``edges``, of which the one at ``line`` is the split's limit; or ``codes`` of labels, and whether each
+    goes ``left``. ``counts`` holds a list for each bin: the rows of each class of ``classes``, where -1 stands for all
+    others. A last bin beyond them, if there is one, holds missing values and rare labels.
+    """
+    if at_hand.training is None:
+        return {}
+    tree, rows = rules.tree, at_hand.training.X
+    class_ids = check_labels(tree, at_hand.training.y, rows.n_rows)
+    weights = at_hand.training.sample_weight
+    place_of = np.zeros(tree.n_nodes, dtype=np.int64)
+    place_of[rules.paths.leaf_ids] = np.arange(len(rules))
+    order = np.argsort(place_of[apply_tree(tree, rows)], kind="stable")
+    first, last = _find_spans(rules, np.sort(place_of[apply_tree(tree, rows)]))
+    splits = np.flatnonzero(~tree.is_leaf & (last > first))
+    chosen = splits[np.argsort(-(last - first)[splits], kind="stable")][:MOST_SPLITS]
+    found = {}
+    for node in np.sort(chosen).tolist():
+        here = order[first[node] : last[node]]
+        weight = np.ones(len(here)) if weights is None else weights[here]
+        found[str(node)] = _describe(tree, node, rows, here, class_ids[here], weight)
+    return found
+
+
+def _find_spans(rules: RuleSet, leaf_places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find where the rows of each node begin and end, when rows are sorted by the place of their leaf."""
+    tree, n_rules = rules.tree, len(rules)
+    ends = np.searchsorted(leaf_places, np.arange(n_rules + 1))
+    first, last = np.zeros((2, tree.n_nodes), dtype=np.int64)
+    first[rules.paths.leaf_ids], last[rules.paths.leaf_ids] = ends[:-1], ends[1:]
+    # A child's id is larger than its parent's, so this backward sweep meets both children first.
+    for node in range(tree.n_nodes - 1, -1, -1):
+        if not tree.is_leaf[node]:
+            first[node], last[node] = first[tree.children_left[node]], last[tree.children_right[node]]
+    return first, last
+
+
+def _describe(
+    tree: Tree, node: int, rows: Any, here: NDArray[np.int64], class_ids: NDArray[np.int64], weight: NDArray[np.float64]
+) -> dict[str, Any]:
+    feature = int(tree.feature[node])
+    place = tree.facts.group_of.get(feature)
+    if place is not None:
+        group = tree.facts.groups[place]
+        held = np.nan_to_num(rows.take(here, np.array(group.features)))
+        codes = np.where(held.any(axis=1), held.argmax(axis=1), len(group.labels))
+        own = np.array([group.features.index(feature)])
+        listed, bins = _bin_codes(codes, weight, len(group.labels), own, missing=None)
+        left_of_all = {code: code not in own.tolist() for code in range(len(group.labels) + 1)}
+    elif tree.categories[feature] is not None:
+        levels = tree.categories[feature] or ()
+        values = rows.take(here, np.array([feature]))[:, 0]
+        missing = np.isnan(values)
+        codes = np.where(missing, 0, np.minimum(np.nan_to_num(values), len(levels))).astype(np.int64)
+        listed, bins = _bin_codes(codes, weight, len(levels), np.zeros(0, np.int64), missing=missing)
+        left = set(tree.left_codes(node).tolist())
+        left_of_all = {code: code in left for code in range(len(levels) + 1)}
+    else:
+        values = rows.take(here, np.array([feature]))[:, 0].astype(np.float64)
+        edges, line, bins = _bin_numbers(values, float(tree.upper[node]))
+        record: dict[str, Any] = {"edges": edges, "line": line}
+        return record | _count(bins, len(edges), class_ids, weight, tree.n_classes)
+    record = {"codes": listed, "left": [int(left_of_all[code]) for code in listed]}
+    return record | _count(bins, len(listed) + 1, class_ids, weight, tree.n_classes)
+
+
+def _bin_numbers(values: NDArray[np.float64], limit: float) -> tuple[list[float], int, NDArray[np.int64]]:
+    """Cut numbers into bins, with the limit as an edge, and count the bins up to it.
+
+    The bin after the last is for missing values.
+    """
+    known = values[np.isfinite(values)]
+    low, high = np.quantile(known, [TAIL, 1 - TAIL]) if len(known) else (limit, limit)
+    low, high = min(float(low), limit), max(float(high), limit)
+    width = high / N_BINS - low / N_BINS
+    # Beyond all sense, or within a hair of the limit, there is only this side and that.
+    if not np.isfinite([low, high, high - low]).all() or limit - width == limit or limit + width == limit:
+        only = limit if np.isfinite(limit) else 0.0
+        return [only, only, only], 1, np.where(np.isnan(values), 2, values > limit)
+    n_left = min(max(round((limit - low) / width), 1), N_BINS - 1)
+    # The limit is an edge, so that every bar lies on one side of it; both sides have bins of nearly the same width.
+    start, end = min(low, limit - width), max(high, limit + width)
+    edges = np.concatenate([np.linspace(start, limit, n_left + 1), np.linspace(limit, end, N_BINS - n_left + 1)[1:]])
+    bins = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, N_BINS - 1)
+    return [float(f"{edge:.6g}") for edge in edges], n_left, np.where(np.isnan(values), N_BINS, bins)
+
+
+def _bin_codes(
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    n_labels: int,
+    asked: NDArray[np.int64],
+    *,
+    missing: NDArray[np.bool_] | None,
+) -> tuple[list[int], NDArray[np.int64]]:
+    """List the commonest codes, and those that are asked for; give each row its place in the list.
+
+    Codes that are not listed, and missing values, come after the last.
+    """
+    known = np.ones(len(codes), dtype=bool) if missing is None else ~missing
+    totals = np.bincount(codes[known], weight[known], n_labels + 1).astype(np.float64)
+    totals[asked] = np.inf
+    common = np.argsort(-totals, kind="stable")[:MOST_LABELS]
+    listed = np.sort(common[totals[common] > 0])
+    place = np.full(n_labels + 2, len(listed), dtype=np.int64)
+    place[listed] = np.arange(len(listed))
+    return listed.tolist(), np.where(known, place[codes], len(listed))
+
+
+def _count(
+    bins: NDArray[np.int64], n_bins: int, class_ids: NDArray[np.int64], weight: NDArray[np.float64], n_classes: int
+) -> dict[str, Any]:
+    """Count the rows of each class in each bin, rare classes together."""
+    counts = np.bincount(bins * n_classes + class_ids, weight, n_bins * n_classes).reshape(n_bins, n_classes)
+    common = np.argsort(-counts.sum(axis=0), kind="stable")
+    shown = np.sort(common[:MOST_CLASSES]) if n_classes > MOST_CLASSES else np.arange(n_classes)
+    columns, classes = [counts[:, shown]], shown.tolist()
+    if n_classes > len(shown):
+        columns.append((counts.sum(axis=1) - counts[:, shown].sum(axis=1))[:, None])
+        classes.append(-1)
+    whole = np.concatenate(columns, axis=1)
+    if not whole[-1].any():
+        whole = whole[:-1]
+    return {"classes": classes, "counts": [known_numbers(np.round(row, 4)) for row in whole.tolist()]}

@@ -1,0 +1,41 @@
+"""Sentences that a page carries once, and numbers as JSON holds them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Texts", "known_numbers"]
+
+PHRASE_END = re.compile(r"(?<=[;:,]) ")
+
+
+@dataclass
+class Texts:
+    """Sentences, each listed once, as places of phrases: sentences of a kind share most of them."""
+
+    listed: list[list[int]] = field(default_factory=list)
+    _phrases: dict[str, int] = field(default_factory=dict)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def phrases(self) -> list[str]:
+        """The phrases, to be joined by blanks."""
+        return list(self._phrases)
+
+    def place(self, text: str) -> int:
+        """List a sentence once, and give its place."""
+        if text not in self._places:
+            self._places[text] = len(self.listed)
+            parts = PHRASE_END.split(text)
+            self.listed.append([self._phrases.setdefault(part, len(self._phrases)) for part in parts])
+        return self._places[text]
+
+
+def known_numbers(values: Iterable[float]) -> list[float | int | None]:
+    """Write numbers for JSON: whole ones short, unknown ones as None."""
+    return [None if v != v else int(v) if v == int(v) else float(v) for v in values]

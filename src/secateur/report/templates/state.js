@@ -1,0 +1,26 @@
+// What the reader chose: the list, by the slider, and the line that is pointed at or open. Whoever shows something of
+// it asks to be told.
+
+const state = { place: data.list, pointed: null, opened: null };
+const onList = [];
+const onLine = [];
+
+const listNow = () => data.lists[state.place];
+const lineLit = () => state.pointed ?? state.opened;
+
+function moveTo(place) {
+  state.place = place;
+  state.pointed = state.opened = null;
+  for (const tell of onList) tell();
+}
+
+function pointAt(line) {
+  if (state.pointed === line) return;
+  state.pointed = line;
+  for (const tell of onLine) tell();
+}
+
+function openLine(line) {
+  state.opened = state.opened === line ? null : line;
+  for (const tell of onLine) tell();
+}
