@@ -104,7 +104,8 @@ def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Ite
         is_compact = isinstance(rules, CompactRules)
         told = read_decided(rules, rule.index) if is_compact else read_evidence(rule)  # type: ignore[arg-type]
         words = f"by rule {number}: {join_asked(rule.asks)} ({told})"
-        listed.append((rule.prediction, rule.class_name, number, rule.text, rule.support, rule.reliability, words))
+        numbers = (rule.decided_support, rule.decided_reliability) if is_compact else (rule.support, rule.reliability)  # type: ignore[union-attr]
+        listed.append((rule.prediction, rule.class_name, number, rule.text, *numbers, words))
     if isinstance(rules, CompactRules):  # its place is -1
         rest = rules.otherwise_support, rules.otherwise_reliability
         words = f"otherwise: no rule holds ({read_decided(rules, len(rules))})"

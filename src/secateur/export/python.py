@@ -172,7 +172,7 @@ def rules_to_python(rules: RuleSet | CompactRules, *, vectorized: bool = False, 
     """
     check_function_name(name)
     listed = make_decision_list(rules)
-    head = head_lines(rules, "rules", "#")
+    head = head_lines(rules, "", "#")
     taken = FreeNames([name, "row", "columns", "undecided", "rule", "hit", "known"])
     names = [taken.take(plain_name(column)) for column in listed.columns]
     reads = any(column.reading is not None for column in listed.columns)

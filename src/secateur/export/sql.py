@@ -80,7 +80,7 @@ def rules_to_sql(
         copy=False,
     ).from_(exp.Table(this=own_name(decided)), copy=False)
     final = source.attach(final, decided, [named(_find_rule(listed, source), rule_name), source.own_columns()])
-    head = head_lines(rules, "rules by secateur", "--", comment)
+    head = head_lines(rules, " by secateur", "--", comment)
     return f"{head}\n{final.sql(dialect=chosen.name, pretty=True, copy=False)}"
 
 

@@ -83,7 +83,7 @@ def rules_to_sql_check(
             flag = exp.Case(ifs=[when(condition, make_number(1))], default=make_number(0))
             made.append(exp.Alias(this=flag, alias=own_name(mark)))
             parts.append(_count(step, column.name, words, mark, value))
-    head = head_lines(rules, "rules by secateur: the rows that they cannot decide", "--", comment)
+    head = head_lines(rules, " by secateur: the rows that they cannot decide", "--", comment)
     if not parts:
         nothing = exp.select(*_name("", "", make_number(0), exp.Null()), copy=False).where("1 = 0", copy=False)
         return f"{head}\n{nothing.sql(dialect=chosen.name, pretty=True)}"

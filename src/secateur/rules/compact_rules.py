@@ -146,7 +146,7 @@ class CompactRule:
         return self.words
 
     def __repr__(self) -> str:
-        return f"<rule {self.index} for {len(self.leaf_ids)} leaves: {self.text}>"
+        return f"<rule {self.index + 1} of compact rules: {self.text}>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -180,7 +180,9 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
     ):
         for one, other in _pair(fits, relation.n_equal, free_old, free_new):
             name = ("widened" if relation.wider[one, other] else "narrowed") if kind == "resized" else kind
-            pairs.append((name, one, other))
+            # Rules that read alike differ only in rows that the facts rule out.
+            reads_alike = kind != "class-changed" and old[one].text == new[other].text
+            pairs.append(("same" if reads_alike else name, one, other))
     changes = [RuleChange(kind, old[one], new[other]) for kind, one, other in pairs]
     changes += [RuleChange("removed", old[index], None) for index in np.flatnonzero(free_old).tolist()]
     changes += [RuleChange("added", None, new[index]) for index in np.flatnonzero(free_new).tolist()]

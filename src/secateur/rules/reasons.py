@@ -91,8 +91,7 @@ WORDS: dict[int, str] = {
         "decided otherwise than by the tree: beyond the budget of {budget_share}"
     ),
     Why.TOO_UNRELIABLE: (
-        "without it the rule's reliability would go {moved_from_leaf}: more than {tolerated} points below its leaf's, "
-        "or {name} no longer the commonest class"
+        "without it {share_after} of the rule's rows would be {name}, where its leaf has {share_before}: {guarded}"
     ),
     Why.CONTRADICTED: (
         "without it the rule would have the same conditions as the rule of leaf {node}, which predicts another class"
@@ -230,6 +229,12 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "points": lambda of: f"{100 * abs(of.number):.3g}",
     "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
     "share_after": lambda of: read_share(of.after),
+    "share_before": lambda of: read_share(of.before),
+    "guarded": lambda of: (
+        f"more than {100 * of.parameters['tolerance']:.6g} points below"
+        if of.before - of.after > of.parameters.get("tolerance", math.inf)
+        else "not the commonest class"
+    ),
     "share": lambda of: read_share(of.number),
     "change": lambda of: read_change(of.number),
     "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
