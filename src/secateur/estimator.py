@@ -115,7 +115,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = RuleClassifier(random_state=0, class_names=["setosa", "versicolor", "virginica"]).fit(X, y)
     >>> print(model.rules_[0])
-    petal width (cm) <= 0.80000002 => setosa
+    setosa if petal width (cm) ≤ 0.8
     >>> model.predict(X.iloc[[0, 60, 120]])
     array([0, 1, 2])
 
