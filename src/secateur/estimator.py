@@ -115,7 +115,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = RuleClassifier(random_state=0, class_names=["setosa", "versicolor", "virginica"]).fit(X, y)
     >>> print(model.rules_[0])
-    petal width (cm) <= 0.80000002 => setosa
+    setosa if petal width (cm) ≤ 0.8
     >>> model.predict(X.iloc[[0, 60, 120]])
     array([0, 1, 2])
 
@@ -131,13 +131,18 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     >>> names = ["setosa", "versicolor", "virginica"]
     >>> print(RuleClassifier(form="compact", random_state=0, class_names=names).fit(X, y).rules_)
+    These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.
+    <BLANKLINE>
     setosa if
-      petal width (cm) <= 0.80000002                                                     50 rows, 100.0%   ...
+      petal width (cm) ≤ 0.8                                                            50 rows, 100.0% setosa
     versicolor if
-      0.80000002 < petal width (cm) <= 1.65 and petal length (cm) <= 4.95                47 rows, 100.0%   ...
-      1.55 < petal width (cm) <= 1.75 and 4.95 < petal length (cm) <= 5.45               2 rows, 100.0%   ...
-      petal width (cm) > 1.75 and petal length (cm) <= 4.85 and sepal width (cm) > 3.1   1 row, 100.0%   ...
-    otherwise virginica                                                                  50 rows, 100.0%
+      0.8 < petal width (cm) ≤ 1.65 and petal length (cm) ≤ 4.95                        47 rows, 100.0% versicolor
+      1.55 < petal width (cm) ≤ 1.75 and 4.95 < petal length (cm) ≤ 5.45                2 rows, 100.0% versicolor
+      petal width (cm) > 1.75 and petal length (cm) ≤ 4.85 and sepal width (cm) > 3.1   1 row, 100.0% versicolor
+    otherwise virginica                                                                 50 rows, 100.0% virginica
+    <BLANKLINE>
+    Right for 100.0% of the 150 training rows; always saying setosa is right for 33.3%.
+    Nothing is lost: every possible row gets the tree's answer.
     """
 
     def __init__(

@@ -133,7 +133,7 @@ def write_rules(rules: RuleSet | CompactRules, name: str, /, **options: Any) -> 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> model = DecisionTreeClassifier(max_depth=1).fit([[0], [1]], ["no", "yes"])
     >>> write_rules(secateur.simplify(model, method="exact"), "text", reasons=False).splitlines()[0]
-    '1. x0 <= 0.5 => no   (leaf 1: 1 row, 100.0% no)'
+    '1. no if x0 ≤ 0.5   (leaf 1: the model counts 1, 100.0% no)'
     """
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 

@@ -153,10 +153,10 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
     ...     _ = builder.leaf([1, 9], parent=root, side="right")
     ...     return simplify(builder.build(), method="exact")
     >>> print(compare_rules(train(30), train(40)))
-    widened: age <= 30 => no (10 rows, 80.0% no)
-      now: age <= 40 => no (10 rows, 80.0% no)
-    narrowed: age > 30 => yes (10 rows, 90.0% yes)
-      now: age > 40 => yes (10 rows, 90.0% yes)
+    widened: age <= 30 => no (the model counts 10, 80.0% no)
+      now: age <= 40 => no (the model counts 10, 80.0% no)
+    narrowed: age > 30 => yes (the model counts 10, 90.0% yes)
+      now: age > 40 => yes (the model counts 10, 90.0% yes)
     1 widened, 1 narrowed.
     """
     otherwise = None
