@@ -39,11 +39,19 @@ def cells(*sets: RuleSet, missing: bool) -> np.ndarray[Any, Any]:
     return np.array(list(product(*axes)))
 
 
+def list_once(rules: RuleSet, held: Any) -> set[int]:
+    """List the rules that say what no earlier rule says: the same class for the same rows."""
+    said: dict[tuple[Any, bytes], int] = {}
+    for rule in rules:
+        said.setdefault((rule.prediction, held[:, rule.index].tobytes()), rule.index)
+    return set(said.values())
+
+
 def check_against_the_grid(old: RuleSet, new: RuleSet, rows: Any) -> RuleDifference:
     """Every claim of a difference, looked up in what the rules cover."""
     found = compare_rules(old, new)
     before, after = old.covers(rows), new.covers(rows)
-    left_old, left_new = set(range(len(old))), set(range(len(new)))
+    left_old, left_new = list_once(old, before), list_once(new, after)
     for change in found.changes:
         if change.kind == "removed":
             continue
@@ -246,3 +254,19 @@ def test_rules_about_other_classes_or_columns_are_said_to_be_so_first() -> None:
         "The two have different columns: only the old rules ask for 'age', only the new rules ask for 'income'.",
     ]
     assert found.to_dict()["notes"] == list(found.notes)
+
+
+def test_a_rule_that_several_leaves_have_is_one_change() -> None:
+    def train_stump(column: str) -> RuleSet:
+        builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "size"])
+        root = builder.split(column, 30)
+        for side in ("left", "right"):
+            half = builder.split("size" if column == "age" else "age", 5, parent=root, side=side)
+            for part in ("left", "right"):
+                builder.leaf([8, 2] if side == "left" else [1, 9], parent=half, side=part)
+        return secateur.simplify(builder.build(), method="exact")
+
+    found = compare_rules(train_stump("age"), train_stump("size"))
+    assert found.counts["removed"] == found.counts["added"] == 2
+    assert len(str(found).splitlines()) == 5
+    assert compare_rules(train_stump("age"), train_stump("age")).counts["same"] == 2
