@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai docs docs-serve axe pictures oldest oldest-slice pyxai clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai docs docs-serve axe pictures oldest oldest-slice pyxai te2rules clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,8 +110,11 @@ OLDEST_SLICE := $(addprefix tests/,adapters/test_scikit_learn.py adapters/test_p
 pyxai: .venv-pyxai/.dev  ## Compare the rules of `exact` with PyXAI's verdicts
 	.venv-pyxai/bin/pytest -q tests/peers/test_pyxai.py
 
+te2rules: .venv-te2rules/.dev  ## What TE2Rules makes of the paper's CART trees (minutes; resumes in ./reproduction)
+	.venv-te2rules/bin/python -m benchmarks.te2rules_lists
+
 clean:  ## Delete the virtual environments, caches and build results
-	rm -rf .venv .venv-oldest .venv-pyxai node_modules build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-oldest .venv-pyxai .venv-te2rules node_modules build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +
 
 # One empty file per finished step: a step that failed runs again, and a change of pyproject.toml installs again.
@@ -151,6 +154,14 @@ clean:  ## Delete the virtual environments, caches and build results
 	@echo "Installing PyXAI into .venv-pyxai (the first time takes minutes)"
 	@$(PYTHON) -m venv --clear .venv-pyxai
 	@.venv-pyxai/bin/python -m pip install -qq --editable '.[test,pyxai]'
+	@touch $@
+
+# The licence of TE2Rules is non-commercial (CC BY-NC 4.0), so no extra of secateur names it.
+.venv-te2rules/.dev: pyproject.toml
+	@$(call need_python,(3, 11),(4, 0),3.11 or newer)
+	@echo "Installing TE2Rules into .venv-te2rules (the first time takes minutes)"
+	@$(PYTHON) -m venv --clear .venv-te2rules
+	@.venv-te2rules/bin/python -m pip install -qq --editable '.[reproduce]' te2rules==1.0.1
 	@touch $@
 
 # $(call need_python,first version,first version that is too new,what a person should have)

@@ -275,8 +275,8 @@ PARAMETERS: dict[str, Mistake] = {
     "a budget that the method has overdrawn": (
         lambda: simplify(MODEL, X, Y, method="quinlan", alpha=0.0).compact(budget=0.001),
         InputError,
-        "The rules of 'quinlan' decide .* % of the rows otherwise than the tree before anything is spent, beyond the "
-        "budget of 0.1 %: ",
+        "The rules of 'quinlan' claim .* % of the rows for another class than the tree, or for two, before anything is "
+        "spent, beyond the budget of 0.1 %: ",
     ),
     "a tolerance for diagnose": (
         lambda: secateur.diagnose(MODEL, X, Y, tolerance=2),

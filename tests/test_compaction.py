@@ -155,13 +155,13 @@ def test_a_ceiling_that_nothing_keeps_to_warns() -> None:
 
 def test_settings_of_the_other_form_are_refused() -> None:
     data = IRIS.data, IRIS.target
-    with pytest.raises(secateur.ParameterError, match="max_conflict is for form='rules'"):
+    with pytest.raises(secateur.ParameterError, match="max_conflict is for form='each-leaf'"):
         secateur.select_budget(MODEL, *data, form="compact", max_conflict=0.1)
-    with pytest.raises(secateur.ParameterError, match="smoothing is for form='rules'"):
+    with pytest.raises(secateur.ParameterError, match="smoothing is for form='each-leaf'"):
         secateur.select_budget(MODEL, *data, form="compact", smoothing=0)
     with pytest.raises(secateur.ParameterError, match="max_disagreement is for form='compact'"):
         secateur.select_budget(MODEL, *data, max_disagreement=0.1)
-    with pytest.raises(secateur.ParameterError, match=r"'rules' or 'compact'.*Did you mean 'compact'\?"):
+    with pytest.raises(secateur.ParameterError, match=r"'each-leaf' or 'compact'.*Did you mean 'compact'\?"):
         secateur.select_budget(MODEL, *data, form="compakt")
     with pytest.raises(secateur.ParameterError, match="max_disagreement"):
         secateur.select_budget(MODEL, *data, form="compact", max_disagreement=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from secateur import datasets
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from secateur.estimator import RuleClassifier
     from secateur.evidence_collection import collect_evidence
+    from secateur.export.picture import Picture
     from secateur.facts.groups import find_groups
     from secateur.local_search import LocalSearchTreeClassifier
     from secateur.methods import METHODS
@@ -81,6 +82,7 @@ __all__ = [
     "PairEffect",
     "PairEffects",
     "ParameterError",
+    "Picture",
     "Reason",
     "Report",
     "Rule",
@@ -139,6 +141,7 @@ _HOME = {
     "Overlaps": "rules.overlaps",
     "PairEffect": "rules.deletion_effects",
     "PairEffects": "rules.deletion_effects",
+    "Picture": "export.picture",
     "Reason": "rules.reasons",
     "Report": "report",
     "Rule": "rules.rule",

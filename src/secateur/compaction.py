@@ -19,12 +19,13 @@ from secateur.methods.joint_deletion import JointResult, delete_jointly, make_ce
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.settings import check_share
 from secateur.problem import find_terms, open_rows_of
-from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rules.compact_audit import CompactCounter
 from secateur.rules.compact_rules import CompactRules
-from secateur.rules.decided_counts import FEW_RULES, CoverCounter, order_rules
+from secateur.rules.decided_counts import FEW_RULES, CoverCounter
 from secateur.rules.deciding import without_facts
+from secateur.rules.printed_order import keep_ranking, order_rules
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -238,11 +239,12 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float,
     within = [c for c in defaults if spent[c] <= budget + TINY]
     if not within:
         raise BeyondBudget(
-            f"The rules of {rules.method!r} decide {100 * min(spent.values()):.3g} % of the rows otherwise than the "
-            f"tree before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the budget, or start "
-            "from 'exact', as secateur.compact does."
+            f"The rules of {rules.method!r} claim {100 * min(spent.values()):.3g} % of the rows for another class than "
+            f"the tree, or for two, before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the "
+            "budget, or start from 'exact', as secateur.compact does."
         )
-    default = min(within, key=lambda c: (*_cost(rules, results[c].chosen, c, results[c].deleted), c))
+    is_rare = {c: bool((rest := results[c].rest_counts)[c] < rest.max()) for c in within}
+    default = min(within, key=lambda c: (is_rare[c], *_cost(rules, results[c].chosen, c, results[c].deleted), c))
     joint = results[default]
     counts, _ = evidence.count(paths, joint.deleted, is_exact=False)
     # Only written rules lost conditions to the budget; the others are as they were.
@@ -252,22 +254,7 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float,
         class_counts=np.array(counts),
     )
     contained = find_containment(_possible_tree(rules), paths, joint.deleted)
-    made = _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance, rules.training)
-    if not METHODS[rules.method].is_exact:
-        _check_share(made, evidence)
-    return made
-
-
-def _check_share(made: CompactRules, evidence: RowEvidence) -> None:
-    """Refuse rules of a method that decided more rows otherwise than the budget allows before it was spent."""
-    tree, rows = made.tree, evidence.rows
-    differ = made.decide(rows) != tree.leaf_class[apply_tree(tree, rows)]
-    share = float(np.average(differ, weights=evidence.weights))
-    if share > made.budget + 1e-12:  # a sum of weights
-        raise BeyondBudget(
-            f"The rules of {made.method!r} decide {100 * share:.3g} % of the training rows otherwise than the tree, "
-            f"beyond the budget of {100 * made.budget:g} %: raise the budget, or start from 'exact'."
-        )
+    return _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance, rules.training)
 
 
 def _explain(
@@ -317,6 +304,9 @@ def _finish(
         explained = [contained.of_rule(rule) for rule in chosen.tolist()]
         weights = np.nan_to_num(rules.source_support, nan=1.0)
     order = order_rules(explained, weights, paths.leaf_class[chosen], rules.n_conditions[chosen])
+    is_exact = not budget and METHODS[rules.method].is_exact
+    if rules.is_ranked and not is_exact:
+        order = keep_ranking(rules, chosen, order)
     written = chosen[order]
     lists = [contained.of_rule(rule) for rule in written.tolist()]
     made = CompactRules(
@@ -336,16 +326,21 @@ def _finish(
         tolerance=tolerance,
     )
     if counts is None:
-        return _count_otherwise(made)
-    decided = counts.count_decided(len(order), order[made.decision_order])
+        return _count_many(made, given)
+    decided = counts.count_decided(len(order), order)
     return replace(made, decided_counts=decided[np.append(order, len(order))])
 
 
-def _count_otherwise(made: CompactRules) -> CompactRules:
-    """Count the rows of the leaves that no exact rule covers, which need no look at rows."""
-    rules = made.rules
+def _count_many(made: CompactRules, given: GivenRows | None) -> CompactRules:
+    """Count what each of many rules decides in a pass of its own, now that their order is known."""
+    if given is not None:
+        with made.rules._open(*given) as rows:
+            counts = rows.fold(without_facts(made.tree), CompactCounter(made))
+        if counts is not None:
+            return replace(made, decided_counts=counts.count_decided(made))
     if not made.is_exact:
         return made
-    counts = np.array(made.decided_counts)
-    counts[-1] = rules.source_class_counts[rules.paths.leaf_class == made.otherwise_id].sum(axis=0)
-    return replace(made, decided_counts=counts)
+    known = np.array(made.decided_counts)  # without rows, what the leaves that no exact rule covers hold
+    rules = made.rules
+    known[-1] = rules.source_class_counts[rules.paths.leaf_class == made.otherwise_id].sum(axis=0)
+    return replace(made, decided_counts=known)

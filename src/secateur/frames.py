@@ -54,7 +54,14 @@ def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None) -> Any
     choices = [library] if library else sorted(LIBRARIES, key=lambda name: name not in sys.modules)
     for name in choices:
         if find_spec(name) is not None:
-            return importlib.import_module(name).DataFrame(dict(columns))
+            try:
+                return importlib.import_module(name).DataFrame(dict(columns))
+            except UnicodeEncodeError as error:
+                half = error.object[error.start]
+                raise ParameterError(
+                    f"A data frame of {name} cannot hold {half!r}, half of a character, which is in a name or label: "
+                    "rename it."
+                ) from error
     raise ParameterError(
         f"A data frame needs {' or '.join(choices)}, and it is not installed. "
         f"Install it with: pip install {choices[0]}."

@@ -131,9 +131,9 @@ def simplify(
     >>> print(*rules[5].source_conditions, sep=" and ")
     1.55 < petal width (cm) <= 1.75 and petal length (cm) > 5.45
     >>> print(rules[5])
-    petal width (cm) > 1.55 and petal length (cm) > 5.45 => virginica
+    virginica if petal width (cm) > 1.55 and petal length (cm) > 5.45
     >>> print(rules[5].reasons[2])
-    without it the rule still meets no leaf that predicts anything but virginica
+    without it the tree still says virginica wherever the rule holds
     """
     known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts, domain_knowledge)
     chosen = find_method(method, settings, others=simplify.__kwdefaults__ or ())

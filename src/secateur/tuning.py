@@ -17,6 +17,7 @@ import numpy as np
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
+from secateur.export.notebook_tables import write_notebook_table
 from secateur.frames import frame_columns, make_frame
 from secateur.methods import find_method, list_methods
 from secateur.methods.settings import check_share, is_number
@@ -168,6 +169,21 @@ class Selection:
         ax.legend()
         return ax
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.value:g}{' ← picked' if point.value == self.value else ''}",
+                f"{point.removed:.1f} %",
+                f"{getattr(point, self.measure):.2f} %",
+                f"{point.delta_accuracy:+.2f} points",
+                "yes" if point.is_allowed else "no",
+            )
+            for point in self.curve
+        ]
+        titles = (self.parameter, "conditions removed", self.measure, "change of accuracy", "within what was asked")
+        said = f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation."
+        return write_notebook_table(titles, rows, before=[said])
+
     def __str__(self) -> str:
         lines = [f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation:"]
         title = f"{self.measure} %"
@@ -248,7 +264,7 @@ def select_budget(
     X: Any,
     y: Any,
     *,
-    form: str = "rules",
+    form: str = "each-leaf",
     smoothing: float = SMOOTHING,
     tolerance: float = 0.05,
     otherwise: Any = "auto",
@@ -267,7 +283,7 @@ def select_budget(
     ----------
     model, X, y : estimator, training rows and labels
         As in :func:`select_tolerance`.
-    form : {"rules", "compact"}, default="rules"
+    form : {"each-leaf", "compact"}, default="each-leaf"
         One rule for each leaf, shortened by ``budgeted``; or compact rules.
     smoothing : float, default=1000
         n0 of ``budgeted``; compact rules have no such setting.
@@ -310,11 +326,11 @@ def select_budget(
         if max_conflict is not None or smoothing != SMOOTHING:
             other = "smoothing" if max_conflict is None else "max_conflict"
             raise ParameterError(
-                f"{other} is for form='rules'; compact rules are held to max_disagreement, the share of rows decided "
-                "otherwise than by the tree."
+                f"{other} is for form='each-leaf'; compact rules are held to max_disagreement, the share of rows "
+                "decided otherwise than by the tree."
             )
         search = _Search.plan_compact(grid, max_disagreement, min_accuracy_change, tolerance, otherwise)
-    elif form == "rules":
+    elif form == "each-leaf":
         if max_disagreement is not None:
             raise ParameterError("max_disagreement is for form='compact'; one rule for each leaf has max_conflict.")
         ceiling = MAX_CONFLICT if max_conflict is None else max_conflict
@@ -322,7 +338,7 @@ def select_budget(
         search = _Search.plan("budget", "budgeted", grid, ceiling, min_accuracy_change, **guard)
     else:
         raise ParameterError(
-            f"Expected form as 'rules' or 'compact', found {form!r}.{did_you_mean(form, ('rules', 'compact'))}"
+            f"Expected form as 'each-leaf' or 'compact', found {form!r}.{did_you_mean(form, ('each-leaf', 'compact'))}"
         )
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 

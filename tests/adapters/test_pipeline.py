@@ -1206,3 +1206,34 @@ def test_a_pipeline_that_ends_in_something_else_says_so() -> None:
     X, y = shop()
     with pytest.raises(UnsupportedModelError, match=r"The last step of the pipeline cannot be read\. .* Logistic"):
         secateur.simplify(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y, method="layered")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_target_encoder_beside_blanks_takes_its_own_training_rows(seed: int) -> None:
+    # It encodes the rows that it is fitted on by folds, so the tree's counts of rows do not show that it saw blanks.
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(200) < 0.05, np.nan, rng.normal(50, 10, 200)),
+            "ward": rng.choice(list("ABCDE"), 200),
+        }
+    )
+    y = np.where((frame["age"].fillna(80) > 45) ^ (rng.random(200) < 0.1) ^ (frame["ward"] > "B"), "yes", "no")
+    steps = make_column_transformer((StandardScaler(), ["age"]), (TargetEncoder(), ["ward"]))
+    model = make_pipeline(steps, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(frame, y)
+    rules = simplify(model, frame, y)
+    assert rules.predict(frame).tolist() == model.predict(frame).tolist()
+    assert rules.verify(frame, y).ok
+
+
+def test_truth_values_with_blanks_behind_frames_are_taken() -> None:
+    rng = np.random.default_rng(0)
+    flag = pd.array(rng.choice([True, False, None], 200), dtype="boolean")
+    frame = pd.DataFrame({"flag": flag, "x": rng.normal(size=200)})
+    y = np.where(frame["flag"].fillna(True).to_numpy(bool) ^ (frame["x"] > 0), "yes", "no")
+    steps = make_column_transformer((FunctionTransformer(), ["flag"]), (StandardScaler(), ["x"]))
+    steps.set_output(transform="pandas")
+    model = make_pipeline(steps, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(frame, y)
+    rules = simplify(model, frame, y)
+    assert rules.predict(frame).tolist() == model.predict(frame).tolist()
+    assert rules.verify(frame, y).ok

@@ -210,7 +210,7 @@ def test_notes_go_beside_an_export_that_is_redirected(place: Path) -> None:
     arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "--export", "json"]
     found = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert json.loads(found.stdout)["format"] == "secateur-compact"
-    assert "Left out 'applied'" in found.stderr
+    assert "Left out 'bank'" in found.stderr
 
 
 @pytest.mark.long

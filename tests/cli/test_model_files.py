@@ -95,7 +95,7 @@ def test_the_command_line_takes_a_tree_of_another_program(tmp_path: Path) -> Non
     options = ["simplify", str(rows), "--target", "goes", "--model", str(path)]
     told = CliRunner().invoke(app, [*options, "--each-leaf"])
     assert told.exit_code == 0
-    assert "1. ward = A => home" in told.output
+    assert "1. home if ward is A" in told.output
     few = CliRunner().invoke(app, options)
     assert few.exit_code == 0
     assert "otherwise home" in few.output

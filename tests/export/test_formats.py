@@ -29,9 +29,9 @@ def rules() -> secateur.RuleSet:
 
 
 GOLDEN_TEXT = """\
-1. Eyes=brown <= 0.5 and Hair=dark <= 0.5 => +   (leaf 2: 3 rows, 100.0% +)
-2. Eyes=brown <= 0.5 and Hair=dark > 0.5 => -   (leaf 3: 2 rows, 100.0% -)
-3. Eyes=brown > 0.5 => -   (leaf 4: 3 rows, 100.0% -)"""
+1. + if Eyes=brown ≤ 0.5 and Hair=dark ≤ 0.5   (leaf 2: 3 rows, 100.0% +)
+2. - if Eyes=brown ≤ 0.5 and Hair=dark > 0.5   (leaf 3: 2 rows, 100.0% -)
+3. - if Eyes=brown > 0.5   (leaf 4: 3 rows, 100.0% -)"""
 
 
 def test_text_is_a_line_a_rule(rules: secateur.RuleSet) -> None:
@@ -45,7 +45,7 @@ def test_text_with_reasons_marks_what_went_and_what_stayed(rules: secateur.RuleS
     assert sum(line.startswith("     - ") for line in lines) == 1
     assert sum(line.startswith("     + ") for line in lines) == 4
     assert any("the other branch is leaf" in line for line in lines)
-    assert any("keeps out leaf" in line for line in lines)
+    assert any("it keeps out rows of leaf" in line for line in lines)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -16,6 +16,10 @@ import pytest
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import given, settings
 from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, probes
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -193,3 +197,17 @@ def test_all_that_a_function_uses_is_reserved() -> None:
 def test_names_that_python_reads_otherwise_are_refused(name: str) -> None:
     with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
         ward_rules().to_python(name=name)
+
+
+def test_blanks_of_nullable_columns_are_blanks() -> None:
+    codes = pd.array([0, 1, None, 2, None, 1, 0, 3] * 10, dtype="Int64")
+    frame = pd.DataFrame({"k": codes, "v": pd.array([1, None, 3, 4, 5, 6, 7, 8] * 10, dtype="Int64")})
+    steps = make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")), ["k"]),
+        (SimpleImputer(), ["v"]),
+    )
+    y = ((frame["k"].fillna(0) == 0) ^ (frame["v"].fillna(0) > 4)).to_numpy(bool)
+    rules = secateur.simplify(make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y)
+    written: dict[str, Any] = {}
+    exec(rules.to_python(vectorized=True), written)
+    assert written["predict"](frame)[0].tolist() == rules.predict(frame).tolist()

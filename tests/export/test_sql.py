@@ -10,6 +10,7 @@ import math
 import random
 import re
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,12 @@ from sklearn.tree import DecisionTreeClassifier
 from sqlglot import exp
 
 import secateur
+from secateur.errors import ParameterError
 from secateur.export.sql import rules_to_sql
 from secateur.export.sql_dialects import ALIASES, DIALECTS
 from secateur.rules.decision_list import make_decision_list
+from secateur.rules.rule_set import RuleSet
+from secateur.tree.readings import Reading
 from secateur.tree.tree import make_tree
 
 Found = list[tuple[Any, Any, Any]]
@@ -490,25 +494,95 @@ def test_upper_and_lower_case_differ_whatever_the_column_says(postgres: Any) -> 
         assert [row[0] for row in cursor.execute(ward_rules().to_sql("postgres")).fetchall()] == wanted
 
 
-@pytest.mark.parametrize("kind", ["BOOLEAN", "DOUBLE"])
-def test_a_column_of_another_type_than_text_is_refused_rather_than_misread(kind: str, postgres: Any) -> None:
-    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, ("True", "1", "C"))), method="none")
-    value = "TRUE" if kind == "BOOLEAN" else "1.0"
-    make = f"CREATE TABLE rows (age DOUBLE PRECISION, ward {kind if kind == 'BOOLEAN' else 'DOUBLE PRECISION'})"
-    insert = f"INSERT INTO rows VALUES (0.1, {value})"
+OTHER_TYPES = {
+    "truth values for yes and no": ("BOOLEAN", "TRUE", ("Yes", "No", "Perhaps"), "Yes"),
+    "truth values for two words of yes": ("BOOLEAN", "TRUE", ("Yes", "TRUE", "No"), None),
+    "truth values for other words": ("BOOLEAN", "TRUE", ("A", "B", "C"), None),
+    "whole numbers for codes": ("BIGINT", "7", ("007", "008", "C"), "007"),
+    "fractions for numbers": ("DOUBLE PRECISION", "1.0", ("1", "2.5", "C"), "1"),
+    "decimal numbers for numbers": ("DECIMAL(9, 2)", "2.50", ("1", "2.5", "C"), "2.5"),
+    "numbers for two codes": ("BIGINT", "7", ("7", "07", "C"), None),
+    "numbers for words": ("BIGINT", "7", ("A", "B", "C"), None),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_TYPES)
+def test_a_column_of_another_type_is_the_category_that_it_must_be_or_stops_the_statement(
+    case: str, postgres: Any
+) -> None:
+    kind, value, labels, label = OTHER_TYPES[case]
+    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, labels)), method="none")
+    make = f"CREATE TABLE rows (age DOUBLE PRECISION, ward {kind})"
+    insert = f"INSERT INTO rows VALUES (0.1, {value}), (0.1, NULL)"
+    wanted = [row[:3] for row in _ask_duckdb(rules, "TEXT", label)] if label is not None else None
     with duckdb.connect() as database:
         database.execute(make)
         database.execute(insert)
-        assert database.execute(rules.to_sql()).fetchall()[0][:3] == (None, None, None)
-    lite = sqlite3.connect(":memory:")
-    lite.execute(make)
-    lite.execute(insert)
-    assert lite.execute(rules.to_sql("sqlite")).fetchall()[0][:3] == (None, None, None)
-    lite.close()
+        if wanted is None:
+            with pytest.raises(duckdb.Error, match=r"The column 'ward' holds .*, but the rules compare texts"):
+                database.execute(rules.to_sql()).fetchall()
+        else:
+            assert [row[:3] for row in database.execute(rules.to_sql()).fetchall()] == wanted
+            assert database.execute(rules.to_sql_check()).fetchall() == []
     with postgres.transaction(force_rollback=True), postgres.cursor() as cursor:
         cursor.execute(make)
         cursor.execute(insert)
-        assert cursor.execute(rules.to_sql("postgres")).fetchall()[0][:3] == (None, None, None)
+        if wanted is None:
+            with pytest.raises(Exception, match=r"The column 'ward' holds .*, but the rules compare texts"):
+                cursor.execute(rules.to_sql("postgres"))
+        else:
+            assert [row[:3] for row in cursor.execute(rules.to_sql("postgres")).fetchall()] == wanted
+
+
+def _ask_duckdb(rules: RuleSet, kind: str, label: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect() as database:
+        database.execute(f"CREATE TABLE rows (age DOUBLE, ward {kind})")
+        database.execute("INSERT INTO rows VALUES (0.1, ?), (0.1, NULL)", [label])
+        return database.execute(rules.to_sql()).fetchall()
+
+
+def test_a_row_of_another_type_has_no_rule_in_sqlite_and_the_check_counts_it() -> None:
+    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, ("Yes", "No", "C"))), method="none")
+    with closing(sqlite3.connect(":memory:")) as lite:
+        lite.execute("CREATE TABLE rows (age DOUBLE, ward)")
+        lite.executemany("INSERT INTO rows VALUES (0.1, ?)", [(1,), ("Yes",), ("perhaps",)])
+        assert [row[2] is None for row in lite.execute(rules.to_sql("sqlite")).fetchall()] == [True, False, False]
+        assert lite.execute(rules.to_sql_check("sqlite")).fetchall() == [
+            ("ward", "not decided: not a value that the rules can read", 1, "1"),
+            ("ward", "decided as any other: not a category of the training table", 1, "perhaps"),
+        ]
+
+
+@pytest.mark.parametrize("step", ["day", "minute"])
+@pytest.mark.parametrize("order", ["ymd", "dmy", "mdy"])
+def test_raw_amounts_and_dates_are_read_by_databases_as_by_predict(step: str, order: str, postgres: Any) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["opened", "paid"])
+    root = builder.split("opened", 18_687.5)
+    paid = builder.split("paid", 1_599.38, parent=root, side="left")
+    builder.leaf([8, 2], parent=root, side="right")
+    builder.leaf([1, 9], parent=paid, side="left")
+    builder.leaf([9, 1], parent=paid, side="right")
+    how = Reading("date", order=order, step=step), Reading("number", unit="$", thousands=",")
+    rules = secateur.simplify(replace(builder.build(), readings=how), method="none")
+    date = {"ymd": "2021-{m}-{d}", "dmy": "{d}/{m}/2021", "mdy": "{m}/{d}/2021"}[order]
+    days = [date.format(m="03", d=day) + time for day in ("01", "02") for time in ("", " 11:59", " 12:01", " 23:59")]
+    frame = pd.DataFrame({"opened": days * 3, "paid": ["$1,599.38", "-$5", "1,599.39"] * len(days)})
+    wanted = rules.predict(frame).tolist()
+    assert set(wanted) == {"no", "yes"}
+    with duckdb.connect() as database:
+        database.register("frame", frame)
+        assert [row[0] for row in database.execute(rules.to_sql(table="frame")).fetchall()] == wanted
+    with postgres.transaction(force_rollback=True), postgres.cursor() as cursor:
+        cursor.execute("CREATE TABLE rows (opened TEXT, paid TEXT)")
+        cursor.executemany("INSERT INTO rows VALUES (%s, %s)", frame.to_numpy().tolist())
+        assert [row[0] for row in cursor.execute(rules.to_sql("postgres")).fetchall()] == wanted
+        assert cursor.execute(rules.to_sql_check("postgres")).fetchall() == []
+        cursor.execute("UPDATE rows SET paid = 'much' WHERE paid = '-$5'")
+        ((column, _, n_rows, example),) = cursor.execute(rules.to_sql_check("postgres")).fetchall()
+        assert (column, n_rows, example) == ("paid", len(days), "much")
+    for other in ("sqlite", "snowflake"):
+        with pytest.raises(ParameterError, match="which the statement does in DuckDB, PostgreSQL and Spark only"):
+            rules.to_sql(other)
 
 
 def test_text_among_the_truth_values_of_sqlite_is_refused() -> None:

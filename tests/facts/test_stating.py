@@ -466,3 +466,15 @@ def test_a_lazy_frame_is_to_be_collected() -> None:
     X, _ = patients()
     with pytest.raises(InputError, match="collect a lazy one first"):
         find_groups(pl.DataFrame(X.to_dict("list")).lazy())
+
+
+@pytest.mark.parametrize("method", secateur.METHODS)
+@pytest.mark.parametrize("facts", [["a <= 1", "a >= 2"], ["a <= 0.5 => b > 3", "a > 0.5 => b > 3", "b <= 2"]])
+def test_facts_that_no_row_keeps_to_are_refused_by_every_method(method: str, facts: list[str]) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
+    root = builder.split("a", 0.5)
+    builder.leaf([1, 2], parent=root, side="left")
+    builder.leaf([2, 1], parent=root, side="right")
+    rows = ([[0.0, 1.0], [1.0, 4.0]], ["no", "yes"]) if secateur.METHODS[method].needs_rows else ()
+    with pytest.raises(secateur.ParameterError, match=r"no value at all|contradict each other"):
+        secateur.simplify(builder.build(), *rows, method=method, facts=facts)

@@ -123,7 +123,7 @@ def test_a_condition_that_separates_says_so_and_not_that_it_moves_reliability() 
             if reason.kind == "not-certified":
                 assert reason.witness_leaf is not None
                 assert reason.before is reason.after is None
-                assert str(reason).startswith("keeps out leaf")
+                assert str(reason).startswith("it keeps out rows of leaf")
             elif reason.kind == "reliability-moves":
                 assert reason.witness_leaf is None
 

@@ -11,6 +11,8 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import InputError
@@ -130,11 +132,39 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
     weights = np.ones(len(X)) if w is None else np.array(w)
     other = rules.predict(X) != tree.classes[[oracles.tree_class(tree, row) for row in X]]
     assert weights[other].sum() <= budget * weights.sum() * (1 + 1e-9)
+    # Two rules that say the same of a row for different classes: the second would be dropped for nothing.
+    said = [frozenset(map(str, rule.conditions)) for rule in rules]
+    assert len(set(said)) == len(said)
     decided = rules.apply(X)
     for place, rule in enumerate(rules):
         mine = decided == place
         assert rule.decided_support == pytest.approx(weights[mine].sum())
     assert rules.otherwise_support == pytest.approx(weights[decided == -1].sum())
+
+
+def test_otherwise_is_the_commonest_class_of_what_is_left() -> None:
+    X, y = make_classification(200, 8, n_informative=5, n_classes=2, weights=[0.7], flip_y=0.1, random_state=1)
+    model = DecisionTreeClassifier(max_depth=4, random_state=1).fit(X, y)
+    for budget in (0.3, 0.5, 0.8):
+        rules = secateur.compact(model, X, y, budget=budget)
+        left = np.bincount(y[rules.apply(X) == -1], minlength=2)
+        assert left[rules.otherwise] == left.max()
+    rare = secateur.compact(model, X, y, budget=1.0, otherwise=1)  # who names a class gets it, and is told
+    assert rare.to_text().splitlines()[-1].endswith(", not its commonest class")
+
+
+def test_a_rule_whose_remaining_rows_are_of_another_class_says_what_it_covers() -> None:
+    # Of "yes", the first rule leaves the second only rows of "no".
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
+    root = builder.split("a", 0)
+    builder.leaf([0, 9], parent=root, side="right")
+    left = builder.split("b", 0, parent=root, side="left")
+    builder.leaf([9, 0], parent=left, side="left")
+    builder.leaf([1, 2], parent=left, side="right")
+    X = np.array([[1.0, 1.0]] * 5 + [[1.0, -1.0]] * 4 + [[-1.0, -1.0]] * 9 + [[-1.0, 1.0]] * 2)
+    y = ["yes"] * 9 + ["no"] * 9 + ["no", "yes"]
+    rules = secateur.compact(builder.build(), X, [*y[:-1], "no"], otherwise="no")
+    assert "2 rows, 0.0% (of 7 rows that it covers, 71.4%)" in rules.to_text()
 
 
 def test_a_budget_needs_rows() -> None:

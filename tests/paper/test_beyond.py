@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.local_search import LocalSearchTreeClassifier
-from secateur.paper import beyond
+from secateur.paper import beyond, compact
 from secateur.paper.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, make_study, summarize_beyond
 from secateur.paper.by_folds import pick_knobs
 from secateur.paper.protocol import ARMS, DATASETS, N_SPLITS, find_arm
@@ -109,12 +109,12 @@ def test_the_stored_cart_results_are_what_the_documents_say() -> None:
     assert max(mismatch.conflict, layered.conflict) <= 2.3
     assert max(mismatch.macro_dev, layered.macro_dev) <= 1.0
     default = points["budgeted", "0.015"]
-    assert default.removed >= 44
-    assert default.conflict <= 1.8
-    assert default.macro_dev <= 0.62
+    assert default.removed >= 41.7
+    assert default.conflict <= 1.75
+    assert default.macro_dev <= 0.64
     by_folds = points["budgeted", "by folds"]
-    assert by_folds.removed >= 44.5
-    assert by_folds.conflict <= 2.0
+    assert by_folds.removed >= 42.5
+    assert by_folds.conflict <= 2.05
 
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
@@ -208,3 +208,7 @@ def test_the_command_writes_tables_and_figures(data_dir: str, tmp_path: Path) ->
     assert text.count("| faithful | by folds |") == 2
     assert text.count("### What folds pick") == 2
     assert "| sibling (paper) |" in text
+    assert text.count("### Conditions left") == 2
+    assert text.count("| compact rules |") == 2 * (len(compact.BUDGETS) + 1)
+    assert text.count("| the tree pruned, leaf by leaf |") == len(compact.BUDGETS)  # of CART trees alone
+    assert (tmp_path / "compact.svg").stat().st_size > 1000

@@ -270,6 +270,21 @@ def test_the_splits_that_all_data_sets_have_are_stored(tmp_path: Path) -> None:
         store_run(output, kept)
 
 
+def test_te2rules_is_stored_with_its_version_and_of_cart_trees_alone(tmp_path: Path) -> None:
+    output, kept = tmp_path / "run", tmp_path / "stored"
+    for dataset in protocol.DATASETS:
+        path = output / "te2rules" / "cart" / dataset / "00.json"
+        path.parent.mkdir(parents=True)
+        row = {"method": "TE2Rules", "knob": "", "paid": None}
+        found = {"secateur": "1", "scikit-learn": "2", "te2rules": "3", "n_rules": 4, "rows": [row]}
+        path.write_text(json.dumps(found))
+    assert store_run(output, kept) == ["te2rules"]
+    packed = json.loads(gzip.decompress((kept / "te2rules.json.gz").read_bytes()))
+    assert list(packed["arms"]) == ["cart"]
+    assert packed["te2rules"] == "3"
+    assert packed["arms"]["cart"]["adult"] == [{"n_rules": 4, "rows": [["TE2Rules", "", None]]}]
+
+
 def test_rows_of_the_runtime_study_are_nested_and_keep_every_leaf() -> None:
     model, X, _ = runtime._problem(0, 32, 4096, 16384)
     assert model.get_n_leaves() == 32

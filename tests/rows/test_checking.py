@@ -4,6 +4,7 @@ import datetime
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from secateur import InputError, Tree, TreeBuilder, simplify
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_labels, check_rows, check_weights, holds_missing
+from secateur.rows.encoding import check_whole
 from secateur.tree.pipeline_columns import Columns
 
 MakeFrame = Callable[[dict[str, Any]], Any]
@@ -555,3 +557,74 @@ def test_rows_that_a_pipeline_would_not_take_are_refused(case: str, make_frame: 
 def test_a_column_without_a_single_value_is_missing_and_not_of_the_wrong_type() -> None:
     rows = pd.DataFrame({**SOURCE_ROWS, "city": np.full(4, np.nan)})
     assert np.isnan(check_rows(behind_pipeline(), rows).matrix[:, 2]).all()
+
+
+def test_whole_numbers_that_no_float_holds_are_refused_where_a_split_asks_for_them(tmp_path: Path) -> None:
+    # scikit-learn rounds them to float32 at once in a table of whole numbers, and by way of float64 beside floats.
+    rng = np.random.default_rng(0)
+    base = 2**60
+    frame = pd.DataFrame({"time": base + rng.integers(-(2**38), 2**38, 400), "b": rng.normal(size=400)})
+    y = np.where(frame["time"] > base + 12_345, "late", "early")
+    near = pd.DataFrame({"time": base - 2**35 + np.arange(-200, 201), "b": 0.0})  # half way between two of float32
+    sentence = r"Column 'time' of .* holds \d+ \(row \d+\), a whole number beyond 2\^53 that no float holds"
+    path = tmp_path / "t.parquet"
+    for columns in (["time", "b"], ["time"]):
+        floats = frame[columns].astype(float)
+        model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(frame[columns], y)
+        rules = simplify(model, floats, y)
+        as_floats = near[columns].astype(float)
+        assert rules.predict(as_floats).tolist() == model.predict(as_floats).tolist()
+        near[columns].assign(y="late").to_parquet(path)
+        for rows in (near[columns], pl.DataFrame(near[columns]), path, near[columns].astype({"time": "Int64"})):
+            with pytest.raises(InputError, match=sentence):
+                rules.predict(rows)
+        with pytest.raises(InputError, match=sentence):
+            simplify(model, frame[columns], y)
+    matrix = near[["time"]].to_numpy()
+    rules = simplify(DecisionTreeClassifier(max_depth=2).fit(frame[["time"]].to_numpy(), y))
+    with pytest.raises(InputError, match=r"Column 'x0' of X holds"):
+        rules.predict(matrix)
+
+
+def test_whole_numbers_that_floats_hold_are_taken_at_any_size() -> None:
+    values = np.array([-(2**63), -(2**53) - 2, -1, 0, 5, 2**53, 2**53 + 2, 2**62 + 2**20], dtype=np.int64)
+    frame = pd.DataFrame({"id": values, "b": np.arange(8.0)})
+    model = DecisionTreeClassifier(random_state=0).fit(frame, values > 0)
+    assert simplify(model, frame, values > 0).predict(frame).tolist() == model.predict(frame).tolist()
+    for strange in (2**53 + 1, -(2**53) - 1, 2**63 - 1):
+        with pytest.raises(InputError, match=f"holds {strange} "):
+            check_whole(np.array([0, strange]), "id", "X", 0)
+    with pytest.raises(InputError, match=f"holds {2**64 - 1} "):
+        check_whole(np.array([0, 2**64 - 1], dtype=np.uint64), "id", "X", 0)
+
+
+def test_numbers_beyond_floats_in_a_column_that_no_split_asks_for_do_no_harm() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=50), "id": 2**60 + np.arange(50)})
+    y = frame["a"] > 0
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(frame, y)
+    assert simplify(model, frame, y).predict(frame).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "array", "polars", "parquet", "csv", "reader"])
+def test_blanks_in_a_column_that_no_split_asks_for_show_nothing_in_any_table(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=99), "b": np.where(np.arange(99) % 9 == 0, np.nan, 1.0)})
+    y = np.where(frame["a"] > 0, "yes", "no")
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(frame, y)
+    whole = frame.assign(y=y)
+    whole.to_parquet(tmp_path / "t.parquet")
+    whole.to_csv(tmp_path / "t.csv", index=False)
+    rows: dict[str, tuple[Any, Any]] = {
+        "pandas": (frame, y),
+        "array": (frame.to_numpy(), y),
+        "polars": (pl.DataFrame(whole), "y"),
+        "parquet": (tmp_path / "t.parquet", "y"),
+        "csv": (tmp_path / "t.csv", "y"),
+        "reader": (pa.Table.from_pandas(whole).to_reader(), "y"),
+    }
+    rules = simplify(model, *rows[kind])
+    assert not rules.tree.accepts_missing.any()
+    assert [rule.support for rule in rules] == [int((y == "no").sum()), int((y == "yes").sum())]
+    if kind != "reader":
+        assert rules.predict(rows[kind][0] if kind != "polars" else pl.DataFrame(frame)).tolist() == y.tolist()

@@ -237,8 +237,9 @@ def test_predictions_are_written_beside_the_rows(kind: str, tmp_path: Path) -> N
 def test_methods_that_need_all_rows_say_how_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = make_frame()
     model = fit(frame)
-    monkeypatch.setattr("secateur.rows.batched_rows.MOST_BYTES", 100_000)
-    for kind, size in (("parquet", "3,000 rows of 7 columns, 0.0 GiB"), ("csv", "more than 2,0?48 rows|3,000 rows")):
+    monkeypatch.setenv("SECATEUR_MAX_MEMORY", "100000")
+    told = "3,000 rows of 7 columns, 164.1 KiB, and at most 97.7 KiB"
+    for kind, size in (("parquet", told), ("csv", "more than 2,0?48 rows|3,000 rows")):
         path = make_table(kind, frame, tmp_path)
         with pytest.raises(InputError, match=rf"'budgeted' looks at rows one by one, but .* has .*({size})"):
             secateur.simplify(model, path, y="y", method="budgeted")

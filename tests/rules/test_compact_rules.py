@@ -21,8 +21,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.rules.decided_counts import order_rules
 from secateur.rules.difference import compare_rules
+from secateur.rules.printed_order import order_rules
 from secateur.tree.tree import Tree
 
 
@@ -76,9 +76,7 @@ def test_rows_are_decided_covered_and_counted_one_by_one(
     for row in X[:3]:
         explained = rules.explain(row)
         assert explained.prediction == rules.predict(row[None])[0]
-        assert [rule.index for rule in explained.covering] == sorted(
-            compact_oracles.covering(rules, row), key=rules.decision_order.tolist().index
-        )
+        assert [rule.index for rule in explained.covering] == sorted(compact_oracles.covering(rules, row))
 
 
 @given(compact_problems())
@@ -91,7 +89,7 @@ def test_files_and_certificates_hold(
     assert rules.verify().failures == ()
     again = secateur.CompactRules.from_json(rules.to_json())
     assert again == rules
-    assert again.to_text(reasons=True) == rules.to_text(reasons=True)
+    assert again.to_text(reasons=True) == rules.without_rows().to_text(reasons=True)
     assert again.apply(X).tolist() == rules.apply(X).tolist()
     assert again.verify(X, labels, sample_weight=weights).failures == ()
     assert pickle.loads(pickle.dumps(rules)) == rules
@@ -233,7 +231,7 @@ def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
     for rules in (secateur.compact(tree), secateur.compact(tree, X, y), secateur.compact(tree, X, y, budget=0.5)):
         assert len(rules) == 0
         assert rules.otherwise == "no"
-        assert str(rules).startswith("always no")
+        assert any(line.startswith("always no") for line in str(rules).splitlines())
         assert rules.apply(X).tolist() == [-1, -1]
         assert rules.predict(X).tolist() == ["no", "no"]
         assert rules.covers(X).shape == (2, 0)

@@ -152,7 +152,7 @@ def test_of_several_partners_the_one_that_agrees_in_most_columns_is_taken() -> N
     new.leaf([9, 0], parent=inner, side="right")
     new.leaf([9, 0], parent=beyond, side="right")
     found = compare_rules(*(secateur.simplify(one.build(), method="none") for one in (old, new)))
-    pairs = [(str(change.old), str(change.new)) for change in found.changes if change.kind == "narrowed"]
+    pairs = [(change.old.text, change.new.text) for change in found.changes if change.kind == "narrowed"]
     assert ("a <= 5 and b <= 5 => yes", "4 < a <= 5 and b <= 5 => yes") in pairs
 
 

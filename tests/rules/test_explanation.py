@@ -11,6 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.rules.explanation import find_held, read_row
+from secateur.rules.wording import read_link
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,8 @@ def test_it_says_when_rules_disagree_and_what_the_tree_predicts(rules: secateur.
     found = rules.explain(load_iris().data[70])
     assert (found.prediction, found.tree_prediction) == (2, 1)
     assert "These rules disagree" in str(found)
-    assert str(found).endswith("The tree itself predicts versicolor.")
+    assert str(found).splitlines()[-1].startswith("But the tree itself says versicolor, in leaf ")
+    assert rules.tree.classes[rules.tree.leaf_class[found.own_rule.leaf_id]] == found.tree_prediction
 
 
 def test_a_row_may_be_a_list_a_mapping_a_series_or_a_frame(rules: secateur.RuleSet) -> None:
@@ -115,7 +118,7 @@ def test_a_broken_fact_takes_the_guarantee_away_only_where_it_rests_on_it() -> N
     assert rules.explain({"age": 29, "bmi": 120}).text.endswith(
         "\nThis row contradicts what is known, but the guarantee does not rest on it: bmi <= 100."
     )
-    assert rules.explain({"age": 29, "bmi": 20}).text.endswith("The tree itself predicts no.")
+    assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
 
 
 def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:
@@ -123,5 +126,37 @@ def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:
     root = builder.split("age", 30)
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
-    told = secateur.simplify(builder.build(), method="none").explain([20]).text.splitlines()[0]
-    assert told == "Predicted no by rule 1 (leaf 1): age <= 30 => no (10 rows, 80.0% no)"
+    X, y = np.array([[20.0]] * 10 + [[40.0]] * 10), np.array(["no"] * 8 + ["yes"] * 2 + ["no"] + ["yes"] * 9)
+    found = secateur.simplify(builder.build(), X, y, method="none").explain([20])
+    assert found.text.splitlines() == [
+        "Predicted no, because rule 1 holds: age ≤ 30.",
+        "  This row: age is 20.",
+        "  Rows like it: 10 training rows, 80.0% no, likely 44.4% to 97.5%.",
+        "  asked: age ≤ 30 (it keeps out rows of leaf 2 (yes), such as age = 40)",
+        "The tree says no too, in leaf 1: age ≤ 30 (10 training rows, 80.0% no, likely 44.4% to 97.5%).",
+    ]
+    assert found.interval is not None
+    assert found.interval == pytest.approx((0.444, 0.975), abs=1e-3)
+    assert found.asked == (("age ≤ 30", "age is 20"),)
+
+
+@given(data=st.data(), method=st.sampled_from(["none", "exact", "layered", "mismatch", "budgeted"]))
+@settings(max_examples=80, deadline=None)
+def test_no_condition_is_shown_that_is_false_of_the_row(data: st.DataObject, method: str) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    X, y, _ = data.draw(strategies.labelled_rows(tree))
+    rules = secateur.simplify(tree, X, tree.classes[y], method=method)
+    paths = rules.paths
+    for row in X[:5]:
+        found = rules.explain(row)
+        leaf = int(np.flatnonzero(paths.leaf_ids == found.own_rule.leaf_id)[0])
+        assert tree.leaf_class[found.own_rule.leaf_id] == np.flatnonzero(tree.classes == found.tree_prediction)[0]
+        own_path = set(paths.links[paths.entries(leaf)].tolist())  # what is true of the row, node by node
+        held = find_held(rules, read_row(rules, row).matrix[0])
+        assert all(held[link] for link in own_path)
+        shown = [
+            line.split(":", 1)[1] for line in found.text.splitlines() if line.startswith(("  asked:", "  not asked:"))
+        ]
+        kept = [read_link(tree, paths, link, rules._voice) for link in found.rule.reasons if held[link]]
+        assert [words.strip().startswith(one) for words, one in zip(shown, kept, strict=True)] == [True] * len(kept)
+        assert all(held[link] for link in found.rule.kept_ids)

@@ -592,7 +592,7 @@ def test_a_forest_at_the_end_of_a_pipeline_is_read_in_the_columns_before_it() ->
     np.testing.assert_array_equal(rules.predict(probe), model.predict(probe))
     np.testing.assert_array_equal(rules.predict_proba(probe), model.predict_proba(probe))
     assert rules.verify()
-    assert any("city = Paris" in str(rule) for tree in rules for rule in tree)
+    assert any("city is Paris" in str(rule) for tree in rules for rule in tree)
 
 
 def test_rules_about_a_group_are_merged_whatever_their_thresholds() -> None:

@@ -166,4 +166,6 @@ def test_a_name_that_could_be_misread_stands_between_backticks(name: str, shown:
     root = builder.split(name, 0.5)
     builder.leaf([2, 1], parent=root, side="left")
     builder.leaf([1, 2], parent=root, side="right")
-    assert str(secateur.simplify(builder.build(), method="none")[0]) == f"{shown} <= 0.5 => no"
+    rule = secateur.simplify(builder.build(), method="none")[0]
+    assert rule.text == f"{shown} <= 0.5 => no"
+    assert str(rule) == f"no if {shown} ≤ 0.5"

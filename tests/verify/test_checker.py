@@ -39,9 +39,14 @@ def tamper(rules: secateur.RuleSet, change: Any) -> secateur.RuleSet:
 
 
 def delete_one_more(content: dict[str, Any]) -> None:
+    """Delete a condition, and give it a reason of the method for it."""
+    kinds = [why.kind for why in sorted(secateur.METHODS[content["method"]].gives) if why.is_deletion]
     rule = next(rule for rule in content["rules"] if len(rule["kept_ids"]) > 1)
     link = rule["kept_ids"].pop(0)
     rule["deleted_ids"] = sorted([*rule["deleted_ids"], link])
+    for reason in rule["reasons"] if kinds else ():
+        if reason["link_id"] == link:
+            reason.update(deleted=True, kind=kinds[-1], before=0.5, after=0.5, number=0.0)
 
 
 @pytest.mark.parametrize("method", secateur.METHODS)
@@ -58,11 +63,53 @@ def test_every_method_verifies_with_its_rows(problem: tuple[Any, Any, Any], meth
 def test_a_tampered_file_fails(problem: tuple[Any, Any, Any], method: str) -> None:
     model, X, y = problem
     rules = secateur.simplify(model, X, y, method=method)
+    if method in ("none", "sibling", "subtree"):  # what they delete can be read off the tree
+        with pytest.raises(secateur.FormatError, match="A reason of the rule of leaf"):
+            tamper(rules, delete_one_more)
+        return
     bad = tamper(rules, delete_one_more)
     for found in (bad.verify(), bad.verify(X, y)):
         assert not found.ok
         assert not found
         assert any("digest" in failure for failure in found.failures)
+
+
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_a_reason_that_the_method_never_gives_is_refused(problem: tuple[Any, Any, Any], method: str) -> None:
+    model, X, y = problem
+    rules = secateur.simplify(model, X, y, method=method)
+    gives = secateur.METHODS[method].gives
+    assert gives >= {Why(code) for code in rules.deletions.why.tolist()}
+    assert gives < set(Why)
+    for why in set(Why) - gives:
+
+        def lie(content: dict[str, Any], why: Why = why) -> None:
+            reasons = [one for rule in content["rules"] for one in rule["reasons"]]
+            reasons[0]["kind"] = why.kind
+            sign_again(content)
+
+        with pytest.raises(secateur.FormatError, match=f"{why.kind}.*{method}.* never gives"):
+            tamper(rules, lie)
+
+
+def test_a_reason_about_another_node_is_refused(problem: tuple[Any, Any, Any]) -> None:
+    _, X, y = problem
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    for method, kind in (("subtree", "same-class-subtree"), ("sibling", "sibling-leaf"), ("faithful", "inside-h")):
+        rules = secateur.simplify(model, X, y, method=method, **({"tolerance": 0.02} if method == "faithful" else {}))
+
+        def point_elsewhere(content: dict[str, Any], kind: str = kind) -> None:
+            reasons = [one for rule in content["rules"] for one in rule["reasons"] if one["kind"] == kind]
+            reasons[0]["node_id"] = 0
+
+        with pytest.raises(secateur.FormatError, match="points at another node"):
+            tamper(rules, point_elsewhere)
+
+
+def test_a_rule_set_of_none_that_lost_a_condition_fails(problem: tuple[Any, Any, Any]) -> None:
+    rules = secateur.simplify(*problem, method="none")
+    shortened = with_deletions(rules, secateur.simplify(*problem, method="exact").deleted)
+    assert "although nothing was to be deleted" in shortened.verify().failures[0]
 
 
 def test_a_tampered_tree_fails(problem: tuple[Any, Any, Any]) -> None:
@@ -151,7 +198,7 @@ def test_an_unsound_exact_deletion_is_found_without_the_digest(problem: tuple[An
             flags[entry] = True
             found = with_deletions(rules, flags).verify()
             assert not found.ok
-            assert "predicts another class" in found.failures[0]
+            assert any("predicts another class" in failure for failure in found.failures)
 
 
 @pytest.mark.parametrize("method", secateur.METHODS)
@@ -208,7 +255,7 @@ def test_a_deletion_from_a_leaf_without_rows_keeps_no_reliability(problem: tuple
     model, X, y = problem
     free = np.flatnonzero(secateur.simplify(model, method="exact").deleted)[0]
     tree = secateur.from_model(model)
-    paths = secateur.simplify(tree, method="none").paths
+    paths = secateur.simplify(tree, method="exact").paths
     seen = model.apply(X) != paths.leaf_ids[paths.rule[free]]
     rules = secateur.simplify(tree, X[seen], y[seen], method="faithful", tolerance=1.0, protect=False)
     assert rules.verify().ok
@@ -330,7 +377,7 @@ def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[An
 @settings(max_examples=150, deadline=None)
 def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, data: st.DataObject) -> None:
     """Random deletion sets, sound or not: the checker's verdict is the slow box comparison's."""
-    rules = secateur.simplify(tree, method="none")
+    rules = secateur.simplify(tree, method="exact")
     assume(len(rules.deleted))
     flags = data.draw(st.lists(st.booleans(), min_size=len(rules.deleted), max_size=len(rules.deleted)))
     rules = with_deletions(rules, flags)
@@ -341,7 +388,7 @@ def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, dat
 def arbitrary_deletions(data: st.DataObject, tree: Tree, rows: tuple[Any, Any, Any] | None) -> secateur.RuleSet:
     """Rules of a tree that lost any conditions, with the counts of the rows or without."""
     taken = {} if rows is None else {"X": rows[0], "y": tree.classes[rows[1]], "sample_weight": rows[2]}
-    rules = secateur.simplify(tree, method="none", **taken)
+    rules = replace(secateur.simplify(tree, method="none", **taken), method="subtree")  # which may have deletions
     flags = data.draw(strategies.lists_of(st.booleans(), len(rules.deleted)))
     return with_deletions(rules, np.array(flags, dtype=bool))
 

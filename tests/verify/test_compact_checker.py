@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -239,3 +240,58 @@ def test_a_broken_file_is_refused_in_a_sentence(change: Callable[[Content], None
     change(content)
     with pytest.raises(ValueError, match=message):
         secateur.CompactRules.from_json(json.dumps(content))
+
+
+def word_again(content: Content) -> str:
+    """Let the library make the words and the digest of a forged content anew."""
+    content.pop("digest")
+    return replace(secateur.CompactRules.from_json(json.dumps(content)), stored=None).to_json()
+
+
+def name_a_leaf_twice(content: Content) -> None:
+    content["rules"][0]["leaf_ids"] *= 2
+
+
+def spend_beyond_the_budget(content: Content) -> None:
+    reasons = [reason for rule in content["rules"] for reason in rule["reasons"]]
+    paid = next(reason for reason in reasons if reason["kind"] == "decided-otherwise")
+    paid.update(before=0.5, after=0.9)
+
+
+def blame_the_method(content: Content) -> None:
+    reasons = [reason for rule in content["rules"] for reason in rule["reasons"]]
+    next(reason for reason in reasons if reason["kind"] == "no-foreign-leaf")["kind"] = "within-budget"
+
+
+def blame_the_budget(content: Content) -> None:
+    reasons = [reason for rule in content["rules"] for reason in rule["reasons"]]
+    free = next(reason for reason in reasons if reason["kind"] == "no-foreign-leaf")
+    free.update(kind="decided-otherwise", before=0.0, after=0.0, number=0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (name_a_leaf_twice, "names a leaf that it stands for twice"),
+        (spend_beyond_the_budget, "went beyond its budget of 2 %"),
+        (blame_the_method, "'within-budget', which 'exact' never gives"),
+        (blame_the_budget, "another reason than the rule set"),
+    ],
+)
+def test_a_lie_under_new_words_and_a_new_digest_is_refused(change: Callable[[Content], None], words: str) -> None:
+    content = json.loads(SHORT.to_json())
+    assert secateur.CompactRules.from_json(word_again(dict(content))).verify(X, Y).ok
+    change(content)
+    with pytest.raises(secateur.FormatError, match=words):
+        word_again(content)
+
+
+def test_counts_that_a_file_does_not_state_are_not_said_to_be_recounted() -> None:
+    content = json.loads(SHORT.to_json())
+    content["rules"][0]["decided_counts"] = None
+    found = secateur.CompactRules.from_json(word_again(content)).verify(X, Y)
+    assert any("decided counts are not stated, although a budget was spent" in failure for failure in found.failures)
+    unknown = secateur.compact(MODEL)
+    told = unknown.verify(X, Y)
+    assert told.ok
+    assert any("decided counts are not stated, so they were not compared" in one for one in told.unchecked)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.model_checks import check_fitted
+from secateur.adapters.model_checks import ancestor_names, check_fitted
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.facts.stating import state_facts
@@ -159,10 +159,15 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, 
         read: Tree = import_module(ADAPTERS[package]).read_model(model, X, sample_weight, accepts_missing, **number)
         return read
     if is_steps:
+
+        def takes_missing(last: Any, shown: bool) -> bool | None:
+            is_told = accepts_missing is None and shown and ancestor_names(last, "sklearn.tree")
+            return True if is_told else accepts_missing
+
         return read_trees(
             model,
             X,
-            lambda last, rows: [_read(last, rows, sample_weight, accepts_missing, tree)],
+            lambda last, rows, shown: [_read(last, rows, sample_weight, takes_missing(last, shown), tree)],
             gaps_are_zeros=not {*packages} & {*GAPS_ARE_MISSING},
         )[0]
     raise UnsupportedModelError(

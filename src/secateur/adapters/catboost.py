@@ -72,7 +72,8 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     scale, bias = content["scale_and_bias"]
     margins = np.array(source.leaf_values, dtype=np.float64).reshape(-1, n_values) * scale + np.asarray(bias)
     leaf_class = margins.argmax(axis=1) if n_values > 1 else (margins[:, 0] > 0).astype(np.int64)
-    shown = any(column.get("has_nans") for column in columns) or (X is not None and holds_missing(X))
+    asked = {node.feature for node in nodes}
+    shown = any(column.get("has_nans") for column in columns) or (X is not None and holds_missing(X, asked))
     takes_missing = shown if accepts_missing is None else accepts_missing
     for place, children in enumerate(source.children):
         left, right = (after_splits(child, len(nodes)) for child in children)

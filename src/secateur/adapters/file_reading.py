@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import FormatError, InvalidTreeError, ParameterError, SecateurError, first_line
+from secateur.errors import FormatError, InputError, InvalidTreeError, ParameterError, SecateurError, first_line
+from secateur.rows.regular_files import read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +26,9 @@ def need_library(library: str, extra: str, what: str) -> None:
 def read_bytes(path: Any, what: str) -> bytes:
     """Read a file."""
     try:
-        return Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
-        raise FormatError(f"{what} cannot be read: {error}.") from error
+        return read_whole(path)
+    except InputError as error:
+        raise FormatError(f"{what} cannot be read. {error}") from error
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, 
     if not ancestor_names(model, ENSEMBLES):  # a pipeline, whose trees are read in the columns that go into it
         forests: list[ForestTrees] = []
 
-        def read_last(last: Any, rows: Any) -> tuple[Tree, ...]:
+        def read_last(last: Any, rows: Any, _: bool) -> tuple[Tree, ...]:
             forests.append(read_forest(last, rows, accepts_missing, tree))
             return forests[0].trees
 
@@ -109,7 +109,15 @@ def _was_fitted_with_missing(model: Any, X: Any) -> bool:
     if any(was_fitted_with_missing(estimator, None, None) for estimator in model.estimators_):
         return True
     takes_missing = bool(model.estimators_[0].__sklearn_tags__().input_tags.allow_nan)
-    return takes_missing and X is not None and holds_missing(X)
+    every = range(model.n_features_in_)
+    columns = getattr(model, "estimators_features_", [every] * len(model.estimators_))
+    asked = {
+        int(own[feature])
+        for own, estimator in zip(columns, model.estimators_, strict=True)
+        for feature in np.unique(estimator.tree_.feature).tolist()
+        if feature >= 0
+    }
+    return takes_missing and X is not None and holds_missing(X, asked)
 
 
 def _forest_shares(model: Any, estimator: Any) -> NDArray[np.float64]:

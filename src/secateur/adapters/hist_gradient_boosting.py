@@ -166,7 +166,7 @@ def _was_fitted_with_missing(model: Any, tree: Tree, X: Any) -> bool:
     listed = [] if model.is_categorical_ is None else _find_encoder(model).categories_
     if any(is_missing(label) for labels in listed for label in labels.tolist()):
         return True
-    if X is None or not holds_missing(X):
+    if X is None or not holds_missing(X, {*tree.feature[~tree.is_leaf].tolist()}):
         return False
     try:
         reached = apply_tree(tree, check_rows(tree, X))

@@ -88,7 +88,8 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     classes = [int(_sigmoid(sigmoid * float(value)) > 0.5) for value in source["leaf_value"].split()]
     if max(classes) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
-    shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X))
+    asked = {split.column for split in splits}
+    shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X, asked))
     generic = names == [f"Column_{column}" for column in range(n_features)]
     return make_tree(
         children_left=[after_splits(child, len(splits)) for child in left] + padding,

@@ -27,6 +27,7 @@ import math
 import os
 import re
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -418,7 +419,7 @@ class _Reader:
                 break
             missing = None if goes_left else missing
         self._links |= {*links[1:]}
-        for place, right in zip(links, [*links[1:], last], strict=True):
+        for place, right in pairwise([*links, last]):  # none if all values go to one child
             self._nodes[place] = self._nodes[place]._replace(right=right)
         return [*links, last][0]
 

@@ -94,7 +94,7 @@ def was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
     larger_left = sizes[source.children_left[inner]] > sizes[source.children_right[inner]]
     if np.isinf(source.threshold[inner]).any() or (source.missing_go_to_left[inner].astype(bool) != larger_left).any():
         return True
-    if X is None or not holds_missing(X):
+    if X is None or not holds_missing(X, {*source.feature[inner].tolist()}):
         return False
     try:
         rows = frame_numbers(X) if frame_columns(X) is not None else np.asarray(X)

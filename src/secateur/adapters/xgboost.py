@@ -89,7 +89,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     labels = list(range(n_classes)) if model is booster else model.classes_.tolist()
     if max(decided.values()) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
-    shown = any(source["default_left"]) or (X is not None and holds_missing(X))
+    shown = any(source["default_left"]) or (X is not None and holds_missing(X, {node.feature for node in nodes}))
     return make_from_nodes(
         nodes,
         categories=levels,

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from glob import has_magic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError
 
@@ -46,6 +46,8 @@ def check_batch_options(data: str, used: Rows, reading: Reading, holdout: float)
         "--sample": reading.sample,
         "--encoding": reading.encoding,
         "--missing": reading.missing,
+        "--text": reading.text,
+        "--month-first": reading.month_first,
     }
     unread = next((name for name, value in asked.items() if value), None)
     if unread is not None:
@@ -66,7 +68,8 @@ def open_batches(
     skipped: Counter[str] = Counter()
     granted = "nothing is" if no_facts else "only the types of its columns are"
     notes = [f"The table was read in batches; {granted} taken for granted."]
-    with open_files(data, format=reading.format, find_texts=partial(find_texts, tree, target)) as source:
+    asked: dict[str, Any] = {"format": reading.format, "header": reading.header}
+    with open_files(data, find_texts=partial(find_texts, tree, target), **asked) as source:
         labelled = source.without_blanks(source.find(target, "--target names"), skipped)
         yield labelled.as_floats(target) if no_facts else labelled, notes
     if skipped[target]:

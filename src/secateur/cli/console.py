@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     errors: Console
     out: Console
 
-__all__ = ["counting", "errors", "out", "print_json", "print_text", "tell", "working"]
+__all__ = ["PipeClosed", "counting", "errors", "out", "print_json", "print_text", "tell", "working"]
 
 # Names and labels must not control the terminal: control characters become their Unicode pictures or, like marks that
 # change the direction of text, a replacement character. New lines and tabs stay.
@@ -33,9 +33,19 @@ def __getattr__(name: str) -> Any:
     from rich.console import Console
 
     made = Console(stderr=name == "errors", soft_wrap=name == "errors")
+    made.on_broken_pipe = _pass_on  # type: ignore[method-assign]
     made.push_render_hook(_HideControls())  # type: ignore[arg-type]
     globals()[name] = made
     return made
+
+
+class PipeClosed(BaseException):
+    """The reader of our output has closed it, in a form that no library catches."""
+
+
+def _pass_on() -> NoReturn:
+    """Leave a closed pipe to the command line: rich would end the program as if a check had failed."""
+    raise PipeClosed
 
 
 def tell(sentence: str, *, quiet: bool = False) -> None:
@@ -52,8 +62,11 @@ def print_text(text: str) -> None:
     """Print a text without colours or wrapping; on a terminal, show control characters instead of sending them."""
     if sys.stdout.isatty():
         text = text.translate(PICTURES)
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise PipeClosed from None
 
 
 def print_json(content: Any) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.console import print_json
+from secateur.cli.console import print_json, tell
 from secateur.cli.options import Json, Reading, Trusting, spread
 from secateur.errors import InputError, ParameterError
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["command"]
+
+THOUSANDS = re.compile(r"\d{3}(?!\d)[^=]*$")
 
 
 @spread
@@ -47,22 +51,38 @@ def command(
     """
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
-    from secateur.cli.tables.model_rows import parse_row, pick_columns
+    from secateur.cli.tables.model_rows import pick_columns, read_for_tree
 
     rules = _open_rules(rules_file, method, trusting)
     if row is not None:
-        one = rules.explain(parse_row(rules.tree, _parse(row)))
+        one = _explain_one(rules, _parse(row))
         print_json(one.to_dict()) if as_json else _print("", one.text)
         return
     table = reading.open(str(data), tree=rules.tree)
     named = rules.tree.feature_names
     beside = [] if named is not None else list(table.frame.columns)[rules.tree.n_features :]
+    table, _, notes = read_for_tree(table, rules.tree, beside)
+    for note in notes:
+        tell(note)
     found = _explain_rows(rules, pick_columns(table, rules.tree, beside=beside), why=why)
     if as_json:
         print_json([record for record, _, _ in found])
     else:
         for record, prediction, words in found:
             _print(f"Row {record['row']}:{prediction}", f" {words}")
+
+
+def _explain_one(rules: RuleSet | CompactRules, given: dict[str, Any]) -> Any:
+    """Explain one row; exact rules need no more than the columns that they ask for, whatever the tree asks."""
+    from secateur.cli.tables.model_rows import parse_row
+    from secateur.methods import METHODS
+    from secateur.rules.decision_list import make_decision_list
+
+    needed = None
+    if METHODS[rules.method].is_exact and not getattr(rules, "budget", 0):
+        needed = {column.feature for column in make_decision_list(rules).columns}
+    one = rules.explain(parse_row(rules.tree, given, needed))
+    return replace(one, values={name: value for name, value in one.values.items() if name in given})
 
 
 def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
@@ -75,6 +95,7 @@ def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Ite
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
     from secateur.export.compact_text import read_decided
+    from secateur.rules.plain_words import join_asked
     from secateur.rules.wording import read_evidence
 
     listed: list[tuple[Any, ...]] = []
@@ -82,7 +103,7 @@ def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Ite
         number = rule.index + 1
         is_compact = isinstance(rules, CompactRules)
         told = read_decided(rules, rule.index) if is_compact else read_evidence(rule)  # type: ignore[arg-type]
-        words = f"by rule {number}: {rule.text} ({told})"
+        words = f"by rule {number}: {join_asked(rule.asks)} ({told})"
         listed.append((rule.prediction, rule.class_name, number, rule.text, rule.support, rule.reliability, words))
     if isinstance(rules, CompactRules):  # its place is -1
         rest = rules.otherwise_support, rules.otherwise_reliability
@@ -122,12 +143,17 @@ def _parse(row: str) -> dict[str, Any]:
             raise InputError(f"The row is not a JSON object: {error}.") from error
         return content
     values: dict[str, Any] = {}
+    name = ""
     for part in row.split(","):
+        if name and values[name][-1:].isdigit() and THOUSANDS.match(part):  # an amount such as 37,900
+            values[name] += f",{part.rstrip()}"
+            continue
         name, sign, value = part.partition("=")
         if not sign:
             raise InputError(
                 f"Expected NAME=VALUE, found {part!r}: write --row 'age=34,ward=B', or a JSON object if a value "
                 "holds a comma."
             )
-        values[name.strip()] = value.strip()
+        name = name.strip()
+        values[name] = value.strip()
     return values

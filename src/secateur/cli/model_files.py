@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import read_iai, read_onnx, read_pmml
-from secateur.errors import FormatError, InputError, UnsupportedModelError, first_line, shorten
+from secateur.errors import FormatError, InputError, SecateurError, UnsupportedModelError, first_line, shorten
 from secateur.export.compact_json import FORMAT as COMPACT_FORMAT
 from secateur.export.compact_json import compact_from_json
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
-from secateur.rows.file_format import BLANKS, open_file
+from secateur.rows.file_format import BLANKS
+from secateur.rows.regular_files import open_file, read_whole
+from secateur.rows.zip_sizes import check_zip_size
 from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
 
@@ -94,9 +96,9 @@ def load_rules(path: Path) -> RuleSet | CompactRules:
 def is_rules_file(path: Path) -> bool:
     """Whether a file begins as the JSON of rules does."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             head = file.read(HEAD)
-    except OSError:
+    except InputError:
         return False
     return head.lstrip(BLANKS).startswith(b"{") and any(f'"{name}"'.encode() in head for name in READERS)
 
@@ -109,8 +111,7 @@ def dump_model(model: Any) -> bytes:
 
 
 def _read_bytes(path: Path) -> bytes:
-    with open_file(path) as file:
-        content = file.read()
+    content = read_whole(path)
     if not content:
         raise InputError(f"{path} is empty.")
     return content
@@ -141,7 +142,10 @@ def _load_skops(path: Path, content: bytes, trust: Sequence[str]) -> Any:
     import skops.io
 
     try:
+        check_zip_size(content, str(path))
         unknown = sorted({*skops.io.get_untrusted_types(data=content)} - {*CHECKED_TYPES, *trust})
+    except SecateurError:
+        raise
     except Exception as error:  # a damaged file fails in many ways
         raise FormatError(f"{path} is a zip file, but no model that skops wrote: {first_line(error)}.") from error
     if unknown:

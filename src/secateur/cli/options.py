@@ -10,7 +10,7 @@ puts what typer parsed together again::
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 # What a table and rules may be written as.
 Format = StrEnum("Format", ["csv", "tsv", "json", "parquet", "arrow"])
 Export = StrEnum(
-    "Export", ["sql", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx"]
+    "Export",
+    ["sql", "sql-check", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx"],
 )
 
 Fact = Annotated[
@@ -85,6 +86,25 @@ class Reading:
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text in a CSV file that means a blank, like NA and ?.")
     ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns to take as text, though they look like numbers or dates.",
+            autocompletion=complete_column,
+        ),
+    ] = None
+    month_first: Annotated[
+        bool, typer.Option("--month-first", help="Read 03/04/2021 as March 4, where no date tells.")
+    ] = False
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a CSV file holds names.  [default: the lines below tell]",
+            show_default=False,
+        ),
+    ] = None
     sample: Annotated[int | None, typer.Option(help="Number of rows to draw at random.", min=2)] = None
 
     def open(self, data: str, *, tree: Tree | None = None, seed: int = 0, quiet: bool = False) -> TableFile:
@@ -93,10 +113,13 @@ class Reading:
         from secateur.cli.tables.table_file import read_table
         from secateur.rows.table_columns import find_texts
 
-        text = () if tree is None else find_texts(tree)
+        text = [] if tree is None else find_texts(tree)
+        for words in self.text or ():
+            text += [words, *(word.strip() for word in words.split(","))]
         options: dict[str, Any] = {"format": self.format, "encoding": self.encoding, "missing": self.missing or ()}
         with working("Reading the table", quiet=quiet):
-            return read_table(data, **options, text=text, sample=self.sample, seed=seed)
+            table = read_table(data, **options, text=text, header=self.header, sample=self.sample, seed=seed)
+        return replace(table, as_text=tuple(self.text or ()), month_first=self.month_first)
 
 
 @dataclass(frozen=True)
@@ -138,14 +161,29 @@ class Growing:
     max_depth: Annotated[
         int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for a table of your own]", min=1)
     ] = None
-    min_rows: Annotated[int, typer.Option(help="Fewest rows in a leaf.", min=1)] = 1
+    min_rows: Annotated[
+        int | None,
+        typer.Option(help="Fewest rows in a leaf.  [default: 5, and fewer for tables of under 100 rows]", min=1),
+    ] = None
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Let every class count alike in fitting the tree, however rare it is.")
+    ] = False
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns to use, though they look like identifiers or free text.",
+            autocompletion=complete_column,
+        ),
+    ] = None
     seed: Seed = 0
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of functions that fit a tree."""
         depth = {} if self.max_depth is None else {"max_depth": self.max_depth}
-        return {**depth, "min_rows": self.min_rows, "seed": self.seed}
+        asked = {"min_rows": self.min_rows, "balanced": self.balanced, "keep": self.keep or (), "seed": self.seed}
+        return {**depth, **asked}
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def command(
     """Run experiments of the paper again and print their numbers beside ours.
 
     `all` runs those of the paper. `readings` measures other readings of what the paper leaves open, and `beyond` every
-    method and setting of secateur on its data sets.
+    method and setting of secateur on its data sets, and compact rules beside pruning.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory.
     """
@@ -178,12 +178,12 @@ def _readings(study: Study) -> list[Page]:
 
 
 def _beyond(study: Study) -> list[Page]:
-    from secateur.paper import beyond
+    from secateur.paper import beyond, compact
     from secateur.paper.by_folds import BY_FOLDS
     from secateur.paper.summary import to_csv
 
     _require_matplotlib("Beyond the paper")
-    pages = []
+    pages, lengths = [], {}
     for name in ARMS:
         _, picked = study.run_arm(name, f"knobs by folds, {name} arm", study=BY_FOLDS)
         arm, results = study.run_arm(name, f"beyond, {name} arm", study=beyond.make_study(picked))
@@ -192,7 +192,12 @@ def _beyond(study: Study) -> list[Page]:
         write_whole(study.place / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
         study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
         beyond.draw_fronts(arm, points, study.place)
+        _, texts = study.run_arm(name, f"compact, {name} arm", study=compact.make_compact_study(picked))
+        lengths[name] = (arm, compact.find_points(texts))
+        study.write_json(f"compact_{arm.name}", [vars(point) for point in lengths[name][1]])
         pages += [beyond.beyond_page(arm, points, study.splits), beyond.picks_page(arm, picked)]
+        pages.append(compact.compact_page(*lengths[name]))
+    compact.draw_lengths(lengths, study.place)
     return pages
 
 

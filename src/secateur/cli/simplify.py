@@ -12,7 +12,7 @@ import typer
 
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, tell, working
-from secateur.cli.forms import make_form, read_settings, show_compact
+from secateur.cli.forms import make_form, read_settings
 from secateur.cli.options import (
     Dialect,
     Export,
@@ -39,8 +39,6 @@ from secateur.cli.outputs import check_outputs, choose_export, deliver, make_exp
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from secateur.rules.audit import Audit
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRules
@@ -48,10 +46,6 @@ if TYPE_CHECKING:
     from secateur.verify import Verification
 
 __all__ = ["command"]
-
-SHOWN_RULES = 50
-SHOWN_CLASSES = 5
-OWN_ROWS = "the rules were made from these rows"
 
 
 # The embedded tables.
@@ -84,7 +78,7 @@ class Writing:
         check_outputs(self.output, self.report, self.save_model, force=self.force)
         return export
 
-    def write(self, story: _Story, export: Export | None, *, as_json: bool, quiet: bool) -> str | bytes | None:
+    def write(self, story: Story, export: Export | None, *, as_json: bool, quiet: bool) -> str | bytes | None:
         """Write the files, and return what is left for the screen."""
         files: dict[Path, str | bytes] = {}
         if self.report is not None:
@@ -120,6 +114,9 @@ def command(
     ] = None,
     writing: Writing,
     reasons: Annotated[bool, typer.Option("--reasons", help="Say why each condition was deleted or kept.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print all measurements, what is promised, and how it was checked.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
     reading: Reading,
@@ -148,8 +145,10 @@ def command(
         raise ParameterError("--target names a column of DATA: name the file too.")
     if data is None and (holdout or used != Rows() or reading != Reading()):
         raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
-    if model is not None and (growing.max_depth, growing.min_rows) != (None, 1):
-        raise ParameterError("--max-depth and --min-rows are for a tree that is fitted here: leave them out.")
+    if model is not None and replace(growing, seed=0) != Growing():
+        raise ParameterError(
+            "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
+        )
     method = "exact" if method is None else method
     options = {**read_settings(method, knobs, form), **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
@@ -164,11 +163,13 @@ def command(
     if as_json:
         print_json(story.to_dict())
     elif shown is not None:
-        for note in story.notes:
+        for note in (*(f"Warning: {one}" for one in story.warnings), *story.notes):
             tell(note, quiet=quiet)
         deliver(shown, None)
     elif not quiet:
-        _show(story, reasons=reasons)
+        from secateur.cli.answer import show_answer
+
+        show_answer(story, reasons=reasons, verbose=verbose)
     if not story.proof.ok and (as_json or quiet or shown is not None):
         tell(str(story.proof))
     raise typer.Exit(code=0 if story.proof.ok else 1)
@@ -193,7 +194,7 @@ class _Making:
 
 
 @dataclass(frozen=True)
-class _Story:
+class Story:
     """What one simplification has to tell."""
 
     name: str
@@ -201,12 +202,19 @@ class _Story:
     model: Any
     rules: RuleSet | CompactRules
     audit: Audit | CompactAudit | None
-    audited: str
+    audited: str  # which rows, after "of"
     proof: Verification
+    again: tuple[str, ...]  # the command to try next, after "secateur simplify"
     notes: tuple[str, ...] = ()
+    granted: tuple[str, ...] = ()  # what was taken for granted
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
     target: str | None = None  # the column of the classes
-    embedded: tuple[Any, Any] | None = None  # the rows of an embedded table
+    warnings: tuple[str, ...] = ()  # what to know before relying on the rules, a sentence each
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether the audit is on rows that the rules were not made from."""
+        return self.measured[0] is not None
 
     @property
     def compact(self) -> CompactRules | None:
@@ -235,7 +243,8 @@ class _Story:
         compact = {} if few is None else {name: getattr(few, name) for name in ("otherwise", "budget", "tolerance")}
         return {
             "name": self.name,
-            "notes": [*self.notes, *rules.remarks],
+            "warnings": list(self.warnings),
+            "notes": [*self.notes, *self.granted, *rules.remarks],
             "form": "compact" if compact else "each-leaf",
             "method": rules.method,
             "parameters": dict(self.whole.parameters),
@@ -263,9 +272,10 @@ def _from_data(
     making: _Making,
     *,
     quiet: bool,
-) -> _Story:
+) -> Story:
     """Simplify a given model, or a tree that is fitted to the table."""
-    from secateur.cli.tables.fitted_table import DEFAULT_DEPTH, fit_table, read_one_tree, simplify_fitted, tell_facts
+    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted, tell_facts
+    from secateur.cli.warnings import warn_of_rules
     from secateur.methods import find_method
 
     method = find_method(making.method).name
@@ -281,21 +291,36 @@ def _from_data(
         whole = simplify_fitted(fitted, method=method, take_facts=making.take_facts, **making.options)
         rules = making.finish(whole)
         audit, proof = rules.audit(on.X, on.y), rules.verify()
-    n_rows, classes = len(fitted.train.y), _name_sizes(fitted.class_sizes)
-    what, seen, unseen = "The model", OWN_ROWS, "the model may have seen them"
-    if model is None:
-        what = f"A decision tree (depth up to {growing.max_depth or DEFAULT_DEPTH})"
-        seen, unseen = "the tree was fitted on them", "the tree has not seen them"
-    opening = f"{what} for {fitted.target!r} on {n_rows:,} rows of {fitted.name} ({classes})"
-    notes = (*fitted.notes, *(tell_facts(fitted, whole.tree) if making.take_facts else ()))
+    granted = tuple(tell_facts(fitted, whole.tree)) if making.take_facts else ()
     measured: tuple[Any, Any] = (None, None)
-    audited = f"all {n_rows:,} rows; {seen}"
+    audited = f"the {len(on.y):,} rows that {'the tree was fitted to' if model is None else 'the rules were made from'}"
     if fitted.held_out is not None:
-        audited, measured = f"{len(on.y):,} rows that were held out; {unseen}", (on.X, on.y)
-    return _Story(fitted.name, opening, fitted.model, rules, audit, audited, proof, notes, measured, fitted.target)
+        unseen = "that the tree has not seen" if model is None else "set aside, which the model may have seen"
+        audited, measured = f"{len(on.y):,} rows {unseen}", (on.X, on.y)
+    opening = _open(whole, fitted.target, f"{'A decision tree' if model is None else 'The model'} for {fitted.name}")
+    again = (data, "--target", fitted.target, *_what_next(holdout))
+    warnings = warn_of_rules(rules, audit.accuracy / 100, on.y, is_fitted=model is None, balanced=growing.balanced)
+    return Story(
+        *(fitted.name, opening, fitted.model, rules, audit, audited, proof, again, fitted.notes, granted, measured),
+        target=fitted.target,
+        warnings=warnings,
+    )
 
 
-def _from_batches(data: str, model: Any, target: str, reading: Reading, making: _Making, quiet: bool) -> _Story:
+def _open(rules: RuleSet, target: str, what: str) -> str:
+    """Say what is predicted, and how often each class occurs."""
+    from secateur.rules.answer import say_classes
+
+    sizes = rules.source_class_counts.sum(axis=0)
+    names = rules.tree.class_names
+    return say_classes(names, sizes, target, is_weighted=rules.is_weighted, who=f"{what} predicts")
+
+
+def _what_next(holdout: float) -> tuple[str, ...]:
+    return ("--report", "page.html") if holdout else ("--holdout", "0.25", "--report", "page.html")
+
+
+def _from_batches(data: str, model: Any, target: str, reading: Reading, making: _Making, quiet: bool) -> Story:
     """Simplify a model on a table that is read in batches."""
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
@@ -308,18 +333,10 @@ def _from_batches(data: str, model: Any, target: str, reading: Reading, making: 
         with working("Measuring and checking the rules", quiet=quiet):
             audit, proof = rules.audit(table, target), rules.verify(table, target)
     rules = _let_go(rules)  # the table is closed
-    sizes = zip(whole.tree.classes.tolist(), whole.source_class_counts.sum(axis=0).astype(int).tolist(), strict=True)
-    classes = _name_sizes(dict(sorted(sizes, key=lambda pair: -pair[1])))
-    opening = f"The model for {target!r} on {audit.n_rows:,} rows of {table.name} ({classes})"
-    audited = f"all {audit.n_rows:,} rows; {OWN_ROWS}"
-    return _Story(table.name, opening, model, rules, audit, audited, proof, tuple(notes), target=target)
-
-
-def _name_sizes(class_sizes: dict[Any, int]) -> str:
-    """List the largest classes and their sizes, and say how many more there are."""
-    sizes = [f"{label} {size:,}" for label, size in class_sizes.items()]
-    more = f" and {len(sizes) - SHOWN_CLASSES} more" if sizes[SHOWN_CLASSES:] else ""
-    return ", ".join(sizes[:SHOWN_CLASSES]) + more
+    opening = _open(whole, target, f"The model for {table.name}")
+    again = (data, "--target", target, "--model", "MODEL", "--export", "sql")
+    audited = f"the {audit.n_rows:,} rows that the rules were made from"
+    return Story(table.name, opening, model, rules, audit, audited, proof, again, tuple(notes), target=target)
 
 
 def _let_go(rules: RuleSet | CompactRules) -> RuleSet | CompactRules:
@@ -329,7 +346,7 @@ def _let_go(rules: RuleSet | CompactRules) -> RuleSet | CompactRules:
     return rules.without_rows() if isinstance(rules, CompactRules) else replace(rules, training=None)
 
 
-def _from_model(model: Any, name: str, making: _Making) -> _Story:
+def _from_model(model: Any, name: str, making: _Making) -> Story:
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.methods import find_method
     from secateur.simplification import simplify
@@ -341,10 +358,13 @@ def _from_model(model: Any, name: str, making: _Making) -> _Story:
     if making.knobs.budget and not making.form.each_leaf:
         raise InputError("A budget is spent on training rows: name DATA, or leave out --budget.")
     rules = making.finish(simplify(read_one_tree(model), method=making.method, **making.options))
-    return _Story(name, f"The model in {name}", model, rules, None, "no rows", rules.verify())
+    classes = ", ".join(rules.tree.class_names[:-1]) + f" or {rules.tree.class_names[-1]}"
+    opening = f"{name}: a decision tree that predicts {classes}; no rows were named, so nothing was measured."
+    again = ("DATA", "--target", "COLUMN", "--model", name)
+    return Story(name, opening, model, rules, None, "no rows", rules.verify(), again)
 
 
-def _from_embedded(table: Table, growing: Growing, making: _Making) -> _Story:
+def _from_embedded(table: Table, growing: Growing, making: _Making) -> Story:
     from sklearn.tree import DecisionTreeClassifier
 
     from secateur import datasets
@@ -353,94 +373,22 @@ def _from_embedded(table: Table, growing: Growing, making: _Making) -> _Story:
     data = datasets.load(table.value)
     rows = data.X, data.y
     model = DecisionTreeClassifier(max_depth=growing.max_depth, random_state=growing.seed).fit(*rows)
-    whole = simplify(model, *rows, method=making.method, feature_names=data.feature_names, **making.options)
-    rules = making.finish(whole)
-    opening = (
-        f"A decision tree fitted to the [bold]{data.name}[/] table ({len(data.y)} rows, {data.target_name}?) "
-        f"gives {len(whole)} rules with {len(whole.deleted)} conditions.\n"
+    groups: dict[str, list[str]] = {}
+    for column in data.feature_names:
+        groups.setdefault(column.partition("=")[0], []).append(column)
+    whole = simplify(
+        model,
+        *rows,
+        method=making.method,
+        feature_names=data.feature_names,
+        groups=groups,
+        # The paper's procedures take columns of zeros and ones for what they are: groups only help to read them.
+        domain_knowledge=not making.form.each_leaf,
+        **making.options,
     )
-    audited = "all rows; the tree was fitted on them"
-    proof, target = rules.verify(), data.target_name
-    return _Story(data.name, opening, model, rules, rules.audit(*rows), audited, proof, target=target, embedded=rows)
-
-
-def _show(story: _Story, *, reasons: bool) -> None:
-    """Print the whole story."""
-    from rich.panel import Panel
-    from rich.text import Text
-
-    from secateur.cli.console import out
-    from secateur.rules.wording import count_of
-
-    rules, whole, few = story.rules, story.whole, story.compact
-    before, left = story.n_conditions
-    if story.embedded is not None:
-        _show_embedded(out, story, story.embedded)
-    else:
-        out.print(Text(f"{story.opening} gives {len(whole):,} rules with {before:,} conditions."))
-        for note in story.notes:
-            out.print(Text(f"• {note}", style="dim"))
-        if few is None:
-            _show_rules(out, whole, reasons=reasons)
-    if few is not None:
-        _show_compact(out, few, reasons=reasons)
-    if story.audit is not None:
-        title = "Audit" if story.embedded is not None else f"Audit on {story.audited}"
-        out.print(Panel(Text(str(story.audit)), title=Text(title), title_align="left"))
-    out.print(Panel(Text(rules.guarantee), title="What is preserved", title_align="left", border_style="green"))
-    colour = "green" if story.proof.ok else "red"
-    out.print(Panel(Text(str(story.proof)), title="Checked independently", title_align="left", border_style=colour))
-    if few is None:
-        out.print(f"✂ [bold]{before:,} conditions before, {left:,} after.[/]")
-    else:
-        rest = f"{left:,} in {count_of(len(few), 'rule')} and “otherwise” after"
-        out.print(f"✂ [bold]{before:,} conditions in {count_of(len(whole), 'rule')} before, {rest}.[/]")
-
-
-def _show_embedded(out: Console, story: _Story, rows: tuple[Any, Any]) -> None:
-    from secateur.export.terminal import rules_to_table
-    from secateur.simplification import simplify
-
-    out.print(story.opening)
-    before = simplify(story.rules.tree, *rows, method="none")
-    out.print(rules_to_table(before, title="Before", caption=""))
-    if story.compact is None:
-        out.print(rules_to_table(story.whole, reasons=True, title=f"After: {story.rules.method}", caption=""))
-
-
-def _show_compact(out: Console, rules: CompactRules, *, reasons: bool) -> None:
-    """Print few rules, and say what their numbers are."""
-    from rich.text import Text
-
-    changes = "no prediction changes" if rules.is_exact else f"budget {100 * rules.budget:.6g} %"
-    how = changes if rules.is_exact or rules.budget else f"of the rules after {rules.method}"
-    heading = f"\nThe rules ({how}), the training rows that each decides, and the share of them in its class:"
-    out.print(Text(heading, style="bold"))
-    show_compact(out, rules, reasons=reasons)
-    if not reasons:
-        out.print(Text("--reasons says why each condition is there, --each-leaf gives one rule per leaf.", style="dim"))
-    out.print()
-
-
-def _show_rules(out: Console, rules: RuleSet, *, reasons: bool) -> None:
-    """Print the first rules in words."""
-    from rich.text import Text
-
-    from secateur.rules.wording import read_evidence, read_link
-
-    out.print(Text(f"\nThe rules after {rules.method}, and below each what was deleted (✂):", style="bold"))
-    for rule in rules[:SHOWN_RULES]:
-        out.print(Text(f"{rule.index + 1:3d}. {rule.text}   ({read_evidence(rule)})"))
-        if not reasons and rule.deleted_ids:
-            gone = "; ".join(read_link(rules.tree, rules.paths, link) for link in rule.deleted_ids)
-            out.print(Text(f"     ✂ {gone}", style="dim"))
-        for link, reason in rule.reasons.items() if reasons else ():
-            sign, style = ("✂", "red") if reason.deleted else ("•", "green")
-            words = f" {read_link(rules.tree, rules.paths, link)}  {reason.text}"
-            out.print(Text.assemble(f"       {sign}", words, style=f"dim {style}"))
-    if len(rules) > SHOWN_RULES:
-        rest = f"… and {len(rules) - SHOWN_RULES:,} more rules: write them with --export or --report."
-        out.print(Text(rest, style="dim"))
-    for remark in rules.remarks:
-        out.print(Text(f"Note: {remark}", style="dim"))
-    out.print()
+    rules = making.finish(whole)
+    opening = _open(whole, data.target_name, f"A decision tree for the embedded table {data.name}")
+    audited = f"the {len(data.y)} rows that the tree was fitted to"
+    again = ("YOUR_TABLE.csv", "--target", "COLUMN")
+    audit, proof = rules.audit(*rows), rules.verify()
+    return Story(data.name, opening, model, rules, audit, audited, proof, again, target=data.target_name)

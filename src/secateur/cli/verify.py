@@ -79,20 +79,24 @@ def _conclude(
 ) -> NoReturn:
     """Show what was found, and exit with 0 if everything holds."""
     holds = proof.ok and not differing
+    lacks_rows = proof.lacks_rows and not differing
     if as_json:
-        print_json({"ok": holds, "model_differences": differing, **vars(proof), "guarantee": rules.guarantee})
+        print_json(
+            {
+                "ok": None if lacks_rows else holds,
+                "model_differences": differing,
+                **vars(proof),
+                "guarantee": rules.guarantee,
+            }
+        )
     elif not quiet:
         _show(rules, proof, differing)
+    elif lacks_rows:
+        tell(_tell_unchecked(rules))
     elif not holds:
         for failure in (*(differing or ()), *proof.failures):
             tell(failure)
-    if proof.lacks_rows and not differing:
-        promised = "a budget" if getattr(rules, "budget", 0) else repr(rules.method)
-        raise ParameterError(
-            f"Everything was proved but what {promised} promises about rows: name the table that the rules were "
-            "made from with --data FILE --target COLUMN."
-        )
-    raise typer.Exit(code=0 if holds else 1)
+    raise typer.Exit(code=2 if lacks_rows else 0 if holds else 1)
 
 
 def _compare_model(rules: RuleSet | CompactRules, model: Any, rows: Any) -> list[str] | None:
@@ -120,4 +124,14 @@ def _show(rules: RuleSet | CompactRules, proof: Any, differing: list[str] | None
     words, verdict = str(proof).rsplit("\n", 1)
     for asked in (NOT_RECOUNTED, NOT_RECHECKED):  # of a caller in Python
         words = words.replace(asked, f"{asked.partition(':')[0]}: no rows were named.")
+    if proof.lacks_rows and not differing:
+        verdict = f"Proved, as far as that can be without rows. {_tell_unchecked(rules)}"
     out.print(Text(f"{words}\n{'NOT verified.' if differing else verdict}"))
+
+
+def _tell_unchecked(rules: RuleSet | CompactRules) -> str:
+    promised = "a budget" if getattr(rules, "budget", 0) else repr(rules.method)
+    return (
+        f"What {promised} promises about rows was not checked: name the table that the rules were made from with "
+        "--data FILE --target COLUMN."
+    )

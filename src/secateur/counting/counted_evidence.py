@@ -21,7 +21,9 @@ from secateur.counting.tile_arguments import Conditions
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import ViolationCounts, list_patterns
 from secateur.errors import FormatError, InputError, ParameterError
+from secateur.rows.regular_files import read_whole
 from secateur.rows.whole_files import write_whole
+from secateur.rows.zip_sizes import check_zip_size
 from secateur.tree.json import tree_from_json, tree_to_json
 from secateur.tree.paths import trace_paths
 
@@ -175,6 +177,7 @@ class Evidence(TrainingEvidence):
         Evidence
         """
         try:
+            check_zip_size(content, "The evidence")
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             head = json.loads(arrays.pop("head").tobytes())
@@ -214,11 +217,7 @@ class Evidence(TrainingEvidence):
         -------
         Evidence
         """
-        try:
-            content = Path(path).read_bytes()
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-        return cls.from_bytes(content)
+        return cls.from_bytes(read_whole(path))
 
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
         loose = (conditions.deleted | conditions.opened) & conditions.among[paths.rule]

@@ -14,8 +14,9 @@ import numpy as np
 
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
-from secateur.export.json import rules_from_json, rules_to_json
-from secateur.methods import Deletions, Why
+from secateur.export.json import check_counts, list_kinds, read_reason_numbers, rules_from_json, rules_to_json
+from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons
+from secateur.methods import METHODS, Deletions, Why
 from secateur.methods.settings import check_share
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.rule_set import StoredContent
@@ -33,6 +34,7 @@ __all__ = ["FORMAT", "compact_from_json", "compact_to_json", "compact_to_record"
 FORMAT = "secateur-compact"
 VERSION = 1
 NUMBERS = ("before", "after", "number")
+TINY = 1e-9  # shares are rounded
 
 
 def compact_to_json(rules: CompactRules) -> str:
@@ -96,20 +98,19 @@ def _write_dropped(dropped: DroppedRule) -> dict[str, Any]:
 def compact_to_record(rules: CompactRules) -> dict[str, Any]:
     """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
     stored, deletions = rules.stored, rules.rules.deletions
-    kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
     return {
         "chosen": rules.chosen,
         "otherwise": rules.otherwise_id,
         "budget": rules.budget,
         "tolerance": rules.tolerance,
         "deleted": deletions.deleted,
-        "kinds": kinds[deletions.why],
+        "kinds": list_kinds(deletions.why),
         "class_counts": rules.rules.class_counts[rules.chosen],
         "decided_counts": rules.decided_counts,
-        "order": rules.decision_order,
         "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
         "drop_costs": rules.drop_costs,
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
+        "worded_by": None if stored is None or stored.version == __version__ else stored.version,
     }
 
 
@@ -195,10 +196,14 @@ def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, 
         arrays["why"][span] = [Why.from_kind(reason["kind"]) for reason in reasons]
         arrays["node"][span] = [-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons]
         for name in NUMBERS:
-            arrays[name][span] = [np.nan if reason[name] is None else reason[name] for reason in reasons]
+            arrays[name][span] = read_reason_numbers(reasons, name)
         counts[place] = np.nan if rule["class_counts"] is None else rule["class_counts"]
+    check_counts(counts)
+    deletions = Deletions(**arrays)
     if budget > 0:
-        return replace(source, deletions=Deletions(**arrays), class_counts=counts)
+        check_reasons(source.method, paths, deletions, OF_A_BUDGET)
+        _check_spending(source, deletions, budget)
+        return replace(source, deletions=deletions, class_counts=counts)
     same = [np.array_equal(counts, source.class_counts, equal_nan=True)]
     same += [np.array_equal(arrays[name], one, equal_nan=True) for name, one in vars(source.deletions).items()]
     if not all(same):
@@ -207,6 +212,24 @@ def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, 
             "from; it was edited."
         )
     return source
+
+
+def _check_spending(source: RuleSet, deletions: Deletions, budget: float) -> None:
+    """Refuse earlier deletions with another reason than before, and later ones that went beyond the budget."""
+    before = source.deleted
+    stated, known = vars(deletions), vars(source.deletions)
+    if not all(np.array_equal(stated[name][before], known[name][before], equal_nan=True) for name in known):
+        raise FormatError(
+            "The compact rules JSON gives a condition that was deleted before the budget another reason than the rule "
+            "set that it was chosen from; it was edited."
+        )
+    paid = deletions.why == Why.DECIDED_OTHERWISE
+    shares = np.stack([deletions.before[paid], deletions.after[paid]])
+    starts_within = METHODS[source.method].is_exact  # rules of other methods may begin beyond it
+    if not ((shares >= 0) & (shares <= 1)).all() or (starts_within and (shares > budget + TINY).any()):
+        raise FormatError(
+            f"The compact rules JSON has a deletion that went beyond its budget of {100 * budget:.6g} %; it was edited."
+        )
 
 
 def _check_dropped(rules: CompactRules, listed: list[dict[str, Any]]) -> None:
@@ -223,8 +246,9 @@ def _check_dropped(rules: CompactRules, listed: list[dict[str, Any]]) -> None:
 def _read_counts(source: RuleSet, counts: list[list[float] | None]) -> NDArray[np.float64]:
     n_classes = source.tree.n_classes
     read = np.array([[np.nan] * n_classes if some is None else some for some in counts], dtype=np.float64)
-    if read.shape != (len(counts), n_classes) or np.isinf(read).any():
+    if read.shape != (len(counts), n_classes):
         raise ValueError(f"expected {n_classes} counts for each rule and for otherwise")
+    check_counts(read)
     return read
 
 
@@ -234,6 +258,8 @@ def _read_leaves(source: RuleSet, listed: list[dict[str, Any]]) -> tuple[NDArray
     if unknown is not None:
         raise FormatError(f"A rule of the compact rules JSON stands for node {unknown!r}, which is no leaf.")
     lengths = [len(rule["leaf_ids"]) for rule in listed]
+    if any(sorted(set(rule["leaf_ids"]), key=place_of.__getitem__) != rule["leaf_ids"] for rule in listed):
+        raise FormatError("A rule of the compact rules JSON names a leaf that it stands for twice, or not in order.")
     places = [place_of[leaf] for rule in listed for leaf in rule["leaf_ids"]]
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), np.array(places, dtype=np.int64)
 
@@ -241,6 +267,6 @@ def _read_leaves(source: RuleSet, listed: list[dict[str, Any]]) -> tuple[NDArray
 def _read_dropped(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.float64]:
     place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
     costs = np.full((3, len(source)), np.nan)
-    for rule in listed:
-        costs[:, place_of[rule["leaf_id"]]] = [np.nan if rule[name] is None else rule[name] for name in NUMBERS]
+    for name, row in zip(NUMBERS, costs, strict=True):
+        row[[place_of[rule["leaf_id"]] for rule in listed]] = read_reason_numbers(listed, name)
     return costs

@@ -12,6 +12,7 @@ from secateur.export.csv import guard_cell
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
 from secateur.frames import make_frame
+from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import join_conditions, read_count, read_link, read_share
 
 if TYPE_CHECKING:
@@ -62,24 +63,24 @@ def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
     lines = [escape_markdown(rules.guarantee), "", "| # | If | Then | Training rows decided | Stands for |"]
     lines.append("|--:|---|---|---|---|")
     for rule in rules:
-        cells = join_conditions(rule.conditions), rule.class_name, read_decided(rules, rule.index)
+        cells = join_asked(rule.asks), rule.class_name, read_decided(rules, rule.index)
         lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {count_leaves(rule)} |")
-    rest = escape_markdown(rules.otherwise_name), read_decided(rules, len(rules))
+    rest = map(escape_markdown, (rules.otherwise_name, read_decided(rules, len(rules))))
     lines.append(f"| {len(rules) + 1} | {OTHERWISE} | {' | '.join(rest)} | |")
     if rules.remarks:
         lines += ["", *(f"- Note: {escape_markdown(remark)}" for remark in rules.remarks)]
     if not reasons:
         return "\n".join(lines)
-    read = cache(partial(read_link, rules.tree, rules.rules.paths))
+    read = cache(partial(read_link, rules.tree, rules.rules.paths, voice=rules.rules._voice))
     for rule in rules:
-        lines += ["", f"Rule {rule.index + 1}, {escape_markdown(rule.text)}", ""]
+        lines += ["", f"Rule {rule.index + 1}, {escape_markdown(rule.words)}", ""]
         for link, reason in rule.reasons.items():
             sign = "deleted" if reason.deleted else "kept"
             lines.append(f"- {sign}: {escape_markdown(read(link))} ({escape_markdown(reason.text)})")
     if len(rules.dropped):
         lines += ["", NOT_WRITTEN, ""]
     for dropped in rules.dropped:
-        lines.append(f"- {escape_markdown(dropped.text)} (leaf {dropped.leaf_id}): {escape_markdown(dropped.reason)}")
+        lines.append(f"- {escape_markdown(dropped.words)} (leaf {dropped.leaf_id}): {escape_markdown(dropped.reason)}")
     return "\n".join(lines)
 
 
@@ -93,6 +94,7 @@ def compact_to_latex(rules: CompactRules) -> str:
         *(r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
     ]
     columns = _list_columns(rules)
+    columns["conditions"] = [*(join_asked(rule.asks) for rule in rules), OTHERWISE]
     names = ("conditions", "class_name", "decided_support", "decided_reliability")
     rows = []
     for number, (asked, name, support, share) in enumerate(zip(*(columns[n] for n in names), strict=True), start=1):

@@ -1,4 +1,4 @@
-"""Compact rules as text for people: the cases of each class, and otherwise."""
+"""Compact rules as text for people: what is predicted, the cases of each class, and how far that may be trusted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import math
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from secateur.rules.wording import count_of, join_conditions, read_count, read_link, read_share
+from secateur.rules.answer import say_answer
+from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
+from secateur.rules.wording import count_of, read_count, read_link, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,18 +25,22 @@ def compact_to_text(rules: CompactRules, *, reasons: bool = False) -> str:
     """Write the cases of each class below it, what decides the rest, and with reasons why each condition is there."""
     lines = list(list_lines(rules, reasons=reasons))
     width = max((len(words) for words, numbers in lines if numbers and len(words) <= WIDEST), default=0)
-    return "\n".join(f"{words:<{width}}   {numbers}" if numbers else words for words, numbers in lines)
+    listed = [f"{words:<{width}}   {numbers}" if numbers else words for words, numbers in lines]
+    before, after = say_answer(rules)
+    rounded = [ROUNDED] if rounds_a_number(rules.rules, rules) else []
+    remarks = [f"Note: {remark}" for remark in rules.remarks]
+    return "\n".join([*before, *([""] if before else []), *listed, "", *after, *rounded, *remarks])
 
 
 def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None = None) -> Iterator[tuple[str, str]]:
-    """List the lines as words, and the numbers that follow them in a column; of many rules the first ``most``."""
-    read = cache(partial(read_link, rules.tree, rules.rules.paths))
+    """List the rules as words, and the numbers that follow them in a column; of many rules the first ``most``."""
+    read = cache(partial(read_link, rules.tree, rules.rules.paths, voice=rules.rules._voice))
     class_id = -1
     for rule in rules[:most]:
         if rules.class_ids[rule.index] != class_id:
             class_id = int(rules.class_ids[rule.index])
             yield f"{rule.class_name} if", ""
-        yield f"  {join_conditions(rule.conditions)}", _read_numbers(rule)
+        yield f"  {join_asked(rule.asks)}", f"{read_decided(rules, rule.index)}   (stands for {count_leaves(rule)})"
         for link, reason in rule.reasons.items() if reasons else ():
             yield f"       {'-' if reason.deleted else '+'} {read(link)}: {reason.text}", ""
     if most is not None and len(rules) > most:
@@ -45,13 +51,9 @@ def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None =
         yield "", ""
         yield NOT_WRITTEN, ""
         for dropped in rules.dropped[:most]:
-            yield f"  - {dropped.text} (leaf {dropped.leaf_id}): {dropped.reason}", ""
-    for remark in rules.remarks:
-        yield f"Note: {remark}", ""
-
-
-def _read_numbers(rule: CompactRule) -> str:
-    return f"{read_decided(rule._rules, rule.index)}   (stands for {count_leaves(rule)})"
+            yield f"  - {dropped.words} (leaf {dropped.leaf_id}): {dropped.reason}", ""
+        if most is not None and len(rules.dropped) > most:
+            yield f"  … and {count_of(len(rules.dropped) - most, 'more rule')}", ""
 
 
 def count_leaves(rule: CompactRule) -> str:
@@ -68,6 +70,21 @@ def read_decided(rules: CompactRules, index: int) -> str:
         return "rows unknown"
     if total == 0:
         return "no row"
-    own = counts[rules.class_ids[index] if index < len(rules) else rules.otherwise_id]
-    rows = f"weight {read_count(total)}" if rules.rules.is_weighted else count_of(total, "row")
-    return f"{rows}, {read_share(float(own) / total)}"
+    class_id = int(rules.class_ids[index] if index < len(rules) else rules.otherwise_id)
+    told = (
+        f"{_read_rows(rules, total)}, {read_share(float(counts[class_id]) / total)} {rules.tree.class_names[class_id]}"
+    )
+    if counts[class_id] >= counts.max():
+        return told
+    if index == len(rules):
+        return f"{told}, not its commonest class"
+    # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
+    place = int(rules.chosen[index])
+    covered, reliability = float(rules.rules.support[place]), float(rules.rules.reliability[place])
+    return f"{told} (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
+
+
+def _read_rows(rules: CompactRules, total: float) -> str:
+    if not rules.rules.is_ranked:  # by class or sample weights, if the model was fitted with some
+        return f"the model counts {read_count(total)}"
+    return f"weight {read_count(total)}" if rules.rules.is_weighted else count_of(total, "row")

@@ -68,7 +68,7 @@ def _list_facts(tree: Tree) -> list[str]:
     """List the facts that say which rows are possible, in words."""
     facts = tree.facts
     words = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
-    return words + [facts.describe_decimals(feature, tree.feature_name(feature)) for feature in facts.decimals_of]
+    return words + [tree.describe_decimals(feature) for feature in facts.decimals_of]
 
 
 def diagnosis_to_text(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = None, *, pairs: bool = False) -> str:
@@ -130,7 +130,7 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
     elif diagnosis.has_rows:
         yield "effect", "unknown: no training row satisfies the rule"
     if row.exact:
-        yield "certificate", f"without it the rule still meets no leaf that predicts anything but {name}"
+        yield "certificate", f"without it the tree still says {name} wherever the rule holds"
 
 
 def _class_name(tree: Tree, row: DiagnosisRow) -> str:

@@ -151,6 +151,15 @@ FORMATS = {
     written.name: written
     for written in (
         Format("sql", ".sql", "one SQL statement", "export.sql:rules_to_sql", SQL),
+        Format(
+            *(
+                "sql-check",
+                ".sql",
+                "a query for the rows that SQL cannot decide",
+                "export.sql_check:rules_to_sql_check",
+            ),
+            {"dialect": find_dialect, "table": split_table},
+        ),
         Format("python", ".py", "a Python function without imports", "export.python:rules_to_python", PYTHON),
         Format(
             *("numpy", ".py", "a Python function for columns", "export.python:rules_to_python", PYTHON),

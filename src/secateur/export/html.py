@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.export.compact_text import count_leaves, read_decided
+from secateur.export.compact_text import read_decided
+from secateur.rules.answer import say_answer
 from secateur.rules.merged import read_votes
-from secateur.rules.wording import count_of, join_conditions, read_evidence, read_link
+from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
+from secateur.rules.wording import count_of, read_evidence, read_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.compact_rules import CompactRule, CompactRules
     from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.per_rule import RuleAudits
     from secateur.rules.reasons import Reason
+    from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["audits_to_html", "compact_to_html", "merged_to_html", "rules_to_html"]
@@ -30,8 +33,8 @@ def rules_to_html(rules: RuleSet) -> str:
     """Write a table row for each rule; deleted conditions are struck through, with the reason as a tooltip."""
     rows = []
     for rule in rules[:SHOWN_RULES]:
-        gone = _strike(rule.reasons, partial(read_link, rules.tree, rules.paths))
-        asked = escape(join_conditions(rule.conditions)) + (f"<br><small>{gone}</small>" if gone else "")
+        gone = _strike(rule.reasons, partial(read_link, rules.tree, rules.paths, voice=rules._voice))
+        asked = _write_asked(rule) + (f"<br><small>{gone}</small>" if gone else "")
         rows.append((asked, escape(rule.class_name), escape(read_evidence(rule))))
     notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
     deleted, total = int(rules.deleted.sum()), len(rules.deleted)
@@ -43,31 +46,35 @@ def rules_to_html(rules: RuleSet) -> str:
 
 
 def compact_to_html(rules: CompactRules) -> str:
-    """Write a table row for each compact rule, and one for "otherwise"."""
-    read = partial(read_link, rules.tree, rules.rules.paths)
-    rows = []
-    for rule in rules[:SHOWN_RULES]:
-        gone = _strike(rule.reasons, read)
-        asked = escape(join_conditions(rule.conditions)) + (f"<br><small>{gone}</small>" if gone else "")
-        rows.append((asked, escape(rule.class_name), read_decided(rules, rule.index), count_leaves(rule)))
+    """Write what is predicted, a table row for each compact rule and "otherwise", and how far to trust them."""
+    rows = [
+        (_write_asked(rule), escape(rule.class_name), escape(read_decided(rules, rule.index)))
+        for rule in rules[:SHOWN_RULES]
+    ]
     rest = (f"<i>{'otherwise' if len(rules) else 'always'}</i>", escape(rules.otherwise_name))
-    rows.append((*rest, read_decided(rules, len(rules)), "the rest"))
+    rows.append((*rest, escape(read_decided(rules, len(rules)))))
+    before, after = say_answer(rules)
+    after += [ROUNDED] if rounds_a_number(rules.rules, rules) else []
+    first, last = (f"<p>{escape(' '.join(told))}</p>" if told else "" for told in (before, after))
     notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
-    size = (
-        f"{rules.n_conditions} of the tree’s {rules.source_n_conditions} conditions are left, in {len(rules)} of "
-        f"{rules.source_n_rules} rules."
-    )
-    titles = ("if", "then", "training rows decided", "stands for")
-    return (
-        f"<div><p>{size} {escape(rules.guarantee)}</p>{_write_table(titles, rows, len(rules) + 1)}"
-        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
-    )
+    table = _write_table(("if", "then", "training rows decided"), rows, len(rules) + 1)
+    return f"<div>{first}{table}{last}{f'<ul>{notes}</ul>' if notes else ''}</div>"
+
+
+def _write_asked(rule: Rule | CompactRule | MergedRule) -> str:
+    """Write what a rule asks in words, with the exact text as a tooltip."""
+    return f"<span title='{escape(rule.text, quote=True)}'>{escape(join_asked(rule.asks))}</span>"
 
 
 def merged_to_html(merged: MergedRules, shown: Sequence[MergedRule]) -> str:
     """Write a table row for each of the first merged rules of a forest."""
     rows = [
-        (escape(join_conditions(rule.conditions)), escape(rule.class_name), escape(read_votes(rule))) for rule in shown
+        (
+            f"<span title='{escape(rule.text, quote=True)}'>{escape(rule.words)}</span>",
+            escape(rule.class_name),
+            escape(read_votes(rule)),
+        )
+        for rule in shown
     ]
     return f"<div>{_write_table(('rule', 'prediction', 'trees, training rows'), rows, len(merged))}</div>"
 

@@ -16,6 +16,7 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
 from secateur.export.plain_names import check_characters
+from secateur.export.stored_reasons import check_reasons
 from secateur.methods import Deletions, Why, find_method
 from secateur.rules.rule_set import RuleSet, StoredContent
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
@@ -24,14 +25,17 @@ from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from secateur.rules.reasons import Reason
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
+__all__ = ["check_counts", "read_reason_numbers", "rules_from_json", "rules_to_json", "rules_to_record"]
 
 FORMAT = "secateur-rules"
 VERSION = 1
+MOST_ROWS = 1e300  # so that shares and percentages of sums can still be computed
 
 
 def rules_to_json(rules: RuleSet) -> str:
@@ -53,11 +57,11 @@ def rules_to_json(rules: RuleSet) -> str:
 def rules_to_record(rules: RuleSet) -> dict[str, Any]:
     """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
     stored, paths, deletions = rules.stored, rules.paths, rules.deletions
-    kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
     return {
         "method": rules.method,
         "parameters": dict(rules.parameters),
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
+        "worded_by": None if stored is None or stored.version == __version__ else stored.version,
         "leaf_ids": paths.leaf_ids,
         "predictions": rules.tree.classes[paths.leaf_class].tolist(),
         "class_counts": rules.class_counts,
@@ -65,9 +69,15 @@ def rules_to_record(rules: RuleSet) -> dict[str, Any]:
         "offsets": paths.offsets,
         "links": paths.links,
         "deleted": deletions.deleted,
-        "kinds": kinds[deletions.why],
+        "kinds": list_kinds(deletions.why),
         "numbers": deletions.number,
     }
+
+
+def list_kinds(why: NDArray[np.uint8]) -> NDArray[np.object_]:
+    """Name the reason of each condition."""
+    kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
+    return kinds[why]
 
 
 def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:
@@ -120,15 +130,17 @@ def rules_from_json(text: str) -> RuleSet:
             np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
             for name in ("class_counts", "source_class_counts")
         )
-        if np.isinf(counts).any() or np.isinf(source_counts).any():
-            raise ValueError("a class count is not finite")
+        check_counts(counts)
+        check_counts(source_counts)
         if not counts.shape == source_counts.shape == (paths.n_rules, tree.n_classes):
             raise ValueError(f"expected {tree.n_classes} class counts for each rule")
+        deletions = _read_deletions(paths, listed)
+        check_reasons(method, paths, deletions)
         rules = RuleSet(
             tree=tree,
             method=method,
             parameters=parameters,
-            deletions=_read_deletions(paths, listed),
+            deletions=deletions,
             class_counts=counts,
             source_class_counts=source_counts,
             is_ranked=bool(content["is_ranked"]),
@@ -143,6 +155,20 @@ def rules_from_json(text: str) -> RuleSet:
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise FormatError(f"A field of the rules JSON has the wrong type or length: {error}.") from error
     return rules
+
+
+def check_counts(counts: NDArray[np.float64]) -> None:
+    """Refuse what cannot be class counts; NaN stands for unknown ones."""
+    if (counts < 0).any() or (counts > MOST_ROWS).any():
+        raise ValueError(f"a class count is negative, or more than {MOST_ROWS:g}")
+
+
+def read_reason_numbers(reasons: list[dict[str, Any]], name: str) -> NDArray[np.float64]:
+    """Read a number behind each reason; NaN where there is none."""
+    numbers = np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
+    if np.isinf(numbers).any():
+        raise ValueError(f"the number {name!r} of a reason is not finite")
+    return numbers
 
 
 class _Digest:
@@ -274,9 +300,6 @@ def _check_rule(tree: Tree, paths: Paths, index: int, content: dict[str, Any]) -
         )
     if [reason["link_id"] for reason in content["reasons"]] != path:
         raise FormatError(f"The reasons of rules[{index}] in the rules JSON are not one for each link of its path.")
-    for reason in content["reasons"]:
-        if reason["kind"] == Why.DIRECTION_REFUTES.kind and reason["node_id"] not in path:
-            raise FormatError(f"rules[{index}] of the rules JSON has a reason that points outside its path.")
 
 
 def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:
@@ -285,10 +308,7 @@ def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:
     why = {kind: Why.from_kind(kind) for kind in {reason["kind"] for reason in reasons}}
     gone = [set(rule["deleted_ids"]) for rule in listed]
     deleted = [link in gone[rule] for rule, link in zip(paths.rule.tolist(), paths.links.tolist(), strict=True)]
-    numbers = {
-        name: np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
-        for name in ("before", "after", "number")
-    }
+    numbers = {name: read_reason_numbers(reasons, name) for name in ("before", "after", "number")}
     return Deletions(
         deleted=np.array(deleted, dtype=bool),
         why=np.array([why[reason["kind"]] for reason in reasons], dtype=np.uint8),

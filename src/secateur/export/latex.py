@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from secateur.export.plain_names import one_line
-from secateur.rules.wording import join_conditions, read_count, read_share
+from secateur.rules.plain_words import join_asked
+from secateur.rules.wording import read_count, read_share
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
@@ -20,6 +21,8 @@ MARKS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
     '"': r"\symbol{34}",  # babel gives the mark itself other meanings
@@ -46,7 +49,7 @@ def rules_to_latex(rules: RuleSet) -> str:
     rows = []
     for rule in rules:
         support = "unknown" if rule.support is None else read_count(rule.support)
-        cells = join_conditions(rule.conditions), rule.class_name, support, read_share(rule.reliability)
+        cells = join_asked(rule.asks), rule.class_name, support, read_share(rule.reliability)
         rows.append(f"{rule.index + 1} & {' & '.join(map(escape_latex, cells))} \\\\")
     return "\n".join([*head, *rows, r"\end{longtable}"])
 

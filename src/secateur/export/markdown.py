@@ -7,7 +7,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from secateur.export.plain_names import one_line
-from secateur.rules.wording import join_conditions, read_evidence, read_link
+from secateur.rules.plain_words import join_asked
+from secateur.rules.wording import read_evidence, read_link
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
@@ -26,15 +27,16 @@ def rules_to_markdown(rules: RuleSet, *, reasons: bool = False) -> str:
     lines = [f"Method {rules.method}: {escape_markdown(rules.guarantee)}", ""]
     lines += ["| # | If | Then | Training rows |", "|--:|---|---|---|"]
     for rule in rules:
-        cells = join_conditions(rule.conditions), rule.class_name, read_evidence(rule)
+        cells = join_asked(rule.asks), rule.class_name, read_evidence(rule)
         lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} |")
     if rules.remarks:
         lines += ["", *(f"- Note: {escape_markdown(remark)}" for remark in rules.remarks)]
     if not reasons:
         return "\n".join(lines)
-    read = cache(partial(read_link, rules.tree, rules.paths))  # a link is on the path of every rule below it
+    # A link is on the path of every rule below it.
+    read = cache(partial(read_link, rules.tree, rules.paths, voice=rules._voice))
     for rule in rules:
-        lines += ["", f"Rule {rule.index + 1}, {escape_markdown(rule.text)}", ""]
+        lines += ["", f"Rule {rule.index + 1}, {escape_markdown(rule.words)}", ""]
         n_before = len(lines)
         for link, reason in rule.reasons.items():
             sign = "deleted" if reason.deleted else "kept"

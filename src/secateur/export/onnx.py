@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import ParameterError
-from secateur.export.plain_names import FreeNames, check_characters
+from secateur.export.plain_names import FreeNames, check_characters, check_unread
 from secateur.rules.decision_list import make_decision_list
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def rules_to_onnx(rules: RuleSet | CompactRules) -> bytes:
             "An ONNX model needs onnx, which is not installed. Get it with: pip install secateur[onnx]."
         )
     listed = make_decision_list(rules)
+    check_unread(listed.columns, "ONNX")
     if not listed.columns:
         raise ParameterError("These rules ask for no column, but an ONNX model needs an input; they predict one class.")
     for column in listed.columns:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from secateur.rules.decision_list import Column
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["FreeNames", "check_characters", "head_lines", "is_unicode", "one_line", "plain_name"]
+__all__ = ["FreeNames", "check_characters", "check_unread", "head_lines", "is_unicode", "one_line", "plain_name"]
 
 SHOWN_NAME = 40
 SHOWN_WORDS = 240
@@ -65,6 +65,16 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def check_unread(columns: Iterable[Column], target: str) -> None:
+    """Refuse columns whose texts or dates must be read as numbers first."""
+    for column in columns:
+        if column.reading is not None:
+            raise ParameterError(
+                f"The rules read {column.name!r} from texts or dates ({column.reading.example}), which {target} cannot "
+                "do: export SQL or Python."
+            )
 
 
 def check_characters(texts: Iterable[object], target: str) -> None:

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from secateur import __version__
 from secateur.errors import ParameterError
-from secateur.export.plain_names import FreeNames
+from secateur.export.plain_names import FreeNames, check_unread
 from secateur.rules.decision_list import double_limit, make_decision_list
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def rules_to_pmml(rules: RuleSet | CompactRules) -> str:
     because PMML takes a confidence that is not written, or is NaN, for 1.
     """
     listed = make_decision_list(rules)
+    check_unread(listed.columns, "PMML")
     target = FreeNames(column.name for column in listed.columns).take("prediction")
     root = Element("PMML", xmlns=NAMESPACE, version="4.4")
     header = SubElement(root, "Header", description=f"{len(rules)} rules by secateur. {rules.guarantee}")

@@ -14,6 +14,7 @@ from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, head_lines, one_line, plain_name
 from secateur.rules.decision_list import double_limit, make_decision_list
 from secateur.rules.wording import read_threshold
+from secateur.tree.readings import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,16 +22,20 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import Column, ColumnTest, DecisionList
     from secateur.rules.rule_set import RuleSet
+    from secateur.tree.readings import Reading
     from secateur.tree.tree import Label
 
 __all__ = ["check_function_name", "rules_to_python"]
 
 # What the written functions use; a function of that name would take its place.
-RESERVED = ("bool", "float", "iter", "len", "next", "object", "np", "_find_codes", "__debug__")
+RESERVED = (
+    *("bool", "datetime", "float", "hasattr", "isinstance", "iter", "len", "next", "np", "object", "re", "str", "zip"),
+    *("_find_codes", "_read", "_read_all", "__debug__"),
+)
 
 PLAIN = '''\
-"""Rules of a decision tree, written by secateur. Nothing needs to be installed or imported."""
-
+"""Rules of a decision tree, written by secateur. Nothing needs to be installed{or_imported}."""
+{imports}
 {head}
 
 
@@ -46,7 +51,7 @@ def {name}(row):
 
 VECTORIZED = '''\
 """Rules of a decision tree, written by secateur. Needs numpy."""
-
+{imports}
 import numpy as np
 
 {head}
@@ -74,7 +79,67 @@ CODES = '''\
 def _find_codes(values, known):
     """The code of each label: -1 for a missing value, the one after the last for a label that is not listed."""
     listed = np.asarray(values, dtype=object).tolist()
-    return np.array([-1 if v is None or v != v else known.get(v, len(known)) for v in listed], dtype=np.int64)
+    same = [v == v for v in listed]  # which pandas.NA neither affirms nor denies
+    is_missing = [v is None or not isinstance(s, (bool, np.bool_)) or not s for v, s in zip(listed, same)]
+    found = [-1 if missing else known.get(v, len(known)) for v, missing in zip(listed, is_missing)]
+    return np.array(found, dtype=np.int64)
+'''
+
+
+IMPORTS = "\nimport datetime\nimport re\n"
+
+# A twin of rows/written_values.py for one value.
+READ = '''\
+
+
+def _read(value, pattern, decimal, step, is_clock, is_month_first):
+    """The number that a text, a date or a time means: NaN for a blank, None for what it cannot be."""
+    if value is None or value != value:
+        return float("nan")
+    if hasattr(value, "__float__"):
+        return float(value)
+    first_day = datetime.datetime(1970, 1, 1)
+    if isinstance(value, str):
+        text = value.strip(" ")
+        found = re.fullmatch(pattern, text)
+        if not text or found is None:
+            return None if text else float("nan")
+        if decimal:
+            return float(re.sub("[^0-9" + decimal + "-]", "", text).replace(decimal, "."))
+        part = found.groupdict()
+        date = part.get("year"), part.get("month"), part.get("day")
+        if part.get("last"):
+            date = part["last"], part["then"], part["first"]
+            date = (date[0], date[2], date[1]) if is_month_first else date
+        date = ("1970", "1", "1") if is_clock else date
+        clock = part["hour"] or 0, part["minute"] or 0, part["second"] or 0, ((part["part"] or ".")[1:] + "000000")[:6]
+        try:
+            value = datetime.datetime(*(int(number) for number in (*date, *clock)))
+        except ValueError:
+            return None
+    elif isinstance(value, datetime.time):
+        value = datetime.datetime.combine(first_day, value)
+    elif isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    elif not isinstance(value, datetime.datetime) or decimal:
+        return None
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    ticks = (value - first_day) // datetime.timedelta(microseconds=1)
+    return float(ticks // step * step) / (1e6 if is_clock else 86400e6)
+'''
+
+READ_ALL = '''\
+
+
+def _read_all(values, *how):
+    """The numbers that values mean, and whether each could be read."""
+    array = np.asarray(values)
+    if array.dtype.kind == "M":
+        array = array.astype("datetime64[us]")
+    numbers = [_read(value, *how) for value in array.tolist()]
+    known = np.array([number is not None for number in numbers], dtype=bool)
+    return np.array([float("nan") if number is None else number for number in numbers]), known
 '''
 
 
@@ -108,21 +173,27 @@ def rules_to_python(rules: RuleSet | CompactRules, *, vectorized: bool = False, 
     check_function_name(name)
     listed = make_decision_list(rules)
     head = head_lines(rules, "rules", "#")
-    taken = FreeNames([name, "row", "columns", "undecided", "rule", "hit"])
+    taken = FreeNames([name, "row", "columns", "undecided", "rule", "hit", "known"])
     names = [taken.take(plain_name(column)) for column in listed.columns]
+    reads = any(column.reading is not None for column in listed.columns)
+    imports = IMPORTS if reads else ""
     if not vectorized:
-        return PLAIN.format(head=head, name=name, body=_indent(_write_plain(listed, names)))
+        body = _indent(_write_plain(listed, names))
+        or_imported = "" if reads else " or imported"
+        return PLAIN.format(head=head, name=name, body=body, imports=imports, or_imported=or_imported) + READ * reads
     by_number = {rule.index + 1: rule for rule in listed.rules}
     ordered = [by_number.get(number) for number in range(1, max(by_number) + 1)]
     source = VECTORIZED.format(
         head=head,
+        imports=imports,
         name=name,
         first=repr(listed.columns[0].name) if listed.columns else "next(iter(columns))",
         body=_indent(_write_vectorized(listed, names)),
         labels=_write_list(None if rule is None else rule.label for rule in ordered),
         reliabilities=_write_list(None if rule is None else rule.reliability for rule in ordered),
     )
-    return source + CODES if any(column.labels is not None for column in listed.columns) else source
+    source += CODES * any(column.labels is not None for column in listed.columns)
+    return source + (READ + READ_ALL) * reads
 
 
 def check_function_name(name: object) -> None:
@@ -158,7 +229,10 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
     lines = []
     for column, name in zip(listed.columns, names, strict=True):
         lines.append(f"{name} = row[{_write_label(column.name)}]")
-        if column.labels is None:
+        if column.reading is not None:
+            lines += [f"{name} = _read({name}, {_write_reading(column.reading)})"]
+            lines += [f"if {name} is None:", "    return None, None, None"]
+        elif column.labels is None:
             lines.append(f'{name} = float("nan") if {name} is None else float({name})')
         else:
             lines.append(f"{name} = None if {name} != {name} else {name}")
@@ -172,6 +246,13 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
         tests = [_ask_value(listed.columns[test.column], names[test.column], test) for test in rule.tests]
         lines += [f"if {' and '.join(tests)}:", f"    {answer}"]
     return lines
+
+
+def _write_reading(reading: Reading) -> str:
+    """Write the arguments of ``_read`` for one column."""
+    decimal = "" if reading.is_moment else reading.decimal
+    how = (reading.pattern, decimal, STEPS[reading.step], reading.kind == "clock", reading.order == "mdy")
+    return ", ".join(map(repr, how))
 
 
 def _refuse_value(column: Column, name: str) -> str:
@@ -227,6 +308,9 @@ def _write_vectorized(listed: DecisionList, names: list[str]) -> list[str]:
         if column.labels is not None:
             known = ", ".join(f"{_write_label(label)}: {code}" for code, label in enumerate(column.labels))
             lines.append(f"{name} = _find_codes({given}, {{{known}}})")
+        elif column.reading is not None:
+            lines.append(f"{name}, known = _read_all({given}, {_write_reading(column.reading)})")
+            lines.append("undecided &= known")
         else:
             lines.append(f"{name} = np.asarray({given}, dtype=np.float64)")
         lines += [f"undecided &= {kept}" for kept in _keep_array(column, name)]

@@ -138,7 +138,7 @@ def audit_to_sql(
     leaves = list_tests(whole, np.zeros_like(whole.deleted), features)
     if isinstance(rules, CompactRules):
         place_of = {rule: place for place, rule in enumerate(rules.chosen.tolist())}
-        ranked = list_tests(whole, whole.deleted, features, rules.chosen[rules.decision_order])
+        ranked = list_tests(whole, whole.deleted, features, rules.chosen)
         deciding = [*((place_of[rule], tests) for rule, tests in ranked), (len(rules), ())]
     else:
         deciding = ranked = list_tests(whole, whole.deleted, features)

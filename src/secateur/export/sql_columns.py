@@ -26,6 +26,14 @@ from secateur.export.sql_nodes import (
     when,
     write_for_sqlite,
 )
+from secateur.export.sql_readings import (
+    check_readings,
+    is_unread,
+    read_moment_limit,
+    read_number,
+    read_text,
+    read_texts_of_other_types,
+)
 from secateur.rules.decision_list import double_limit
 from secateur.rules.wording import read_threshold
 
@@ -70,6 +78,7 @@ class TypedTable:
         self._path = split_table(table)
         check_names(dialect, self._path)
         check_columns(columns, dialect)
+        check_readings(columns, dialect)
         self._typed = [taken.take(plain_name(column)) for column in columns]
         for part in self._path:
             taken.take(part)
@@ -105,6 +114,10 @@ class TypedTable:
         hidden = [own_name(name) for name in self._typed] if self._attach == "exclude" else []
         return column_of(self._own, exp.Star(except_=hidden) if hidden else exp.Star())
 
+    def write_own(self, place: int) -> Node:
+        """Write what a row holds in a column as text, in a step."""
+        return exp.cast(self.own_column(self._columns[place].name), exp.DataType.build(self._dialect.text))
+
     def own_column(self, name: str) -> Node:
         """Name a column of the table itself, in a step."""
         return column_of(self._own, make_name(name))
@@ -135,10 +148,20 @@ class TypedTable:
         """List what a row must not hold in a column, each with what is wrong with it."""
         column = self._columns[place]
         refused: list[tuple[str, Node]] = []
+
+        def own() -> Node:
+            return self.own_column(column.name)
+
         if not column.takes_missing:
-            refused.append((MISSING, is_null(self.value(place))))
-        if is_text(column) and self._dialect.type_of:
+            refused.append(
+                (MISSING, is_null(self.value(place) if column.reading is None else read_text(own, self._dialect)))
+            )
+        if is_text(column) and self._dialect.other_types:
             refused.append((STRANGE, self._is_of_type(column, self._dialect.other_types)))
+        elif column.reading is not None:
+            refused.append((STRANGE, is_unread(own, self.value(place), self._dialect)))
+            if column.reading.is_moment:
+                return refused
         elif not self._dialect.casts:
             refused.append((STRANGE, self._is_of_type(column, ("text", "blob"))))
         if column.labels is not None:
@@ -187,7 +210,12 @@ class TypedTable:
             return exp.cast(own(), DOUBLE)
 
         if is_text(column):
+            if dialect.truth_type:
+                return self._compare_bytes(read_texts_of_other_types(column, own, dialect, self.write_label))
             return self._compare_bytes(exp.cast(own(), exp.DataType.build(dialect.text)))
+        if column.reading is not None:
+            read = read_number(own, column.reading, dialect)
+            return read if column.reading.is_moment else self._drop_nan(lambda: read)
         # Bools, and whole numbers that a double would round, stay as they are.
         numbers = [label for label in column.labels or () if not isinstance(label, str)]
         if any(isinstance(label, bool) or abs(label) > EXACT_INTEGER for label in numbers):
@@ -217,24 +245,20 @@ class TypedTable:
         return exp.Collate(this=text, expression=exp.to_identifier(name, quoted=name == "C"))
 
     def _is_of_type(self, column: Column, types: Iterable[str]) -> Node:
-        """Ask whether a row holds a value of one of some types, rather than NULL."""
+        """Ask whether a row of SQLite, where every value has a type of its own, holds one of some types."""
         kind: Node = exp.Anonymous(this=self._dialect.type_of, expressions=[self.own_column(column.name)])
-        if self._dialect.name == "postgres":
-            kind = exp.cast(kind, exp.DataType.Type.TEXT)
-        listed = exp.In(this=kind, expressions=[exp.Literal.string(name) for name in types])
-        if self._dialect.name == "sqlite":  # where every value has a type of its own, and NULL has one too
-            return listed
-        return exp.and_(exp.Not(this=is_null(self.own_column(column.name))), listed, copy=False)
+        return exp.In(this=kind, expressions=[exp.Literal.string(name) for name in types])
 
     def _ask(self, test: ColumnTest) -> list[Node]:
         """Write what a rule asks of one column, to be joined by AND; NULL counts as no, unless it is asked for."""
         column = self._columns[test.column]
         parts: list[Node] = []
+        is_moment = column.reading is not None and column.reading.is_moment
         for low, high in test.intervals:
-            ends: list[Node] = []
-            if low > -math.inf:
+            ends = self._ask_moments(test.column, low, high) if is_moment else []
+            if low > -math.inf and not is_moment:
                 ends.append(exp.GT(this=self.value(test.column), expression=self._limit(low, column)))
-            if high < math.inf:
+            if high < math.inf and not is_moment:
                 ends.append(exp.LTE(this=self.value(test.column), expression=self._limit(high, column)))
             if len(test.intervals) == 1 and len(ends) == 2 and not test.missing:
                 return ends
@@ -249,9 +273,18 @@ class TypedTable:
             parts.append(is_null(self.value(test.column)))
         return [exp.or_(*parts, copy=False)]
 
+    def _ask_moments(self, place: int, low: float, high: float) -> list[Node]:
+        """Ask whether a date or time lies within limits, by the first moments beyond them."""
+        column, asked = self._columns[place], []
+        for limit, compare in ((low, exp.GTE), (high, exp.LT)):
+            if math.isfinite(limit) and column.reading is not None:
+                moment = read_moment_limit(limit, column.reading, column.dtype, self._dialect)
+                asked.append(compare(this=self.value(place), expression=moment))
+        return asked
+
     def _limit(self, limit: float, column: Column) -> Node:
         """Write a limit as the shortest number that decides alike."""
-        if column.dtype == "float32" and self._dialect.single is None:
+        if column.dtype == "float32" and (self._dialect.single is None or column.reading is not None):
             return self._double(double_limit(limit, column.dtype))
         if not self._dialect.casts:
             return self._double(limit)

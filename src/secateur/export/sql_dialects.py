@@ -38,12 +38,18 @@ class SqlDialect:
     text: str = "TEXT"  # type of text
     collation: str = ""  # compares texts byte by byte, whatever a column says; empty where none is known
     type_of: str = ""  # function that tells the type of a value; empty where a wrong type goes unnoticed
-    other_types: tuple[str, ...] = ()  # what it says of numbers and truth values, whose texts vary
+    other_types: tuple[str, ...] = ()  # what it says of values that are no texts, where a row has a type of its own
+    truth_type: str = ""  # what it calls a column of truth values, where such a column may stand for texts
+    number_types: str = ""  # what it calls one of numbers, as a regular expression, where it can read amounts and dates
     folds_names: bool = True  # names that differ only in case are the same name
 
 
 DUCKDB = SqlDialect(
-    *("duckdb", "DuckDB", "REAL"), collation="C", type_of="TYPEOF", other_types=("BOOLEAN", "FLOAT", "DOUBLE")
+    *("duckdb", "DuckDB", "REAL"),
+    collation="C",
+    type_of="TYPEOF",
+    truth_type="BOOLEAN",
+    number_types="[A-Z]*INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*",
 )
 POSTGRES = SqlDialect(
     *("postgres", "PostgreSQL", "REAL"),
@@ -52,10 +58,16 @@ POSTGRES = SqlDialect(
     fence="offset",
     collation="C",
     type_of="PG_TYPEOF",
-    other_types=("boolean", "real", "double precision"),
+    truth_type="boolean",
+    number_types="smallint|integer|bigint|numeric|real|double precision",
     folds_names=False,
 )
-SPARK = SqlDialect("spark", "Spark", "FLOAT", attach="lateral")
+SPARK = SqlDialect(
+    *("spark", "Spark", "FLOAT"),
+    attach="lateral",
+    type_of="TYPEOF",
+    number_types="tinyint|smallint|int|bigint|float|double|decimal.*",
+)
 SQLITE = SqlDialect(
     *("sqlite", "SQLite"),
     has_nan="no",

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from secateur.export.compact_text import count_leaves, read_decided
-from secateur.rules.wording import join_conditions, read_evidence, read_link
+from secateur.rules.plain_words import join_asked
+from secateur.rules.wording import read_evidence, read_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,25 +39,21 @@ def rules_to_table(
     table.add_column("then", style="bold")
     table.add_column("training rows")
     for rule in rules:
-        body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
+        body = Text(join_asked(rule.asks), style="bold" if reasons else "")
         found = rule.reasons if reasons else dict.fromkeys(rule.deleted_ids)
-        _append_reasons(body, found, lambda link: read_link(rules.tree, rules.paths, link))
+        _append_reasons(body, found, lambda link: read_link(rules.tree, rules.paths, link, rules._voice))
         table.add_row(str(rule.index + 1), body, Text(rule.class_name), Text(read_evidence(rule)))
     return table
 
 
-def compact_to_table(
-    rules: CompactRules, *, reasons: bool = False, title: str | None = None, caption: str | None = None
-) -> Table:
-    """Make a row for each compact rule, and one for "otherwise"; with reasons if asked."""
+def compact_to_table(rules: CompactRules) -> Table:
+    """Make a row for each compact rule, and one for "otherwise"."""
     size = f"{rules.n_conditions} of {rules.source_n_conditions} conditions left."
-    said = caption if caption is not None else f"{size} {rules.guarantee}"
     table = Table(
-        title=title or f"{len(rules)} rules instead of {rules.source_n_rules}",
-        caption=Text(" ".join([said, *rules.remarks])),
+        title=f"{len(rules)} rules instead of {rules.source_n_rules}",
+        caption=Text(" ".join([size, rules.guarantee, *rules.remarks])),
         title_justify="left",
         caption_justify="left",
-        show_lines=reasons,
     )
     table.add_column("#", justify="right", style="dim")
     table.add_column("if", ratio=3)
@@ -64,11 +61,8 @@ def compact_to_table(
     table.add_column("training rows decided")
     table.add_column("stands for")
     for rule in rules:
-        body = Text(join_conditions(rule.conditions), style="bold" if reasons else "")
-        if reasons:
-            _append_reasons(body, rule.reasons, lambda link: read_link(rules.tree, rules.rules.paths, link))
         numbers = read_decided(rules, rule.index), count_leaves(rule)
-        table.add_row(str(rule.index + 1), body, Text(rule.class_name), *numbers)
+        table.add_row(str(rule.index + 1), Text(join_asked(rule.asks)), Text(rule.class_name), *numbers)
     words = Text("otherwise" if len(rules) else "always", style="italic")
     rest = Text(rules.otherwise_name), read_decided(rules, len(rules)), "the rest"
     table.add_row(str(len(rules) + 1), words, *rest)

@@ -51,7 +51,7 @@ def find_broken_facts(tree: Tree, rows: Rows) -> list[str]:
     checks: list[tuple[Callable[[Any], None], Any, str]] = [
         *((block.check_claim, known, str(known)) for known in (*facts.implications, *facts.claims)),
         *((block.check_group, group, str(group)) for group in facts.groups),
-        *((block.check_decimals, f, facts.describe_decimals(f, tree.feature_name(f))) for f in facts.decimals_of),
+        *((block.check_decimals, f, tree.describe_decimals(f)) for f in facts.decimals_of),
     ]
     broken = []
     for check, fact, words in checks:

@@ -14,6 +14,7 @@ used by changing what the values are, and no walk needs to know of it. Nodes, li
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["Bundle", "Feasible", "find_feasible"]
+__all__ = ["Bundle", "Feasible", "check_possible", "find_feasible"]
 
 # A set of states is stored for every split on their columns, so there must not be too many of them.
 MOST_STATES = 1 << 16
@@ -94,6 +95,17 @@ class _Atom:
             {feature: [regions[state] for state in states] for feature, regions in self.regions.items()},
             None if self.codes is None else [self.codes[state] for state in states],
         )
+
+
+class _TooTiedError(ParameterError):
+    """Facts that may hold, but tie too many columns together to look at all they leave."""
+
+
+def check_possible(tree: Tree) -> None:
+    """Refuse facts that no row can keep to."""
+    find_feasible(tree, linked=False)
+    with suppress(_TooTiedError):  # methods that must look at all that they leave say so
+        find_feasible(tree)
 
 
 def find_feasible(tree: Tree, *, linked: bool = True) -> Feasible:
@@ -163,7 +175,7 @@ def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
     sizes = [atom.size for atom in atoms]
     names = shorten([tree.feature_name(feature) for feature in features])
     if math.prod(sizes) > MOST_STATES:
-        raise ParameterError(
+        raise _TooTiedError(
             f"The facts tie {names} together, which the tree and the facts cut into {math.prod(sizes):,} combinations; "
             f"at most {MOST_STATES:,} can be looked at. Leave out an implication between them."
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import ParameterError, did_you_mean
 from secateur.facts.groups import find_feature, is_listing, read_groups
 from secateur.facts.parsing import parse_facts
+from secateur.facts.possible_rows import check_possible
 from secateur.frames import frame_columns
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS, Claim, Facts
@@ -67,6 +68,8 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
         return tree
     told = replace(tree, facts=known)
     check_tree(told)
+    if listed or facts is not None:
+        check_possible(told)
     return told
 
 

@@ -69,6 +69,7 @@ def find_contained(  # type: ignore[no-untyped-def]
             if deleted[entry] or is_open[tested]:
                 continue
             is_inside = low[tested] >= rule_low[tested] and high[tested] <= rule_high[tested]
+            is_inside = is_inside or low[tested] >= high[tested]  # only a missing value is left
             is_inside = is_inside and (rule_missing[tested] or not missing[tested])
             for word in range(word_start[tested], word_start[tested + 1]):
                 is_inside = is_inside and words[word] & ~rule_words[word] == 0

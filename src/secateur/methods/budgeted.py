@@ -60,6 +60,17 @@ class Budgeted(Method):
     guarantee = f"{WITHIN_BUDGET} {GUARD}"
     asks = Asks.ROWS
     rung = 80
+    gives = frozenset(
+        {
+            Why.NO_FOREIGN_LEAF,
+            Why.WITHIN_BUDGET,
+            Why.OVER_BUDGET,
+            Why.FAR_OVER_BUDGET,
+            Why.TOO_UNRELIABLE,
+            Why.CONTRADICTED,
+            Why.NO_ROWS,
+        }
+    )
     knob = Knob("budget", BUDGETS)
 
     def promise(self, parameters: Mapping[str, Any]) -> str:

@@ -213,6 +213,7 @@ class Method(ABC):
     witness: ClassVar[str | None] = None
     knob: ClassVar[Knob | None] = None
     tolerance_of: ClassVar[str] = "the method's own tolerance, for every rule"  # what an audit calls its tolerance
+    gives: ClassVar[frozenset[Why]] = frozenset(Why)  # the reasons that it may give; a file with others is not its own
     words: ClassVar[Mapping[int, str]] = {}  # its own sentences for reasons, beside those of rules/reasons.py
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ class Exact(Method):
     is_exact = True
     witness = "link"
     rung = 40
+    gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED})
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete single links from every rule while its class is implied."""

@@ -53,7 +53,7 @@ class Faithful(Method):
 
     name = "faithful"
     summary = "deletes single conditions that the class does not depend on, if reliability stays within a tolerance"
-    preserves = "the tree's predictions, exactly, and each rule's reliability, within ε"
+    preserves = "the tree's predictions, exactly, and each rule's reliability, within the tolerance"
     guarantee = (
         f"{EXACT_GUARANTEE} On the training rows the reliability of every rule is within {{tolerance:g}} of its "
         "leaf's own."
@@ -62,19 +62,20 @@ class Faithful(Method):
     is_exact = True
     witness = "link"
     rung = 45
+    gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED, Why.RELIABILITY_MOVES, Why.INSIDE_H, Why.NO_ROWS})
     knob = Knob("tolerance", TOLERANCES)
     words: ClassVar[Mapping[int, str]] = {
         Why.NO_FOREIGN_LEAF: (
-            "without it, and without what was deleted before it, the rule meets no leaf that predicts anything but "
-            "{name}, and its reliability goes {moved_from_leaf}, within ±{tolerance:g}"
+            "without it, and without what was deleted before it, the tree still says {name} wherever the rule holds, "
+            "and the rule's reliability goes {moved_from_leaf}, within {tolerated} points"
         ),
         Why.RELIABILITY_MOVES: (
-            "without it the rule would still meet no leaf that predicts anything but {name}, but its reliability "
-            "would go {moved_from_leaf}, D = {effect:+.3g} beyond ±{tolerance:g}"
+            "without it the tree would still say {name} wherever the rule holds, but the rule's reliability would go "
+            "{moved_from_leaf}, more than {tolerated} points away"
         ),
         Why.INSIDE_H: (
-            "protected: it points away from {name} ({number:+.3g}) inside H, where all leaves (below node {node}) "
-            "predict {name}, and sets apart one of lower share"
+            "protected: all leaves below node {node} predict {name}, and it sets apart a part where the share of "
+            "{name} is {points} points lower"
         ),
         Why.NO_ROWS: "no row reaches this rule's leaf, so there is no reliability to keep",
     }

@@ -30,6 +30,7 @@ from secateur.tree.shares import divide_or_nan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.counting.bit_masks import Masks
     from secateur.counting.row_evidence import RowEvidence
     from secateur.methods.row_mixture import MixedRows
     from secateur.tree.paths import Paths
@@ -48,7 +49,7 @@ class Cells:
     fails: NDArray[np.bool_]  # whether a cell fails each link of ``links``, shape (n_links, n_cells)
     links: NDArray[np.int32]  # the links of kept conditions, increasing
     class_ids: NDArray[np.int64]  # what the tree predicts
-    weights: NDArray[np.float64]  # mixed and real units; whole numbers below 2**53, so sums are exact in any order
+    weights: NDArray[np.float64]  # mixed and real units: whole numbers, so sums below 2**53 are exact in any order
     totals: tuple[int, int]  # units that make a whole
     class_counts: NDArray[np.float64]  # training rows by their own class, shape (n_cells, n_classes)
     leaf_reliability: NDArray[np.float64]  # of each leaf on the training rows; NaN where there are none
@@ -74,6 +75,7 @@ class JointResult:
     drop_before: NDArray[np.float64]  # by rule; NaN for rules that stay or are not written
     drop_after: NDArray[np.float64]
     drop_real: NDArray[np.float64]
+    rest_counts: NDArray[np.float64]  # training rows that no rule covers, by class
     disagreement: float  # share of training rows decided otherwise in the end
     mixed_disagreement: float
 
@@ -86,9 +88,9 @@ def make_cells(
     matrix = np.zeros((len(index.order), tree.n_features), dtype=tree.dtype)
     matrix[:, index.columns] = index.values
     links = np.unique(paths.links[~deleted])
-    fails = ~unpack_bits(pack_links(tree, matrix)[links], len(matrix))
+    masks = pack_links(tree, matrix)[links]
     one_of_both = np.unique(paths.parent[links], return_index=True)[1]  # who fails one link of a split passes the other
-    chosen, cell = _find_equal(fails[one_of_both], mixture.class_ids)
+    chosen, cell = _find_equal(masks[one_of_both], mixture.class_ids)
     n_cells = len(chosen)
     if int(np.count_nonzero(~deleted)) * n_cells > MOST_PAIRS:
         raise InputError(
@@ -104,7 +106,7 @@ def make_cells(
     by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)
     leaf_counts = by_node.reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids]
     return Cells(
-        fails=fails[:, chosen],
+        fails=_unpack_some(masks, chosen, len(matrix)),
         links=links,
         class_ids=mixture.class_ids[chosen],
         weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),
@@ -116,14 +118,22 @@ def make_cells(
     )
 
 
-def _find_equal(fails: NDArray[np.bool_], class_ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find a row of each kind, and the kind of each row."""
+def _unpack_some(masks: Masks, chosen: NDArray[np.int64], n_rows: int) -> NDArray[np.bool_]:
+    """Unpack whether some rows fail each link."""
+    fails = np.empty((len(masks), len(chosen)), dtype=bool)
+    for link, mask in enumerate(masks):
+        fails[link] = ~unpack_bits(mask, n_rows)[chosen]
+    return fails
+
+
+def _find_equal(masks: Masks, class_ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find a row of each kind, and the kind of each row; masks are unpacked one at a time, as there may be many."""
     kind, first = class_ids, 0
     chosen = np.zeros(0, dtype=np.int64)
-    while first < len(fails) or not len(chosen):
-        bits = fails[first : first + 62 - int(kind.max(initial=0)).bit_length()]  # as many as fit into a number
+    while first < len(masks) or not len(chosen):
+        bits = masks[first : first + 62 - int(kind.max(initial=0)).bit_length()]  # as many as fit into a number
         for bit in bits:
-            kind = (kind << 1) | bit
+            kind = (kind << 1) | unpack_bits(bit, len(class_ids))
         _, chosen, kind = np.unique(kind, return_index=True, return_inverse=True)
         first += len(bits)
     return chosen, kind
@@ -332,6 +342,7 @@ class _Joint:
             drop_before=drop_before,
             drop_after=drop_after,
             drop_real=drop_real,
+            rest_counts=self.cells.class_counts[(self.own == 0) & (self.other == 0)].sum(axis=0),
             disagreement=float(spent[1] / totals[1]),
             mixed_disagreement=float(spent[0] / totals[0]),
         )

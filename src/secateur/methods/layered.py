@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from secateur.methods import exact
-from secateur.methods.contract import TOLERANCES, Deletions, Knob, Problem
+from secateur.methods.contract import TOLERANCES, Deletions, Knob, Problem, Why
 from secateur.methods.selection import ReliabilityMethod
 
 __all__ = ["METHOD"]
@@ -26,7 +26,7 @@ class Layered(ReliabilityMethod):
         "exact deletion, which may move reliability, then conditions that point away from the rule's class, within a "
         "tolerance"
     )
-    preserves = "the class, through the exact deletions; reliability within ε, only where more was deleted"
+    preserves = "the class, through the exact deletions; reliability within the tolerance, only where more was deleted"
     guarantee = (
         "Two layers. Exact deletions imply the rule's class for every possible row, but may move its reliability "
         "without limit. Further deletions were accepted only where the rule's training reliability ended within "
@@ -37,6 +37,7 @@ class Layered(ReliabilityMethod):
     tolerance_of = "the tolerance of further deletions; the method does not hold its exact ones to it"
     witness = "link"
     rung = 70
+    gives = ReliabilityMethod.gives | {Why.NO_FOREIGN_LEAF}
 
     def begin(self, problem: Problem) -> Deletions:
         """Delete exactly."""

@@ -22,7 +22,7 @@ class Mismatch(ReliabilityMethod):
     name = "mismatch"
     aliases = ("M1-P",)
     summary = "deletes conditions that point away from the rule's class, within a reliability tolerance"
-    preserves = "each rule's reliability, within ε"
+    preserves = "each rule's reliability, within the tolerance"
     guarantee = (
         "On the training rows the reliability of every rule is within {tolerance:g} of its leaf's own; every row stays "
         "covered, but where rules of different classes overlap a prediction may differ from the tree's."

@@ -91,7 +91,7 @@ class Monotonicity:
             return "all rows"
         facts = self.tree.facts
         words = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
-        words += [facts.describe_decimals(feature, self.tree.feature_name(feature)) for feature in facts.decimals_of]
+        words += [self.tree.describe_decimals(feature) for feature in facts.decimals_of]
         return f"all rows that keep to the facts {shorten(words)}"
 
     def refute(self, whose: str) -> None:

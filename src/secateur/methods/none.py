@@ -21,6 +21,7 @@ class NoDeletion(Method):
     is_exact = True
     witness = "link"
     rung = 0
+    gives = frozenset({Why.UNTOUCHED})
 
     def delete(self, problem: Problem) -> Deletions:
         """Keep every condition."""

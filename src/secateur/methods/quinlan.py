@@ -91,6 +91,7 @@ class Quinlan(Method):
     source = "Quinlan (1987)"
     asks = Asks.COUNTS
     rung = 90
+    gives = frozenset({Why.CERTAINTY_KEPT, Why.NOT_SIGNIFICANT, Why.UNTOUCHED, Why.SIGNIFICANT, Why.NO_ROWS})
 
     def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Leave every condition open."""

@@ -28,6 +28,7 @@ class Redundancy(Method):
     is_exact = True
     witness = "feature"
     rung = 30
+    gives = frozenset({Why.FEATURE_REDUNDANT, Why.NOT_CERTIFIED})
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete redundant features from every rule."""

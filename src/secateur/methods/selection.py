@@ -46,6 +46,12 @@ class ReliabilityMethod(Method):
 
     asks = Asks.COUNTS
     knob = Knob("tolerance", TOLERANCES)
+    gives = frozenset(
+        {
+            *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP),
+            *(Why.MATCHED, Why.NEUTRAL, Why.INSIDE_H, Why.RELIABILITY_MOVES, Why.NO_ROWS),
+        }
+    )
 
     @abstractmethod
     def begin(self, problem: Problem) -> Deletions:

@@ -29,6 +29,7 @@ class Sibling(Method):
     is_exact = True
     witness = "link"
     rung = 10
+    gives = frozenset({Why.SIBLING_LEAF, Why.NOT_CERTIFIED})
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete SIB(L) for every leaf."""

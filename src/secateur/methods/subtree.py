@@ -25,6 +25,7 @@ class Subtree(Method):
     is_exact = True
     witness = "link"
     rung = 20
+    gives = frozenset({Why.SAME_CLASS_SUBTREE, Why.NOT_CERTIFIED})
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete every link whose sibling subtree predicts the leaf's class only."""

@@ -48,6 +48,7 @@ JOINTLY = "jointly"  # the front of conflict, MacroDev and Brier score at once
 JOINT_PRICES = ("conflict", "macro_dev", "delta_brier")
 PAPER_METHODS = ("sibling", "redundancy", "mismatch", "quinlan")
 
+BUDGETS_OF = ("δ of budgeted", "budget of compact rules")
 GUARD = 0.05  # how far below its leaf's reliability `budgeted` may leave a rule
 # Method -> the argument that is its knob, and the values to try.
 KNOBS: dict[str, tuple[str | None, tuple[float | None, ...]]] = {
@@ -233,7 +234,15 @@ def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
     return Page(
         f"What folds pick, {arm.learner}",
         f"{arm.title}; in brackets on how many splits; where no value is allowed, the least is taken",
-        ("data set", "the paper's ε", "ε of mismatch", "ε of layered", "ε of faithful", "δ of budgeted"),
+        (
+            "data set",
+            "the paper's ε",
+            "ε of mismatch",
+            "ε of layered",
+            "ε of faithful",
+            "δ of budgeted",
+            "compact budget",
+        ),
         tuple(rows),
     )
 

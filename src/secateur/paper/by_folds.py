@@ -14,15 +14,17 @@ import secateur
 from secateur.local_search import LocalSearchTreeClassifier
 from secateur.methods.budgeted import BUDGETS
 from secateur.paper.protocol import GRID, Arm, Study, split_rows
+from secateur.tuning import COMPACT_GRID
 
 if TYPE_CHECKING:
     from secateur.datasets import Dataset
 
-__all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "FEWER_RESTARTS", "TOLERANCE_CONFLICT", "pick_knobs"]
+__all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "COMPACT_DISAGREEMENT", "FEWER_RESTARTS", "TOLERANCE_CONFLICT", "pick_knobs"]
 
 TOLERANCE_METHODS = ("mismatch", "layered", "faithful")
 TOLERANCE_CONFLICT = 0.05  # on rows left out, for ε: the paper's ceiling
 BUDGET_CONFLICT = 0.02  # on rows left out, for δ
+COMPACT_DISAGREEMENT = 0.01  # rows left out that compact rules may decide otherwise than the tree
 FEWER_RESTARTS = 5  # a fold's tree has this many times fewer restarts of the local search than the tree of the split
 
 _fitted: dict[str, dict[str, Any]] = {}  # what the trees of this split's folds have learnt, by what they were given
@@ -43,7 +45,10 @@ class RememberedTree(LocalSearchTreeClassifier):
 
 
 def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Pick ε of `mismatch`, `layered` and `faithful`, and δ of `budgeted`; saved trees cannot be fitted to folds."""
+    """Pick ε of `mismatch`, `layered` and `faithful`, and δ of `budgeted` and of compact rules, by folds.
+
+    Saved trees cannot be fitted to folds.
+    """
     X, _, y, _ = split_rows(data, split)
     model = arm.unfitted(data, split)
     if model is None:
@@ -52,12 +57,15 @@ def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
         model = RememberedTree(**{**model.get_params(), "n_restarts": max(1, model.n_restarts // FEWER_RESTARTS)})
     _fitted.clear()
     rows = []
-    for method in (*TOLERANCE_METHODS, "budgeted"):
+    for method in (*TOLERANCE_METHODS, "budgeted", "compact"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that no value is allowed is stored
             if method == "budgeted":
                 limits: dict[str, Any] = {"grid": BUDGETS, "max_conflict": BUDGET_CONFLICT}
                 selection = secateur.select_budget(model, X, y, progress=False, **limits)
+            elif method == "compact":
+                limits = {"grid": COMPACT_GRID, "max_disagreement": COMPACT_DISAGREEMENT}
+                selection = secateur.select_budget(model, X, y, form="compact", progress=False, **limits)
             else:
                 limits = {"grid": GRID, "max_conflict": TOLERANCE_CONFLICT}
                 selection = secateur.select_tolerance(model, X, y, method=method, progress=False, **limits)
@@ -72,7 +80,8 @@ BY_FOLDS = Study(
     pick_knobs,
     {
         "budgets": list(BUDGETS),
-        "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT],
+        "compact_budgets": list(COMPACT_GRID),
+        "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT, COMPACT_DISAGREEMENT],
         "methods": list(TOLERANCE_METHODS),
         "fewer_restarts": FEWER_RESTARTS,
     },

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from secateur.paper import beyond, exhibits
+from secateur.paper import beyond, compact, exhibits
 from secateur.paper.claims import CLAIMS, read_verdict
 from secateur.paper.deterministic import expected_rows
 from secateur.paper.evidence import ARM_NAMES, Evidence
@@ -134,19 +134,22 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
         blocks[f"agreement-{arm}"] = _agreement(evidence, arm)
         blocks[f"tables-{arm}"] = "\n".join(to_markdown(page, level=4) for page in pages)
         blocks[f"beyond-{arm}"] = _beyond(arm)
+        blocks[f"compact-{arm}"] = to_markdown(compact.compact_page(ARMS[arm], _texts(arm)), level=4)
         blocks[f"by-folds-{arm}"] = to_markdown(beyond.picks_page(ARMS[arm], load_study("by_folds", arm)), level=4)
     blocks["differences-optimal"] = _differences(evidence)
     blocks["tolerances"] = _tolerances(evidence)
     blocks["deterministic"] = _deterministic(evidence)
     blocks["budget-conflict"] = _budget_conflict()
     blocks["faithful"] = _faithful()
+    blocks["compact-beside-pruning"] = _beside_pruning()
+    blocks["compact-promises"] = _promises()
     blocks["runtime"] = _runtime(evidence)
     blocks["assimilation"] = _assimilation(evidence)
     return blocks
 
 
 def make_index_blocks() -> dict[str, str]:
-    """Write the part of ``index.md``: what some methods do, on CART trees."""
+    """Write the parts of ``index.md``: what some methods and compact rules do, on CART trees."""
     found = {
         (point.method, point.knob): point
         for point in beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", "cart")))
@@ -169,7 +172,20 @@ def make_index_blocks() -> dict[str, str]:
         deviation = f"{point.macro_dev:.2f} points" if point.macro_dev else "0"
         moved = f"{point.share_beyond_tolerance:.1f} %" if point.share_beyond_tolerance else "0"
         lines.append(f"| {name} | {point.removed:.1f} % | {conflict} | {deviation} | {moved} |")
-    return {"methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""])}
+    return {
+        "methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""]),
+        "compact": _index_compact(),
+    }
+
+
+def _index_compact() -> str:
+    found = {point.knob: point for point in _texts("cart") if point.method == compact.COMPACT}
+    lines = ["| | conditions left | rules left | rows decided otherwise |", "|---|---|---|---|"]
+    for knob, name in {"0": "`compact`", "0.005": "`compact`, budget 0.5 %", "0.01": "`compact`, budget 1 %"}.items():
+        point = found[knob]
+        otherwise = f"{point.disagreement:.2f} %" if point.disagreement else "0"
+        lines.append(f"| {name} | {point.conditions_left:.1f} % | {point.rules_left:.0f} % | {otherwise} |")
+    return "\n".join([*lines, ""])
 
 
 def _agreement(evidence: Evidence, arm: str) -> str:
@@ -269,6 +285,51 @@ def _budget_conflict() -> str:
     )
 
 
+def _texts(arm: str) -> list[compact.LengthPoint]:
+    """List every text about the trees of an arm, what TE2Rules makes of CART trees at the end."""
+    found = compact.find_points(load_study("compact", arm))
+    return [*found, *compact.find_points(load_study("te2rules", arm))] if arm == "cart" else found
+
+
+def _beside_pruning() -> str:
+    """Say what compact rules, pruned trees of the same length and TE2Rules do, on CART trees."""
+    found = {(point.method, point.knob): point for point in _texts("cart")}
+    short = found[compact.COMPACT, "0.005"]
+    read, leaves = found[compact.PRUNED, "0.005"], found[compact.PRUNED_LEAVES, "0.005"]
+    other, exact = found[compact.TE2RULES, ""], found[compact.COMPACT, "0"]
+    more = [point.disagreement / short.disagreement for point in (read, leaves)]
+    by_dataset = [
+        fmean(row["disagreement"] for split in splits for row in split["rows"])
+        for dataset in DATASETS
+        if (splits := [split for split in load_study("te2rules", "cart") if split["dataset"] == dataset])
+    ]
+    return (
+        f"Exact compact rules leave {exact.conditions_left:.1f} % of the conditions of CART trees and "
+        f"{exact.rules_left:.0f} % of the rules, and decide no row otherwise. With a budget of 0.5 % they leave "
+        f"{short.conditions_left:.1f} % and decide {short.disagreement:.2f} % of the unseen rows otherwise than the "
+        f"tree. Pruned to that length, the tree decides {read.disagreement:.1f} % otherwise if what is left of it is "
+        f"read compactly, and {leaves.disagreement:.1f} % if leaf by leaf: {more[0]:.1f} and {more[1]:.0f} times as "
+        "many. TE2Rules leaves "
+        f"{other.conditions_left:.1f} % and decides {other.disagreement:.1f} % otherwise, from "
+        f"{min(by_dataset):.1f} % to {max(by_dataset):.1f} % by data set.\n"
+    )
+
+
+def _promises() -> str:
+    """Count the rules over all splits that break what a budget promises."""
+    points = [point for arm in ARM_NAMES for point in _texts(arm)]
+    parts = []
+    for method, name in ((compact.COMPACT, "compact rules"), ("budgeted", "`budgeted`")):
+        mine = [point for point in points if point.method == method]
+        paid, below, rare, twins = (sum(getattr(point, fact) or 0 for point in mine) for fact in compact.FACTS)
+        parts.append(
+            f"Of {name}, a budget shortened {paid:,}; {below} of these lie more than {beyond.GUARD:g} below the "
+            f"reliability of their leaf, {rare} state a class that is not the commonest among their training rows, and "
+            f"{twins} times the same conditions are stated with two classes."
+        )
+    return f"Every promise was checked on every split, budget and arm, from the training rows. {' '.join(parts)}\n"
+
+
 def _runtime(evidence: Evidence) -> str:
     rows = [
         (f"{method}, {size:,} {panel}", f"{evidence.seconds(panel, size, method):.4f} s", f"{theirs:g} s")
@@ -341,7 +402,8 @@ def _draw_curves(directory: Path) -> list[Path]:
     for arm in ARM_NAMES:
         points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
         paths += beyond.draw_fronts(ARMS[arm], points, directory, kinds=("svg",))
-    return paths
+    texts = {arm: (ARMS[arm], _texts(arm)) for arm in reversed(ARM_NAMES)}
+    return [*paths, *compact.draw_lengths(texts, directory, kinds=("svg",))]
 
 
 def _cell(text: str) -> str:

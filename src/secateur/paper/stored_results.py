@@ -27,10 +27,11 @@ __all__ = ["STORED", "load_study", "load_table", "load_timings", "load_versions"
 
 STORED: Traversable = files("secateur.paper") / "stored"
 ARMS = ("cart", "optimal")
-STUDIES = ("splits", "by_folds", "beyond", "readings")
+FEWER_ARMS = {"te2rules": ("cart",)}  # it takes scikit-learn's trees
+STUDIES = ("splits", "by_folds", "beyond", "compact", "te2rules", "readings")
 DIGITS = 9  # kept of every number
 WORDS = ("learner", "dataset", "method")
-VERSIONS = ("secateur", "scikit-learn")
+VERSIONS = ("secateur", "scikit-learn", "te2rules")
 
 
 @cache
@@ -40,7 +41,7 @@ def _load(study: str) -> dict[str, Any]:
 
 
 def load_versions(study: str) -> dict[str, str]:
-    """Tell which versions of secateur and scikit-learn a study was run with."""
+    """Tell which versions of secateur, scikit-learn and, where it was asked, TE2Rules a study was run with."""
     return {name: _load(study)[name] for name in VERSIONS if name in _load(study)}
 
 
@@ -94,7 +95,7 @@ def _pack(directory: Path) -> dict[str, Any]:
     arms: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns: list[str] = []
     versions: dict[str, str] = {}
-    for arm in ARMS:
+    for arm in FEWER_ARMS.get(directory.name, ARMS):
         places = [directory / arm / dataset for dataset in DATASETS]
         n_splits = min(_count_finished(place) for place in places)
         if n_splits == 0:
@@ -104,7 +105,7 @@ def _pack(directory: Path) -> dict[str, Any]:
             for number in range(n_splits):
                 split = json.loads((place / f"{number:02d}.json").read_text(encoding="utf-8"))
                 columns = columns or list(split["rows"][0])
-                versions = versions or {name: split[name] for name in VERSIONS}
+                versions = versions or {name: split[name] for name in VERSIONS if name in split}
                 rows = [[_round(row[column]) for column in columns] for row in split["rows"]]
                 arms[arm][place.name].append({"n_rules": split["n_rules"], "rows": rows})
     return {**versions, "columns": columns, "arms": arms}

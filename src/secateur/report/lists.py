@@ -118,7 +118,6 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
         "guarantee": rules.guarantee,
         "n_conditions": rules.n_conditions,
         "rules": listed,
-        "order": rules.decision_order.tolist(),
         "otherwise": last,
         "measured": _measure(rules, at_hand),
         "dropped": []

@@ -188,7 +188,7 @@ def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
     """List what is known about the columns, and whether a deletion rests on it."""
     facts, used = rules.tree.facts, set(rules.facts_used.used)
     texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
-    texts += [facts.describe_decimals(feature, rules.tree.feature_name(feature)) for feature in facts.decimals_of]
+    texts += [rules.tree.describe_decimals(feature) for feature in facts.decimals_of]
     return [{"text": text, "is_used": text in used} for text in texts]
 
 

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
+from secateur.rows.arrow_files import checked
 from secateur.rows.source import BATCH_ROWS, Source, cut
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ def open_dataset(dataset: Any) -> Iterator[Source]:
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
         with refusing("The dataset"):
-            yield from dataset.to_batches(
-                columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=AHEAD, fragment_readahead=1
+            yield from checked(
+                dataset.to_batches(
+                    columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=AHEAD, fragment_readahead=1
+                )
             )
 
     yield Source("The dataset", dataset.schema, None, False, read)
@@ -43,12 +46,12 @@ def open_reader(stream: Any) -> Iterator[Source]:
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
         with refusing("The reader"):
-            for batch in chain(waiting, reader):
-                yield from cut(batch.select(columns))
+            for batch in checked(batch.select(columns) for batch in chain(waiting, reader)):
+                yield from cut(batch)
 
     def look(columns: Sequence[str]) -> Any:
         with refusing("The reader"):
-            waiting.extend(islice(reader, 0 if waiting else 1))
+            waiting.extend(checked(islice(reader, 0 if waiting else 1)))
         return waiting[0].select(columns) if waiting else None
 
     yield Source("The reader", reader.schema, None, True, read, look)

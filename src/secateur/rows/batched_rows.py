@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
+from secateur.limits import MAX_MEMORY, format_bytes
 from secateur.rows.batches import BatchReader
 from secateur.rows.memory_rows import split_frame
 from secateur.rows.row_source import RowSource
@@ -23,11 +24,9 @@ if TYPE_CHECKING:
     from secateur.rows.source import Source
     from secateur.tree.tree import Tree
 
-__all__ = ["MOST_BYTES", "BatchedRows"]
+__all__ = ["BatchedRows"]
 
 SHOWN_ROWS = 1_000
-# The largest table that is read into memory where all rows are needed at once.
-MOST_BYTES = 1 << 30
 
 
 class BatchedRows(RowSource):
@@ -111,8 +110,8 @@ class BatchedRows(RowSource):
         return [name for name in (self.y, self._weight) if name is not None]
 
     def _check_size(self, n_bytes: int, size: str, why: str, instead: str) -> None:
-        if n_bytes > MOST_BYTES:
+        if n_bytes > MAX_MEMORY.value:
             raise InputError(
-                f"{why}, but {self.name} has {size}, {n_bytes / 2**30:.1f} GiB, and at most {MOST_BYTES / 2**30:.0f} "
-                f"GiB are taken into memory. Pass rows in memory{instead}."
+                f"{why}, but {self.name} has {size}, {format_bytes(n_bytes)}, and at most {MAX_MEMORY.told} are taken "
+                f"into memory. Pass rows in memory{instead}, or {MAX_MEMORY.advise(n_bytes)}."
             )

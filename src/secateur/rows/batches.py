@@ -14,7 +14,7 @@ from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
 from secateur.kernels.threads import map_stream
 from secateur.rows.checking import check_finite, check_labels, check_rows, check_weights
-from secateur.rows.encoding import read_column, read_source
+from secateur.rows.encoding import check_whole, read_column, read_source, rounds_twice
 from secateur.rows.labels import as_truth, to_label_types
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.table_columns import derives, read_features
@@ -132,6 +132,8 @@ def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, 
     levels = tree.categories[feature]
     if levels is None and is_number and tree.columns is None:
         numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        if rounds_twice(tree):
+            check_whole(numbers, name, what, first)
         if numbers.dtype.kind in "iub" or (numbers.dtype.kind == "f" and pa.types.is_floating(column.type)):
             return numbers  # whole numbers with blanks would be rounded twice
     by_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
@@ -151,7 +153,7 @@ def _to_terms(tree: Tree, column: Any, name: str, feature: int, first: int, what
 
     series = nw.from_native(pa.table({name: column}))[name]
     if tree.columns is None:
-        return read_column(tree, series, feature, what)
+        return read_column(tree, series, feature, what, first=first)
     return read_source(tree, tree.columns, series, feature, first, what)
 
 

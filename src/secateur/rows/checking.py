@@ -7,6 +7,7 @@ labels and never codes, and columns that the tree does not test may hold anythin
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +15,12 @@ import numpy as np
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique, frame_columns
 from secateur.kernels.threads import map_in_threads
-from secateur.rows.encoding import read_column, read_source, recode, to_terms
+from secateur.rows.encoding import check_whole, read_column, read_objects, read_source, recode, rounds_twice, to_terms
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,7 +48,10 @@ FITTED_WITHOUT = (
     "but the tree was fitted without missing values. Fill it in, or pass accepts_missing=True if it was fitted with "
     "them."
 )
-PIPELINE_FITTED_WITHOUT = "which the pipeline and its tree were not fitted to take. Fill it in."
+PIPELINE_FITTED_WITHOUT = (
+    "which the pipeline and its tree were not fitted to take. Fill it in, or pass accepts_missing=True if they were "
+    "fitted with such rows."
+)
 SUMMED_ROWS = 1 << 16  # a task for a thread that only reads
 
 
@@ -133,8 +137,11 @@ def check_weights(
     return values
 
 
-def holds_missing(X: Any) -> bool:
-    """Whether the rows hold a missing value; False if they are of a kind that is refused later."""
+def holds_missing(X: Any, features: Collection[int] | None = None) -> bool:
+    """Whether the rows hold a missing value in these columns, or in any; False if they are refused later.
+
+    Columns that no split asks for are not read from files, so they must not count in memory either.
+    """
     if frame_columns(X) is not None:
         import narwhals as nw
 
@@ -144,7 +151,8 @@ def holds_missing(X: Any) -> bool:
             return False
         return any(
             bool(column.is_null().any()) or (column.dtype.is_float() and bool(column.is_nan().any()))
-            for column in frame.iter_columns()
+            for place, column in enumerate(frame.iter_columns())
+            if features is None or place in features
         )
     try:
         values = np.asarray(X)
@@ -152,7 +160,11 @@ def holds_missing(X: Any) -> bool:
         return False
     if values.dtype.kind != "f" or values.ndim == 0 or isinstance(X, FiniteMatrix):
         return False
-    return not _is_finite(values) and bool(np.isnan(values).any())
+    if _is_finite(values):
+        return False
+    if features is not None and values.ndim == 2:
+        values = values[:, [feature for feature in features if 0 <= feature < values.shape[1]]]
+    return bool(np.isnan(values).any())
 
 
 class MissingRefusedError(InputError):
@@ -226,9 +238,12 @@ def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
 
+    tested = tested_features(tree)
+
     def convert(part: Any, feature: int, first: int) -> NDArray[Any]:
         if tree.columns is None:
-            return read_column(tree, part[:, feature], feature, what)
+            start, asked = first_row + first, feature in tested
+            return read_column(tree, part[:, feature], feature, what, first=start, asked=asked)
         return read_source(tree, tree.columns, part[:, feature], feature, first_row + first, what)
 
     return _convert_by_column(tree, frame, convert)
@@ -252,6 +267,8 @@ def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int]
 def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     values, columns = _as_matrix(X, what), tree.columns
     _check_width(tree, values.shape[1], what)
+    if tree.readings and values.dtype.kind not in "fiub":
+        values = read_objects(tree, values, what)
     if columns is not None and (any(tree.categories) or any(columns.ranges) or values.dtype.kind not in "fiub"):
 
         def convert(part: NDArray[Any], feature: int, first: int) -> NDArray[Any]:
@@ -266,8 +283,12 @@ def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     if values.dtype == tree.dtype and not any(tree.categories):
         return Rows.of(values)
 
+    wide = tested_features(tree) if values.dtype.kind in "iu" and rounds_twice(tree) else set()
+
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         matrix = np.empty((last - first, len(features)), dtype=tree.dtype)
+        for feature in wide.intersection(features.tolist()):
+            check_whole(values[first:last, feature], tree.feature_name(feature), what, first)
         with np.errstate(over="ignore"):
             matrix[:] = values[first:last] if len(features) == tree.n_features else values[first:last, features]
         for place, feature in enumerate(features.tolist()):
@@ -308,13 +329,16 @@ def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: ND
         with np.errstate(over="ignore", invalid="ignore"):  # one pass; a NaN or an infinity would show in the sum
             return bool(np.isfinite((rows.read(*span, features) if whole is None else whole[slice(*span)]).sum()))
 
+    asked = tested_features(tree)
     for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
         if not finite:
-            _check_block(tree, rows.select(*span, features), features, what, first + span[0])
+            _check_block(tree, rows.select(*span, features), features, asked, what, first + span[0])
 
 
-def _check_block(tree: Tree, block: NDArray[Any], features: NDArray[np.int64], what: str, first: int) -> None:
-    """Name the first value that is infinite, or missing where the tree takes no missing value."""
+def _check_block(
+    tree: Tree, block: NDArray[Any], features: NDArray[np.int64], asked: Collection[int], what: str, first: int
+) -> None:
+    """Name the first value that is infinite, or missing where a split asks for it and the tree takes none."""
     for feature, column in zip(features.tolist(), block.T, strict=True):
         name, infinite, missing = repr(tree.feature_name(feature)), np.isinf(column), np.isnan(column)
         if infinite.any():
@@ -322,7 +346,7 @@ def _check_block(tree: Tree, block: NDArray[Any], features: NDArray[np.int64], w
                 f"{what} holds an infinite value, or one too large for {tree.dtype}, in column {name} (row "
                 f"{first + infinite.argmax()})."
             )
-        if missing.any() and not tree.accepts_missing[feature]:
+        if missing.any() and not tree.accepts_missing[feature] and feature in asked:
             raise MissingRefusedError(
                 f"{what} has a missing value in column {name} (row {first + missing.argmax()}), "
                 + (FITTED_WITHOUT if tree.columns is None else PIPELINE_FITTED_WITHOUT)
@@ -337,7 +361,9 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
         within = lowest <= int(labels.min()) and int(labels.max()) <= highest
         is_run = highest - lowest + 1 == len(classes) and bool((classes[1:] > classes[:-1]).all())
         if within and is_run:  # codes but for the start
-            return labels.astype(np.int64, copy=False) - lowest if lowest else labels.astype(np.int64, copy=False)
+            start = labels - labels.dtype.type(lowest) if labels.dtype.kind == "u" and lowest > 0 else labels
+            codes = start.astype(np.int64, copy=False)
+            return codes - lowest if lowest and start is labels else codes  # labels from 2^63 on are no int64
     numeric = labels.dtype.kind in "iufb" and classes.dtype.kind in "iufb"
     if numeric or (labels.dtype.kind == "U" and classes.dtype.kind == "U"):
         if len(classes) <= FEW_CLASSES:
@@ -350,5 +376,9 @@ def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:
         found = order[np.minimum(place, len(classes) - 1)]
         return np.where(classes[found] == labels, found, -1).astype(np.int64)
     index: dict[Any, int] = {label: code for code, label in enumerate(classes.tolist())}
-    plain = (label.item() if isinstance(label, np.generic) else label for label in labels.tolist())
+    listed = labels.tolist()
+    if all(isinstance(label, str) for label in index):
+        with suppress(KeyError, TypeError):  # nothing but a text equals a text, so no label needs a look of its own
+            return np.array(list(map(index.__getitem__, listed)), np.int64)
+    plain = (label.item() if isinstance(label, np.generic) else label for label in listed)
     return np.array([index.get(label, -1) if isinstance(label, (str, int, float)) else -1 for label in plain], np.int64)

@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
+from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
-from secateur.rows.file_queries import check_twice, connect, open_arrow, open_relation
+from secateur.rows.file_queries import check_twice, check_width, connect, open_relation
 from secateur.rows.labels import TRUTH_WORDS
 from secateur.rows.source import BATCH_ROWS, Source, cut
 
@@ -32,11 +33,13 @@ def open_files(
     *,
     format: str | None = None,
     find_texts: Callable[[], Collection[str]] | None = None,
+    header: bool | None = None,
 ) -> Iterator[Source]:
     """Open the files of a path, directory or pattern as one table.
 
     Every file must have the columns to read, of the same types; a file that changes meanwhile is an error. By default
-    the first bytes tell a file's format. ``find_texts`` lists columns that stay text even if they look like numbers.
+    the first bytes tell a file's format. ``find_texts`` lists columns that stay text even if they look like numbers. By
+    default the lines of a CSV file tell whether its first is a ``header``.
     """
     with ExitStack() as stack:
         room = Path(stack.enter_context(TemporaryDirectory(prefix="secateur-")))
@@ -45,11 +48,11 @@ def open_files(
             own = room / str(place)
             own.mkdir()
             name, path = find_file(named, own)
-            relation = open_relation(name, path, own, format=format)
+            relation = open_relation(name, path, own, format=format, header=header)
             if relation.kind in TEXT_FORMATS and find_texts is not None:
-                relation = open_relation(name, path, own, format=format, text=find_texts())
+                relation = open_relation(name, path, own, format=format, text=find_texts(), header=header)
             relations.append(relation)
-        table = _Files(relations, stack.enter_context(connect(room)))
+        table = _Files(relations, stack.enter_context(connect(room, [one.path for one in relations])))
         name = relations[0].name if len(relations) == 1 else os.fspath(pattern)
         yield Source(name, table.schema, table.n_rows, False, table.read)
         table.check_unchanged()
@@ -67,18 +70,39 @@ def _list_files(pattern: str | os.PathLike[str]) -> list[str]:
     found = sorted(path for path in glob(text, recursive=True) if os.path.isfile(path))
     if not found:
         raise InputError(f"No file matches {text}.")
+    n_plain = next(place for place, part in enumerate(Path(text).parts) if has_magic(part))
+    for directory in {Path(path).parent for path in found}:
+        below = directory.parts[n_plain:]
+        above = [directory.parents[place] for place in range(len(below))]
+        _check_loop(str(directory), {os.path.realpath(place) for place in above})
     return found
 
 
-def _walk(directory: str) -> Iterator[str]:
+def _walk(directory: str, above: frozenset[str] = frozenset()) -> Iterator[str]:
     """List the files in and below a directory, without names that begin with a dot or an underscore."""
-    for entry in os.scandir(directory):
+    place = _check_loop(directory, above)
+    try:
+        entries = list(os.scandir(directory))
+    except OSError as error:
+        raise InputError(f"The directory {directory} cannot be read: {error.strerror}.") from error
+    for entry in entries:
         if entry.name[:1] in "._":
             continue
         if entry.is_dir():
-            yield from _walk(entry.path)
+            yield from _walk(entry.path, above | {place})
         elif entry.is_file():
             yield entry.path
+
+
+def _check_loop(directory: str, above: Collection[str]) -> str:
+    """Find where a directory is; refuse a link to a directory above it, through which files would come many times."""
+    place = os.path.realpath(directory)
+    if place in above:
+        raise InputError(
+            f"{directory} is a link to a directory above it, so its files would be read many times: remove the link, "
+            "or name the files with another pattern."
+        )
+    return place
 
 
 class _Files:
@@ -102,7 +126,11 @@ class _Files:
 
         if any(file.relation.kind != "parquet" for file in self.files):
             return None
-        return sum(int(pq.read_metadata(file.relation.path).num_rows) for file in self.files)
+        total = 0
+        for file in self.files:
+            with file.relation.refusing():
+                total += int(pq.read_metadata(file.relation.path).num_rows)
+        return total
 
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read batches of some columns, file after file."""
@@ -136,6 +164,7 @@ class _File:
         with relation.refusing():
             self.casts = self._find_casts() if relation.kind in TEXT_FORMATS else {}
             schema = self._read_schema()
+        check_width(len(schema), relation.name)
         if relation.names is not None and len(relation.names) != len(schema):
             raise relation.refuse("its lines have other lengths than the header")
         self.schema = pa.schema(
@@ -163,9 +192,9 @@ class _File:
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read batches of some columns."""
         if self.relation.kind == "arrow":
-            with open_arrow(self.relation.path) as reader:
-                for batch in reader:
-                    yield from cut(batch.select(columns))
+            with open_arrow(self.relation.path, self.relation.name, columns) as (_, batches):
+                for batch in batches:
+                    yield from cut(batch)
             return
         names = self.relation.names
         own = {} if names is None else dict(zip(names, self.relation.values["names"], strict=True))
@@ -185,8 +214,8 @@ class _File:
     def _read_schema(self) -> Any:
         if self.relation.kind != "arrow":
             return _to_reader(self.relation.select(self.connection, rest=" LIMIT 0")).schema
-        with open_arrow(self.relation.path) as reader:
-            return reader.schema
+        with open_arrow(self.relation.path, self.relation.name) as (schema, _):
+            return schema
 
     def _find_casts(self) -> dict[str, tuple[str, Any]]:
         """Find the columns to cast: an expression and an Arrow type for each."""

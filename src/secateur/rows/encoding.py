@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError, shorten
+from secateur.rows.written_values import read_written, to_arrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +18,30 @@ if TYPE_CHECKING:
     from secateur.tree.pipeline_columns import Columns
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["category_code", "frame_numbers", "is_missing", "read_column", "read_source", "recode", "to_terms"]
+__all__ = [
+    "category_code",
+    "check_whole",
+    "frame_numbers",
+    "is_missing",
+    "read_column",
+    "read_objects",
+    "read_source",
+    "recode",
+    "rounds_twice",
+    "to_terms",
+]
+
+EXACT = 2**53  # floats hold every whole number up to here
 
 
-def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any]:
-    """Read a column of a frame as numbers of the tree's dtype, or as category codes."""
+def read_column(
+    tree: Tree, column: Any, feature: int, what: str, *, first: int = 0, asked: bool = True
+) -> NDArray[Any]:
+    """Read a column of a frame as numbers of the tree's dtype, or as category codes; a split may ask for it."""
     import narwhals as nw
 
+    if (found := _read_by_reading(tree, column, feature, first, what)) is not None:
+        return found.astype(tree.dtype)
     levels = tree.categories[feature]
     if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
         return _find_codes(column.to_list(), levels, column.name).astype(tree.dtype)
@@ -33,6 +51,8 @@ def read_column(tree: Tree, column: Any, feature: int, what: str) -> NDArray[Any
             "Encode it as it was encoded for fitting."
         )
     values, blank = _to_numbers(column)
+    if asked and rounds_twice(tree):
+        check_whole(values, column.name, what, first)
     with np.errstate(over="ignore"):
         numbers = values.astype(tree.dtype, copy=False)
     if blank is not None:
@@ -44,6 +64,8 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
     """Read a column of a frame that a pipeline takes, in the tree's terms."""
     import narwhals as nw
 
+    if (found := _read_by_reading(tree, column, feature, first, what)) is not None:
+        return found
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         numbers, blank = _to_numbers(column)
         values = numbers if blank is None else np.where(blank, np.nan, numbers)
@@ -51,6 +73,36 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
         values = np.empty(len(column), dtype=object)
         values[:] = column.to_list()
     return to_terms(tree, columns, values, str(column.dtype), feature, first, what)
+
+
+def _read_by_reading(tree: Tree, column: Any, feature: int, first: int, what: str) -> NDArray[np.float64] | None:
+    """Read texts, dates and times as numbers; None if the column has no reading, or holds numbers already."""
+    reading = tree.reading(feature)
+    if reading is None or column.dtype.is_numeric():
+        return None
+    name = tree.feature_name(feature)
+    return read_written(to_arrow(column, name, what), reading, name, first=first, what=what)
+
+
+def read_objects(tree: Tree, values: NDArray[Any], what: str) -> NDArray[Any]:
+    """Replace the texts, dates and times in a matrix of objects by the numbers that the tree's readings give."""
+    import pyarrow as pa
+
+    made = values.astype(object)
+    for feature, reading in enumerate(tree.readings):
+        if reading is not None:
+            name = tree.feature_name(feature)
+            try:
+                column = pa.array(made[:, feature], from_pandas=True)
+            except (TypeError, ValueError, pa.ArrowException) as error:
+                raise InputError(f"Column {name!r} of {what} holds values of several types: make them one.") from error
+            made[:, feature] = read_written(column, reading, name, what=what)
+    if tree.columns is not None:
+        return made
+    try:
+        return made.astype(np.float64)
+    except (TypeError, ValueError):
+        return made
 
 
 def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
@@ -64,6 +116,34 @@ def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         return np.array([np.nan if value is None else float(value) for value in column.to_list()]), None
     values: NDArray[Any] = column.to_numpy()
     return (values if values.dtype.kind in "fiub" else column.cast(nw.Float64).to_numpy()), None
+
+
+def rounds_twice(tree: Tree) -> bool:
+    """Whether a model may bring whole numbers to float32 in one step or in two; behind a pipeline they are float64."""
+    return tree.dtype == "float32" and tree.columns is None
+
+
+def check_whole(values: NDArray[Any], name: str, what: str, first: int) -> None:
+    """Refuse whole numbers that no float64 holds.
+
+    scikit-learn rounds them to float32 at once where all columns are whole numbers, and by way of float64 beside a
+    column of floats; others always at once. So which side of a split a row takes depends on what stands beside it.
+    """
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or len(values) == 0:
+        return
+    if values.min() >= -EXACT and values.max() <= EXACT:
+        return
+    floats = values.astype(np.float64)
+    end = 2.0**63 if values.dtype.kind == "i" else 2.0**64  # which is no such number itself
+    with np.errstate(invalid="ignore"):
+        is_held = (floats < end) & (floats.astype(values.dtype) == values)
+    if not is_held.all():
+        row = int(is_held.argmin())
+        raise InputError(
+            f"Column {name!r} of {what} holds {values[row]} (row {first + row}), a whole number beyond 2^53 that no "
+            "float holds: the model rounds it as the other columns have it. Pass the column as floats, with "
+            "astype(float), as it should be rounded."
+        )
 
 
 def frame_numbers(X: Any) -> NDArray[np.float64]:
@@ -144,14 +224,25 @@ def _find_fitting_codes(
 
 def _find_codes(values: Sequence[Any], levels: tuple[Label, ...], name: str) -> NDArray[np.float64]:
     """Find the code of each label: NaN if it is missing, the code after the last if it is not listed."""
-    code_of: dict[Any, float] = {label: float(code) for code, label in enumerate(levels)}
     unlisted = float(len(levels))
+    code_of = _Codes(unlisted, {label: float(code) for code, label in enumerate(levels)})
     try:
-        codes = np.array([code_of.get(value, unlisted) for value in values], dtype=np.float64)
+        codes = np.array(list(map(code_of.__getitem__, values)), dtype=np.float64)
     except TypeError:
         raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
     codes[[row for row in np.flatnonzero(codes == unlisted).tolist() if is_missing(values[row])]] = np.nan
     return codes
+
+
+class _Codes(dict[Any, float]):
+    """Codes of labels; looking one up that is not listed calls no Python function but for those."""
+
+    def __init__(self, unlisted: float, codes: dict[Any, float]) -> None:
+        super().__init__(codes)
+        self.unlisted = unlisted
+
+    def __missing__(self, label: Any) -> float:
+        return self.unlisted
 
 
 def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArray[np.float64]:

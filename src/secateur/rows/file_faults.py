@@ -6,6 +6,7 @@ its sniffer gives up before it stores anything.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import zlib
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from secateur.errors import InputError
+from secateur.limits import MAX_GROWTH, MAX_LINE, format_bytes
+from secateur.rows.regular_files import CHUNK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +25,7 @@ __all__ = ["UNPACKING_ERRORS", "check_packed", "find_fault", "long_fields", "ope
 
 # What gzip raises if a file is cut or damaged.
 UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
-LONGEST_FIELD = (1 << 31) - 1
+SMALL = 256 << 20  # bytes that a packed file may unpack to, whatever its own size
 
 
 def find_fault(
@@ -33,9 +36,13 @@ def find_fault(
 
     def decode(file: IO[bytes]) -> Iterator[str]:
         nonlocal line
-        for line in file:
-            yield line.decode("utf-8-sig")
+        decoder = codecs.getincrementaldecoder("utf-8-sig")()  # a line may come in parts
+        while line := file.readline(longest + 1):
+            if delimiter is not None and len(line) > longest:
+                raise _LongLineError
+            yield decoder.decode(line)
 
+    longest = MAX_LINE.value
     try:
         with open_bytes(path, is_packed=is_packed) as file, long_fields():
             records: Any = decode(file)
@@ -47,6 +54,10 @@ def find_fault(
                         f"Line {records.line_num} of {name} has {len(fields)} fields, but the header has {n_names} "
                         f"(separated by {delimiter!r}): repair the line, or quote texts that hold a separator."
                     )
+    except _LongLineError:
+        return InputError(
+            f"{name} has a line of more than {longest:,} bytes: shorten its texts, or {MAX_LINE.advise()}."
+        )
     except UnicodeDecodeError as error:
         guess = _guess_encoding(line)
         return InputError(
@@ -60,14 +71,30 @@ def find_fault(
     return None
 
 
-def check_packed(path: Path, name: str) -> None:
-    """Read a packed file to its end: DuckDB before 2.0 takes the rows of one that is cut for all of them."""
+class _LongLineError(Exception):
+    """A line of a CSV file is longer than DuckDB takes."""
+
+
+def check_packed(path: Path, name: str) -> int:
+    """Read a packed file to its end, and tell the bytes that it holds; refuse one that holds far more than it takes.
+
+    DuckDB before 2.0 would take the rows of one that is cut for all of them.
+    """
+    size = path.stat().st_size
+    most = max(SMALL, size * MAX_GROWTH.value)
+    total = 0
     try:
         with open_bytes(path, is_packed=True) as file:
-            while file.read(1 << 20):
-                pass
+            while n_read := len(file.read(CHUNK)):
+                total += n_read
+                if total > most:
+                    raise InputError(
+                        f"{name} has {format_bytes(size)} and unpacks to more than {format_bytes(most)}, and at most "
+                        f"{MAX_GROWTH.told} times its size is taken: unpack it yourself, or {MAX_GROWTH.advise()}."
+                    )
     except UNPACKING_ERRORS as error:
         raise refuse_packed(name, error) from error
+    return total
 
 
 def refuse_packed(name: str, error: Exception) -> InputError:
@@ -79,8 +106,8 @@ def refuse_packed(name: str, error: Exception) -> InputError:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Let Python's CSV reader take fields of any length; its own limit is 131,072 characters."""
-    before = csv.field_size_limit(LONGEST_FIELD)
+    """Let Python's CSV reader take fields as long as a line may be; its own limit is 131,072 characters."""
+    before = csv.field_size_limit(MAX_LINE.value)
     try:
         yield
     finally:

@@ -6,21 +6,18 @@ import codecs
 import os
 import shutil
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
 
-from secateur.errors import InputError, did_you_mean
+from secateur.errors import InputError
+from secateur.limits import MAX_INPUT
 from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, refuse_packed
+from secateur.rows.regular_files import CHUNK, check_ends, copy_stream, open_file
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["FORMATS", "as_utf8", "escape_wildcards", "find_file", "open_file", "read_head", "tell_format"]
+__all__ = ["BLANKS", "FORMATS", "HEAD", "as_utf8", "escape_wildcards", "find_file", "read_head", "tell_format"]
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
 BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
-CHUNK = 1 << 20
+HEAD = 1 << 20  # bytes that are looked at to tell the format and the columns
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
@@ -34,56 +31,32 @@ OTHER_FORMATS = {
 }
 
 
-def find_file(source: str | Path, room: Path) -> tuple[str, Path]:
-    """Find a table's name and path; copy standard input or a pipe, which can be read only once, into ``room``."""
+def find_file(source: str | os.PathLike[str], room: Path) -> tuple[str, Path]:
+    """Find a table's name and path; copy standard input or a pipe, which can be read only once, into ``room``.
+
+    The path is absolute and without links: DuckDB would look for ``~/x.csv`` at home, and for ``file:/x.csv`` at the
+    root.
+    """
     if str(source) == "-":
-        if sys.stdin.isatty():
-            raise InputError("Expected a table on standard input, but it is a terminal: pipe a file into it.")
-        return "standard input", _copy(sys.stdin.buffer, room / "stdin")
-    path = Path(source)
-    name = os.fsencode(path).decode(errors="replace")  # a file's name need not be text
-    with open_file(source) as stream:
-        return name, path if path.is_file() else _copy(stream, room / "pipe")
-
-
-@contextmanager
-def open_file(source: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file, or say in a sentence why it cannot be read."""
-    path = Path(source)
-    try:
-        if path.is_dir():
-            raise InputError(f"{path} is a directory: name a file in it.")
-        if not path.exists():
-            raise InputError(f"There is no file {source}.{_suggest_file(source)}")
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _copy(stream: IO[bytes], path: Path) -> Path:
-    with path.open("wb") as file:
-        shutil.copyfileobj(stream, file, CHUNK)
-    return path
-
-
-def _suggest_file(source: str | Path) -> str:
-    if "://" in str(source):
-        return " Only files on this machine are read: download it first."
-    path = Path(source)
-    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    return did_you_mean(path.name, beside, cutoff=0.75)
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InputError("Expected a table on standard input, but nothing is piped into it: pipe a file into it.")
+        check_ends(sys.stdin.buffer, "standard input")
+        return "standard input", copy_stream(sys.stdin.buffer, room / "stdin", "standard input")
+    path = Path(os.path.realpath(source))  # not abspath, which takes link/.. for nothing
+    name = os.fsencode(source).decode(errors="replace")  # a file's name need not be text
+    with open_file(source, takes_pipes=True) as stream:
+        return name, path if path.is_file() else copy_stream(stream, room / "pipe", name)
 
 
 def read_head(path: Path, name: str) -> tuple[bytes, bool]:
     """Read the first bytes of a file, unpacked, and tell whether they were packed."""
     with path.open("rb") as file:
-        head = file.read(CHUNK)
+        head = file.read(HEAD)
     if head[:2] != b"\x1f\x8b":
         return head, False
     try:
         with open_bytes(path, is_packed=True) as unpacked:
-            return unpacked.read(CHUNK), True
+            return unpacked.read(HEAD), True
     except UNPACKING_ERRORS as error:
         raise refuse_packed(name, error) from error
 
@@ -124,7 +97,15 @@ def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
             codecs.getreader(encoding)(file) as reader,
             copy.open("w", encoding="utf-8", newline="") as target,
         ):
-            shutil.copyfileobj(reader, target, CHUNK)
+            left = MAX_INPUT.value
+            while text := reader.read(CHUNK):
+                left -= len(text)
+                if left < 0:
+                    raise InputError(
+                        f"{name} holds more than {MAX_INPUT.told}, which is as much as is copied from another "
+                        f"encoding: save it as UTF-8, or {MAX_INPUT.advise()}."
+                    )
+                target.write(text)
     except UnicodeError as error:
         raise InputError(f"{name} is not in {encoding}: {error}. Name another --encoding.") from error
     except UNPACKING_ERRORS as error:

@@ -1,6 +1,6 @@
 """Ask DuckDB to read a file.
 
-The text of a CSV stays as it is written: ``yes`` is text, and a column holds numbers or dates only if all its values
+The text of a CSV stays as it is written: ``yes`` and dates are text, and a column holds numbers only if all its values
 do.
 """
 
@@ -17,20 +17,28 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
-from secateur.rows.file_faults import check_packed, find_fault, long_fields, open_bytes
-from secateur.rows.file_format import BLANKS, CHUNK, FORMATS, as_utf8, escape_wildcards, read_head, tell_format
+from secateur.limits import MAX_COLUMNS, MAX_LINE
+from secateur.rows.arrow_files import measure_arrow
+from secateur.rows.csv_header import has_header
+from secateur.rows.file_faults import check_packed, find_fault, long_fields
+from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, read_head, tell_format
+from secateur.rows.regular_files import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["MISSING", "FileRelation", "check_twice", "connect", "open_arrow", "open_relation", "read_header_names"]
+__all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "open_relation", "read_header_names"]
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
-LONGEST_LINE = 2_000_000  # DuckDB's limit
 CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
+BINARY = ("parquet", "arrow")
+AGAIN = "Copy it or write it again."
+NO_HEADER = (
+    "{name} has no header: its columns are called column_1 to column_{last} (--header takes the first line for names)."
+)
 DATE_TYPES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 DECIMAL_COMMA = re.compile(r"(^|;)-?\d+,\d+(;|\r?$)", re.MULTILINE)
 DECIMAL_POINT = re.compile(r"(^|;)-?\d+\.\d+(;|\r?$)", re.MULTILINE)
@@ -47,6 +55,7 @@ class FileRelation:
     values: dict[str, Any]  # the parameters of the query
     names: tuple[str, ...] | None = None  # the columns, where DuckDB gets other names for them
     notes: tuple[str, ...] = ()  # sentences for the user on how the file is read
+    n_bytes: int = 0  # that it holds, unpacked
 
     @property
     def query(self) -> str:
@@ -55,6 +64,17 @@ class FileRelation:
             return "arrow_table"
         listed = "".join(f", {option} := ${option}" for option in self.values if option != "path")
         return f"read_{'csv' if self.kind == 'tsv' else self.kind}($path{listed})"
+
+    @property
+    def n_cells(self) -> int:
+        """Rows times columns that a Parquet file tells of; 0 for others."""
+        import pyarrow.parquet as pq
+
+        if self.kind != "parquet":
+            return 0
+        with self.refusing():
+            told = pq.read_metadata(self.path)
+        return int(told.num_rows) * int(told.num_columns)
 
     def select(self, connection: Any, columns: str = "*", rest: str = "") -> Any:
         """Ask for columns of the file."""
@@ -73,7 +93,7 @@ class FileRelation:
 
         try:
             yield
-        except (duckdb.Error, OSError, pa.ArrowException) as error:
+        except (duckdb.Error, OSError, pa.ArrowException, UnicodeError, RuntimeError) as error:
             raise self.refuse(first_line(error), is_long="max_line_size" in str(error)) from error
 
     def refuse(self, reason: str, *, is_long: bool = False) -> InputError:
@@ -87,14 +107,13 @@ class FileRelation:
         if found is not None:
             return found
         if is_long:
-            with open_bytes(self.path, is_packed=self.is_packed) as file:
-                if any(len(line) > LONGEST_LINE for line in file):
-                    return InputError(f"{self.name} has a line of more than {LONGEST_LINE:,} bytes: shorten its texts.")
             return InputError(
                 f"{self.name} cannot be read: its lines do not all end the same way, or a quote is not closed. Save "
                 "it again."
             )
         reason = re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", reason).replace(str(self.path), self.name)
+        if self.kind in BINARY:
+            return InputError(f"{self.name} cannot be read: it is damaged ({reason}). {AGAIN}")
         return InputError(f"{self.name} cannot be read: {reason}. Check the file, or name its --format.")
 
 
@@ -107,6 +126,7 @@ def open_relation(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     text: Collection[str] = (),
+    header: bool | None = None,
 ) -> FileRelation:
     """Look at a file, and settle how DuckDB reads it; ``room`` is a directory for copies needed meanwhile."""
     import duckdb
@@ -120,9 +140,8 @@ def open_relation(
         raise InputError(f"There is no format {kind!r}; the formats are {', '.join(FORMATS)}.")
     path = escape_wildcards(path, room)
     if kind == "arrow":
-        return FileRelation(name, path, kind, is_packed, {})
-    if is_packed and duckdb.__version__.startswith("1."):
-        check_packed(path, name)
+        return FileRelation(name, path, kind, is_packed, {}, n_bytes=sum(measure_arrow(path, name)))
+    n_bytes = check_packed(path, name) if is_packed else path.stat().st_size
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     # By default DuckDB tells the compression by the file's name, and takes a directory called a=1 for a column.
@@ -131,12 +150,12 @@ def open_relation(
     if kind == "json":
         options |= {"format": "array" if head.lstrip(BLANKS)[:1] == b"[" else "auto", "sample_size": -1}
     elif kind != "parquet":
-        names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text)
+        names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text, header)
         options |= found
     _check_cases(path, kind, head, name)
-    relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes)
+    relation = FileRelation(name, path, kind, is_packed, {"path": str(path), **options}, names, notes, n_bytes)
     if kind == "json" and text:
-        with connect(room) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
+        with connect(room, [path]) as connection, suppress(duckdb.Error):  # the reading itself says what is wrong
             types = relation.type_columns(connection)
             if any(types.get(one) in DATE_TYPES for one in text):
                 relation.values["columns"] = {one: "VARCHAR" if one in text else known for one, known in types.items()}
@@ -154,8 +173,12 @@ def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
             names = pq.read_schema(path).names
         except (OSError, pa.ArrowException):
             return  # DuckDB says what is wrong
+        except UnicodeError as error:  # which DuckDB does not tell
+            raise InputError(f"{name} is damaged: a name of a column is not in UTF-8. {AGAIN}") from error
     elif kind == "json":
         names = dict.fromkeys(key for record in _read_records(head) for key in record)
+    names = list(names)
+    check_width(len(names), name)
     seen: dict[str, str] = {}
     for column in names:
         other = seen.setdefault(column.lower(), column)
@@ -177,60 +200,60 @@ def _read_records(head: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _describe_csv(
-    name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str]
+    name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str], header: bool | None
 ) -> tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]:
     """Find the columns of a CSV file, the options to read it with, and notes for the user."""
-    if len(head) == CHUNK and b"\n" not in head and b"\r" not in head:
-        raise InputError(f"The first line of {name} is longer than {CHUNK:,} bytes: expected a header line.")
+    if len(head) == HEAD and b"\n" not in head and b"\r" not in head:
+        raise InputError(f"The first line of {name} is longer than {HEAD:,} bytes: expected a header line.")
     lines = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)
     names, delimiter = _split_header(lines, "\t" if kind == "tsv" else None)
-    if all(_is_number(column) for column in names):
-        raise InputError(
-            f"The first line of {name} holds numbers ({', '.join(names[:3])}), not names: add a header line."
-        )
+    check_width(len(names), name)
+    notes: tuple[str, ...] = ()
+    if header is None:
+        header = has_header(lines, delimiter, missing)
+        notes = () if header else (NO_HEADER.format(name=name, last=len(names)),)
+    if not header:
+        names = [f"column_{place + 1}" for place in range(len(names))]
     check_twice(names, name)
     options: dict[str, Any] = {
-        **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": True},
+        **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": header},
         "skip": 0,  # else a header shorter than the lines below it is skipped
         "sample_size": -1,  # else a text after many numbers is an error
         "nullstr": list(dict.fromkeys(missing)),
-        "auto_type_candidates": ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"],
+        "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],  # dates are read from their texts, by one rule
         "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
+        "max_line_size": MAX_LINE.value,
     }
     forced = {f"c{place}": "VARCHAR" for place, column in enumerate(names) if column in text}
     if forced:
         options["types"] = forced
-    notes: tuple[str, ...] = ()
     if delimiter == ";" and DECIMAL_COMMA.search(lines) and not DECIMAL_POINT.search(lines):
         options["decimal_separator"] = ","
-        notes = ("Numbers are read with a decimal comma.",)
+        notes = (*notes, "Numbers are read with a decimal comma.")
     return tuple(names), options, notes
 
 
 @contextmanager
-def open_arrow(path: Path) -> Iterator[Any]:
-    """Open a reader of the record batches of an Arrow file, in the file format or the stream format."""
-    import pyarrow as pa
+def connect(room: Path, paths: Iterable[Path], *, threads: int | None = None) -> Iterator[Any]:
+    """Start a DuckDB of our own that reads these files and no other, and spills to a directory.
 
-    with pa.memory_map(str(path)) as file:
-        is_stream = file.read(6) != b"ARROW1"
-        file.seek(0)
-        if is_stream:
-            yield pa.ipc.open_stream(file)
-        else:
-            opened = pa.ipc.open_file(file)
-            batches = (opened.get_batch(place) for place in range(opened.num_record_batches))
-            yield pa.RecordBatchReader.from_batches(opened.schema, batches)
-
-
-@contextmanager
-def connect(room: Path) -> Iterator[Any]:
-    """Start a DuckDB of our own that downloads nothing and spills to a directory."""
+    It downloads and loads nothing, and no statement can change that.
+    """
     import duckdb
 
-    no_downloads = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    connection = duckdb.connect(config={"temp_directory": str(room), **no_downloads})
+    closed = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "python_enable_replacements": False,  # a name in a query is never a variable of Python
+    }
+    chosen = {} if threads is None else {"threads": threads}
+    connection = duckdb.connect(config={"temp_directory": str(room), **closed, **chosen})
     connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+    connection.execute(f"SET allowed_paths = [{listed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
     try:
         yield connection
     finally:
@@ -244,6 +267,15 @@ def connect(room: Path) -> Iterator[Any]:
                 time.sleep(CLOSING_PAUSE)
 
 
+def check_width(n_columns: int, table: str) -> None:
+    """Refuse a table of so many columns that DuckDB would take minutes."""
+    if n_columns > MAX_COLUMNS.value:
+        raise InputError(
+            f"{table} has {n_columns:,} columns, and at most {MAX_COLUMNS.told} are taken: leave out those that the "
+            f"tree does not need, or {MAX_COLUMNS.advise(n_columns)}."
+        )
+
+
 def check_twice(names: Sequence[str], table: str) -> None:
     """Refuse two columns whose names differ in blanks around them at most."""
     check_unique(names, table, fold=str.strip, but=" (blanks around a name do not count)")
@@ -252,9 +284,9 @@ def check_twice(names: Sequence[str], table: str) -> None:
 def read_header_names(path: Path) -> list[str]:
     """Read the column names of a CSV file, for completion; none if that fails."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return _split_header(file.readline())[0]
-    except (OSError, ValueError, csv.Error):
+        with open_file(path) as file:
+            return _split_header(file.readline(HEAD).decode("utf-8-sig"))[0]
+    except (ValueError, csv.Error):  # an InputError is a ValueError
         return []
 
 
@@ -268,11 +300,3 @@ def _split_header(text: str, delimiter: str | None = None) -> tuple[list[str], s
         }
     chosen = max(found, key=lambda sign: len(found[sign]))
     return [name.strip() or f"column_{place + 1}" for place, name in enumerate(found[chosen])], chosen
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -61,7 +61,7 @@ class MemoryRows(RowSource):
         """Check rows, labels and weights, and bring them into the tree's terms; a part may have no weight at all."""
         held = self.hold(lambda: ModelTerms.of(tree), "")
         held.check_labelled()
-        rows = check_rows(tree, held.X)
+        rows = held.read(tree)
         class_ids = check_labels(tree, held.y, rows.n_rows)
         weights = check_weights(held.sample_weight, rows.n_rows, is_part=is_part)
         if checks_facts and not isinstance(held.X, Rows):  # Rows were checked once for a whole forest
@@ -84,22 +84,22 @@ class MemoryRows(RowSource):
     ) -> Iterator[Result]:
         """Work on all rows at once."""
         held = self.hold(lambda: ModelTerms.of(tree), "")
-        rows = held._read_rows(tree)
+        rows = held.read(tree)
         yield work(rows, check_weights(held.sample_weight, rows.n_rows, is_part=True))
 
     def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
         """Decide all rows at once."""
-        return decider(self._read_rows(tree))
+        return decider(self.read(tree))
 
-    def _read_rows(self, tree: Tree) -> Rows:
+    def read(self, tree: Tree, name: str = "X") -> Rows:
         """Bring the rows into the tree's terms; columns of a frame that the tree does not know are left aside."""
         own, names = ModelTerms.of(tree).columns, None if isinstance(self.X, Rows) else frame_columns(self.X)
         is_wider = own is not None and names is not None and set(own) < set(names)
         if not is_wider or (derives(tree) and set(tree.feature_names or ()) <= set(names or ())):
-            return check_rows(tree, self.X)
+            return check_rows(tree, self.X, name=name)
         import narwhals as nw
 
-        return check_rows(tree, nw.from_native(self.X, eager_only=True)[own].to_native())
+        return check_rows(tree, nw.from_native(self.X, eager_only=True)[own].to_native(), name=name)
 
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
         """Split labels and weights off the frame that holds them."""

@@ -88,8 +88,8 @@ def find_texts(tree: Tree, y: Any = None) -> list[str]:
     """Find the columns that hold text, whatever it looks like in a file; the column of text labels is one."""
     texts = [
         name
-        for name, levels in zip(own_names(tree) or (), tree.categories, strict=False)
-        if levels and all(isinstance(level, str) for level in levels)
+        for feature, (name, levels) in enumerate(zip(own_names(tree) or (), tree.categories, strict=False))
+        if (levels and all(isinstance(level, str) for level in levels)) or tree.reading(feature) is not None
     ]
     return [*texts, y] if isinstance(y, str) and tree.classes.dtype.kind == "U" else texts
 

@@ -64,6 +64,10 @@ class Audit:
         Percentage of all conditions that were deleted.
     accuracy, tree_accuracy, delta_accuracy : float
         Accuracy of the rules and of the tree, in percent, and the difference in percentage points.
+    baseline : float
+        Percentage of rows in the commonest class: the accuracy of always guessing it.
+    baseline_class : str
+        The name of that class.
     conflict : float
         Percentage of rows covered by rules of different classes.
     coverage : float
@@ -123,6 +127,8 @@ class Audit:
     accuracy: float
     tree_accuracy: float
     delta_accuracy: float
+    baseline: float
+    baseline_class: str
     conflict: float
     coverage: float
     agreement: float
@@ -181,18 +187,23 @@ class Audit:
     def __str__(self) -> str:
         return "\n".join([self._tell_size(), *self._tell_rows(), *self._tell_probabilities()])
 
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import audit_to_html
+
+        return audit_to_html(self)
+
     def _tell_size(self) -> str:
         if not self.n_deleted:
             return f"none of {count_of(self.n_conditions, 'condition')} deleted: no rule was shortened"
         return (
             f"{self.n_deleted:,} of {count_of(self.n_conditions, 'condition')} deleted ({self.removed:.2f} %), "
-            f"from {self.rule_irc:.2f} % of {count_of(self.n_rules, 'rule')} ({self.irc_per_rule:.2f} % of each)"
+            f"from {round(self.rule_irc * self.n_rules / 100):,} of {count_of(self.n_rules, 'rule')}"
         )
 
     def _tell_rows(self) -> list[str]:
         return [
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
-            f"{self.delta_accuracy:+.2f} points) "
+            f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %) "
             f"on {count_of(self.n_rows, 'row')}; same prediction as the tree for {self.agreement:.2f} %",
             f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} % "
             f"({self.conflict_interval[0]:.2f} to {self.conflict_interval[1]:.2f})",
@@ -327,6 +338,7 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     d_precision, d_recall = compare_classes(truth, by_tree, by_rules, weights, n_classes)
     marks = by_rules == truth, by_tree == truth, by_rules == by_tree
     accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
+    sizes = np.bincount(truth, weights, minlength=n_classes)
     shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
     scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, shares.shape))
@@ -350,6 +362,8 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
+        baseline=100.0 * (float(sizes.max()) / total),
+        baseline_class=rules.tree.class_names[int(sizes.argmax())],
         conflict=100.0 * conflict,
         coverage=100.0 * (counts.total("covered") / counts.total("total")),
         agreement=agreement,

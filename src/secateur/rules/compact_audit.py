@@ -43,6 +43,10 @@ class CompactAudit:
         Its limits, at 95 % (Clopper–Pearson).
     accuracy, tree_accuracy, delta_accuracy : float
         Accuracy of the rules and of the tree, and the difference.
+    baseline : float
+        Percentage of rows in the commonest class: the accuracy of always guessing it.
+    baseline_class : str
+        The name of that class.
     abs_delta_precision, abs_delta_recall : tuple of float
         Absolute change of precision and recall, class by class.
     macro_dev : float
@@ -69,6 +73,8 @@ class CompactAudit:
     accuracy: float
     tree_accuracy: float
     delta_accuracy: float
+    baseline: float
+    baseline_class: str
     abs_delta_precision: tuple[float, ...]
     abs_delta_recall: tuple[float, ...]
     macro_dev: float
@@ -88,6 +94,11 @@ class CompactAudit:
         numbers = {name: value for name, value in vars(self).items() if name != "per_rule"}
         return {name: None if value != value else value for name, value in numbers.items()}
 
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import compact_audit_to_html
+
+        return compact_audit_to_html(self)
+
     def __str__(self) -> str:
         low, high = self.disagreement_interval
         area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
@@ -98,7 +109,7 @@ class CompactAudit:
                 f"decided otherwise than by the tree: {self.disagreement:.2f} % of {self.n_rows} rows "
                 f"({low:.2f} to {high:.2f})",
                 f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
-                f"{self.delta_accuracy:+.2f} points)",
+                f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
                 f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
                 f"probabilities: {area}Brier score {self.brier:.3f} (tree {self.tree_brier:.3f}), log loss "
                 f"{self.log_loss:.3f} (tree {self.tree_log_loss:.3f})",
@@ -127,6 +138,11 @@ class CompactCounts:
         leaf, decider, truth = places
         cells = (leaf * (len(rules) + 1) + decider) * rules.tree.n_classes + truth
         return cls(n_rows, CellCounts.of(cells, weights), squares)
+
+    def count_decided(self, rules: CompactRules) -> NDArray[np.float64]:
+        """Sum up the rows of each class that each rule, and at the end "otherwise", decides."""
+        pairs, truth = np.divmod(self.decided.cells, rules.tree.n_classes)
+        return cross(pairs % (len(rules) + 1), truth, self.decided.counts, rules.decided_counts.shape)
 
     def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """List places and numbers there; the first place is for the squares."""
@@ -175,11 +191,18 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
     d_precision, d_recall = compare_classes(truth, by_tree, by_rules, weights, n_classes)
     marks = by_rules == truth, by_tree == truth, by_rules != by_tree, decider == len(rules)
     accuracy, tree_accuracy, differ, left = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
+    sizes = np.bincount(truth, weights, minlength=n_classes)
     limits = find_interval(differ / 100.0, count_effective(total, counts.squares))
-    shares, tree_shares = rules.shares, rules.rules._find_shares("leaf")
-    by_decider = cross(decider, truth, weights, shares.shape)
-    scores = score_shares(shares, by_decider)
+    tree_shares = rules.rules._find_shares("leaf")
+    by_decider = cross(decider, truth, weights, rules.decided_counts.shape)
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
+    if rules.is_counted:
+        distances, scores = (
+            find_distances(rules.shares[decider], tree_shares[leaf]),
+            score_shares(rules.shares, by_decider),
+        )
+    else:  # then probabilities are the tree's own
+        distances, scores = np.zeros(len(leaf)), tree_scores
     fall = (rules.rules.source_reliability - rules.rules.reliability)[rules.chosen]
     fall = fall[~np.isnan(fall)]
     return CompactAudit(
@@ -195,6 +218,8 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
+        baseline=100.0 * (float(sizes.max()) / total),
+        baseline_class=rules.tree.class_names[int(sizes.argmax())],
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
         macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),
@@ -206,7 +231,7 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
         tree_log_loss=tree_scores.log_loss,
         auc=scores.auc,
         tree_auc=tree_scores.auc,
-        mean_abs_delta_p=float(weights @ find_distances(shares[decider], tree_shares[leaf])) / total,
+        mean_abs_delta_p=float(weights @ distances) / total,
         # Weights are taken to vary as much among the rows of one rule as among all.
         per_rule=DecidedAudits(rules, by_decider, by_decider.sum(axis=1) * (counts.squares / total), earlier),
     )

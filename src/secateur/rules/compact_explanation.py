@@ -9,16 +9,22 @@ import numpy as np
 
 from secateur.facts.checking import find_broken_facts
 from secateur.rows.leaves import apply_tree
-from secateur.rules.explanation import as_value, find_covering, find_held, read_row
-from secateur.rules.wording import count_of, join_conditions, read_conditions, read_count, read_share, read_value
+from secateur.rules.explanation import as_value, find_covering, find_held, pair_values, read_row, say_values
+from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
+from secateur.rules.plain_words import join_asked
+from secateur.rules.wording import count_of, read_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from secateur.rules.compact_rules import CompactRule, CompactRules
+    from secateur.rules.rule import Rule
+    from secateur.rules.wording import Condition
     from secateur.tree.tree import Label
 
 __all__ = ["CompactExplanation", "explain_compact"]
+
+SHOWN_RULES = 20
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,16 @@ class CompactExplanation:
         All rules that cover the row, the deciding one first.
     failed : mapping of int to tuple of str
         For each rule that does not cover the row, by index, what it asks that the row does not have.
+    own_rule : Rule
+        The rule of the row's own leaf in the tree.
+    interval : tuple of float, or None
+        Limits of the share of the predicted class among the training rows that the same line decides, at the level of
+        95 % (Clopper and Pearson); None without rows, or with weights.
     values : mapping of str to label or None
         The row's values in the columns that rules ask for; None for missing.
+    asked : tuple of (str, str)
+        What the deciding rule asks and what the row holds there, in words; for "otherwise", what each rule asks that
+        the row does not have.
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
@@ -50,7 +64,10 @@ class CompactExplanation:
     rule: CompactRule | None
     covering: tuple[CompactRule, ...]
     failed: Mapping[int, tuple[str, ...]]
+    own_rule: Rule
+    interval: tuple[float, float] | None
     values: Mapping[str, Label | None]
+    asked: tuple[tuple[str, str], ...]
     text: str = field(repr=False)
     broken_facts: tuple[str, ...] = ()
 
@@ -63,10 +80,17 @@ class CompactExplanation:
             "text": None if self.rule is None else self.rule.text,
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
             "failed": {str(index + 1): list(asked) for index, asked in self.failed.items()},
+            "interval": None if self.interval is None else list(self.interval),
+            "own_leaf": self.own_rule.leaf_id,
             "values": dict(self.values),
             "broken_facts": list(self.broken_facts),
             "explanation": self.text,
         }
+
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import explanation_to_html
+
+        return explanation_to_html(self)
 
     def __str__(self) -> str:
         return self.text
@@ -78,27 +102,35 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
     rows = read_row(whole, row)
     cells = rows.matrix[0]
     covers = find_covering(whole, cells)[rules.chosen]
-    covering = [rules[place] for place in rules.decision_order.tolist() if covers[place]]
+    covering = [rule for rule in rules if covers[rule.index]]
     held = find_held(whole, cells)
-    failed, asked = {}, []
+    failed, lacking, asked = {}, {}, []
     for rule in rules:
         kept = list(rule.kept_ids)
         asked += tree.feature[paths.parent[kept]].tolist()
         if not covers[rule.index]:
             missed = [link for link in kept if not held[link]]
+            lacking[rule.index] = read_conditions(tree, paths, missed, whole._voice)
             failed[rule.index] = tuple(condition.text for condition in read_conditions(tree, paths, missed))
-    tree_class = int(tree.leaf_class[apply_tree(tree, rows)[0]])
+    leaf = int(apply_tree(tree, rows)[0])
+    own = int(whole._rule_of_leaf[leaf])
+    decider = covering[0].index if covering else len(rules)
+    class_id = int(rules.class_ids[decider] if covering else rules.otherwise_id)
     broken = find_broken_facts(tree, rows)
     features = list(dict.fromkeys(asked))
     values = {tree.feature_name(feature): as_value(whole, feature, cells[feature]) for feature in features}
+    told = covering[0].conditions if covering else [one for missed in lacking.values() for one in missed]
     return CompactExplanation(
         prediction=covering[0].prediction if covering else rules.otherwise,
-        tree_prediction=tree.classes[tree_class].item(),
+        tree_prediction=tree.classes[int(tree.leaf_class[leaf])].item(),
         rule=covering[0] if covering else None,
         covering=tuple(covering),
         failed=failed,
+        own_rule=rules.source[own],
+        interval=find_share_interval(whole, rules.decided_counts[decider], class_id),
         values=values,
-        text=_tell(rules, covering, failed, cells, tree.class_names[tree_class], broken),
+        asked=pair_values(whole, told, cells),
+        text=_tell(rules, covering, lacking, cells, own, class_id, broken),
         broken_facts=tuple(broken),
     )
 
@@ -106,43 +138,42 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
 def _tell(
     rules: CompactRules,
     covering: list[CompactRule],
-    failed: Mapping[int, tuple[str, ...]],
+    lacking: Mapping[int, tuple[Condition, ...]],
     cells: np.ndarray[Any, Any],
-    tree_class: str,
+    own: int,
+    class_id: int,
     broken: list[str],
 ) -> str:
+    whole, name = rules.rules, rules.tree.class_names[class_id]
     if covering:
         winner = covering[0]
-        lines = [f"Predicted {winner.class_name}, because rule {winner.index + 1} holds:"]
-        lines.append(f"  {join_conditions(winner.conditions)}")
-        features = dict.fromkeys(condition.feature for condition in winner.conditions)
-        seen = [read_value(rules.tree, f, as_value(rules.rules, f, cells[f])) for f in features]
-        if seen:
-            lines.append(f"  This row: {', '.join(seen)}.")
-        lines += _tell_rows(rules, winner.index, winner.class_name, f"rule {winner.index + 1}")
+        lines = [f"Predicted {name}, because rule {winner.index + 1} holds: {join_asked(winner.asks)}."]
+        seen = say_values(whole, winner.conditions, cells)
+        lines += [f"  This row: {', '.join(seen)}."] if seen else []
+        lines += tell_share(whole, rules.decided_counts[winner.index], class_id, "Rows that this rule decides")
         if len(covering) > 1:
             lines.append("Also covered by " + ", ".join(f"rule {r.index + 1} ({r.class_name})" for r in covering[1:]))
-        final = winner.class_name
     else:
-        final = rules.otherwise_name
-        lines = [f"Predicted {final}, because no rule holds:"]
-        lines += [f"  rule {index + 1} asks {' and '.join(asked)}" for index, asked in failed.items()]
-        lines += _tell_rows(rules, len(rules), final, "“otherwise”")
-    same = "too" if tree_class == final else "instead: this row is among those that the budget allows to differ"
-    lines.append(f"The tree itself predicts {tree_class} {same}.")
+        lines = [f"Predicted {name}, because no rule holds:"]
+        for index, conditions in list(lacking.items())[:SHOWN_RULES]:
+            asked = join_asked([condition.text for condition in conditions])
+            held = ", ".join(say_values(whole, conditions, cells))
+            lines.append(f"  rule {index + 1} ({rules[index].class_name}) asks {asked}; this row: {held}")
+        if len(lacking) > SHOWN_RULES:
+            lines.append(f"  and {count_of(len(lacking) - SHOWN_RULES, 'more rule')} ask what it does not have, either")
+        lines += tell_share(whole, rules.decided_counts[-1], class_id, "Rows that no rule covers")
+    differs = int(whole.paths.leaf_class[own]) != class_id
+    lines.append(say_own_leaf(rules.source, own, differs=differs))
+    if differs:
+        lines.append(_say_difference(rules, broken))
     if broken:
         lines.append(f"The guarantee does not cover this row, which contradicts what is known: {'; '.join(broken)}.")
     return "\n".join(lines)
 
 
-def _tell_rows(rules: CompactRules, index: int, name: str, what: str) -> list[str]:
-    counts = rules.decided_counts[index]
-    total = float(counts.sum())
-    if not total > 0:
-        return []
-    own = float(counts[rules.class_ids[index] if index < len(rules) else rules.otherwise_id])
-    unit = (
-        f"Training rows of weight {read_count(total)}" if rules.rules.is_weighted else count_of(total, "training row")
-    )
-    verb = "is" if total == 1 and not rules.rules.is_weighted else "are"
-    return [f"  {unit} {verb} decided by {what}; {read_share(own / total)} of them {verb} {name}."]
+def _say_difference(rules: CompactRules, broken: Sequence[str]) -> str:
+    if broken:
+        return "Nothing is promised for a row that contradicts what is known."
+    if rules.budget:
+        return "This row is among those that the budget allows to differ from the tree."
+    return f"This row is among those that {rules.method!r} may decide otherwise than the tree."

@@ -19,14 +19,15 @@ from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
 from secateur.rules.reasons import make_reasons
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
-from secateur.tree.shares import none_if_nan
+from secateur.rules.writable import Writable
+from secateur.tree.shares import divide_or_nan, none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from secateur.report import Report
+    from secateur.export.picture import Picture
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
@@ -128,18 +129,28 @@ class CompactRule:
 
     @property
     def text(self) -> str:
-        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        """The rule in a line with exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
         return self.source.text
 
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
+        return self.source.asks
+
+    @property
+    def words(self) -> str:
+        """The rule as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``."""
+        return self.source.words
+
     def __str__(self) -> str:
-        return self.text
+        return self.words
 
     def __repr__(self) -> str:
         return f"<rule {self.index} for {len(self.leaf_ids)} leaves: {self.text}>"
 
 
 @dataclass(frozen=True, eq=False)
-class CompactRules(ArraySequence[CompactRule]):
+class CompactRules(Writable, ArraySequence[CompactRule]):
     """Few rules that say what a tree does, and the class of what none of them covers.
 
     Made by :func:`secateur.compact` or :meth:`RuleSet.compact`. A sequence of :class:`CompactRule`, listed by class,
@@ -274,11 +285,12 @@ class CompactRules(ArraySequence[CompactRule]):
                 f"The rules are those of {self.rules.method!r}, which promises: {self.rules.guarantee}"
             )
         else:
+            earlier = "exact" if METHODS[self.rules.method].is_exact else "earlier"
             sentence = (
                 f"Of the training rows, at most {100 * self.budget:.6g} % (by weight) are decided otherwise than by "
                 "the tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a "
                 f"rule with a training reliability more than {self.tolerance:g} below its leaf's, or with another "
-                "class more common among its rows; exact deletions may move reliability further."
+                f"class more common among its rows; {earlier} deletions may move reliability further."
             )
         used = self.rules.facts_used.used if self.is_exact else ()
         return (
@@ -287,27 +299,20 @@ class CompactRules(ArraySequence[CompactRule]):
             else sentence
         )
 
-    @cached_property
-    def decision_order(self) -> NDArray[np.int64]:
-        """Places of the rules in the order in which the first that covers a row decides it.
-
-        Rules of one class, and exact ones, decide as they are printed. Where rules of several classes may overlap, the
-        ranking of :meth:`RuleSet.predict` goes first.
-        """
-        if self.is_exact or len(np.unique(self.class_ids)) < 2:
-            return np.arange(len(self))
-        rank = np.empty(len(self.rules), dtype=np.int64)
-        rank[self.rules.ranking] = np.arange(len(self.rules))
-        return np.argsort(rank[self.chosen])
-
     @property
     def decisions(self) -> Decisions:
         """The order in which rules decide, and what none of them covers."""
         is_ordered = self.rules.is_ranked or self.is_exact or len(np.unique(self.class_ids)) < 2
         words = f"{'otherwise' if len(self) else 'always'} => {self.otherwise_name}"
-        order = self.decision_order
+        order = np.arange(len(self))
         last = (self.otherwise, self.otherwise_reliability, words)
-        return Decisions(self.rules, self.chosen[order], order, is_ordered, last)
+        return Decisions(self.rules, self.chosen, order, is_ordered, last, self.decided_reliability)
+
+    @cached_property
+    def decided_reliability(self) -> NDArray[np.float64]:
+        """Share of each rule's class among the training rows that it decides; NaN where there are none, or unknown."""
+        own = self.decided_counts[np.arange(len(self)), self.class_ids]
+        return divide_or_nan(own, self.decided_counts[:-1].sum(axis=1))
 
     def stands_for(self, index: int) -> NDArray[np.int64]:
         """The leaves that a rule stands for, as places in source order.
@@ -347,16 +352,21 @@ class CompactRules(ArraySequence[CompactRule]):
             rules.paths,
             rules.deletions,
             rule,
-            {**rules.parameters, "budget": self.budget, "tolerance": self.tolerance},
+            {**rules.parameters, **self._spending},
             self._witnesses,
             rules.facts_used.of_rule(rule),
             METHODS[rules.method].words,
         )
         return {reason.link_id: reason for reason in found}
 
+    @property
+    def _spending(self) -> dict[str, float]:
+        """What the words of a budget's reasons are filled in with; without one, reasons are the method's own."""
+        return {"budget": self.budget, "tolerance": self.tolerance} if self.budget else {}
+
     @cached_property
     def _witnesses(self) -> Witnesses:
-        if self.is_exact:
+        if not self.budget:  # then rules are as they were
             return self.rules._witnesses
         return Witnesses(self.tree, self.rules.paths, self.rules.deletions, None)
 
@@ -392,12 +402,14 @@ class CompactRules(ArraySequence[CompactRule]):
         -------
         ndarray of int64, shape (n_rows,)
         """
-        if self.is_exact:
+        if self.is_exact and not self.tree.facts:  # rows that contradict a fact get what the rules say, everywhere
             return self.tree.leaf_class[apply_tree(self.tree, rows)]
         return np.append(self.class_ids, self.otherwise_id)[self.find_deciding(rows)]
 
     def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows that the same rule, or "otherwise", decides.
+
+        Without training rows these are not known; then the tree's own are given.
 
         Parameters
         ----------
@@ -410,13 +422,18 @@ class CompactRules(ArraySequence[CompactRule]):
         ndarray of float64, shape (n_rows, n_classes)
         """
         check_of(of)
-        if of == "leaf":
+        if of == "leaf" or not self.is_counted:
             return self.rules.predict_proba(X, "leaf")
         return self._on_rows("predict_proba", X, lambda rows: self.shares[self.find_deciding(rows)])
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the training rows that each rule decides are known."""
+        return not bool(np.isnan(self.decided_counts).any())
+
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Class shares of what each rule, and at the end "otherwise", decides; where no row is known, its class."""
+        """Class shares of what each rule, and at the end "otherwise", decides; where it decides no row, its class."""
         shares: NDArray[np.float64] = np.eye(self.tree.n_classes)[np.append(self.class_ids, self.otherwise_id)]
         total = self.decided_counts.sum(axis=1, keepdims=True)
         np.divide(self.decided_counts, total, out=shares, where=total > 0)
@@ -448,8 +465,7 @@ class CompactRules(ArraySequence[CompactRule]):
         """
         place = np.full(len(self.rules) + 1, -1, dtype=np.int64)
         place[self.chosen] = np.arange(len(self))
-        order = self.chosen[self.decision_order]
-        return place[find_winners(self.tree, self.rules.paths, self.rules.deleted, order, rows)]
+        return place[find_winners(self.tree, self.rules.paths, self.rules.deleted, self.chosen, rows)]
 
     def write_predictions(self, table: Any, to: Any) -> int:
         """Write a table with the predicted class of each row, the number of its rule (from 1) and its reliability.
@@ -546,119 +562,39 @@ class CompactRules(ArraySequence[CompactRule]):
             def read_rows() -> Iterable[Any]:
                 return rows.map(self.tree, as_matrix)
 
-            if rows.is_once:  # they are looked at twice
+            if rows.is_once or rows.in_memory:  # they are looked at twice
                 parts = list(read_rows())
                 return verify_compact(self.tree, source, record, lambda: parts, domain=domain)
             return verify_compact(self.tree, source, record, read_rows, domain=domain)
 
-    def _write(self, format: str, **options: Any) -> Any:
-        from secateur.export.formats import write_rules
-
-        return write_rules(self, format, **options)
-
-    def to_text(self, *, reasons: bool = False) -> str:
-        """Write the cases of each class, and what decides the rest, as plain text.
-
-        Parameters
-        ----------
-        reasons : bool, default=False
-            Also say why each condition was deleted or kept, and why each rule of a leaf is not written.
-        """
-        return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
-
-    def to_sql(
-        self,
-        dialect: str = "duckdb",
-        *,
-        table: str | Sequence[str] = "rows",
-        names: Sequence[str] = ("rule", "prediction", "reliability"),
-    ) -> str:
-        """Write the rules as one flat SQL statement; see :meth:`RuleSet.to_sql`.
-
-        The number of "otherwise" is one more than that of the last rule.
-
-        Parameters
-        ----------
-        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
-        table : str or sequence of str, default="rows"
-        names : sequence of three str, default=("rule", "prediction", "reliability")
-        """
-        return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
-
-    def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
-        """Write the rules as a Python function that runs without secateur; see :meth:`RuleSet.to_python`.
-
-        Parameters
-        ----------
-        vectorized : bool, default=False
-        name : str, default="predict"
-        """
-        return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the rules into a data frame, one row per rule and one for "otherwise".
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default one that is already imported, else one that is installed.
+    def plot(self) -> Picture:
+        """Draw the list of rules: class, what each asks, and the rows that it decides.
 
         Returns
         -------
-        pandas.DataFrame or polars.DataFrame
+        Picture
+            SVG, which a notebook shows; ``save("rules.svg")`` writes it.
         """
-        return self._write("frame", library=library)
+        from secateur.export.rules_picture import draw_compact
 
-    def to_markdown(self, *, reasons: bool = False) -> str:
-        """Write the rules as a Markdown table.
+        return draw_compact(self)
+
+    def plot_tree(self, max_depth: int | None = 3) -> Picture:
+        """Draw the tree that the rules come from: leaves coloured by class, branches as wide as their rows.
 
         Parameters
         ----------
-        reasons : bool, default=False
-            Also list what was deleted and dropped, and why.
-        """
-        return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
-
-    def to_latex(self) -> str:
-        """Write the rules as a LaTeX table for the package booktabs."""
-        return self._write("latex")  # type: ignore[no-any-return]
-
-    def to_csv(self) -> str:
-        """Write the rules as CSV, one line per rule and one for "otherwise"."""
-        return self._write("csv")  # type: ignore[no-any-return]
-
-    def report(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        target: str | None = None,
-        title: str | None = None,
-        budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
-    ) -> Report:
-        """Make a page that begins with these rules, and shows the rules that they were chosen from below.
-
-        Parameters
-        ----------
-        X, y, sample_weight, target, title, budgets : optional
-            As in :meth:`RuleSet.report`.
+        max_depth : int or None, default=3
+            What lies deeper is folded; None shows all.
 
         Returns
         -------
-        Report
+        Picture
+            SVG, which a notebook shows; ``save("tree.svg")`` writes it.
         """
-        from secateur.report import make_report
+        from secateur.export.tree_picture import draw_tree
 
-        return make_report(self, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets)
-
-    def to_html(self) -> str:
-        """Write the page of :meth:`report` as text."""
-        return self._write("html")  # type: ignore[no-any-return]
-
-    def to_json(self) -> str:
-        """Write tree, rules, numbers and reasons as versioned JSON, for :meth:`from_json` and ``verify``."""
-        return self._write("json")  # type: ignore[no-any-return]
+        return draw_tree(self.rules, max_depth)
 
     @classmethod
     def from_json(cls, text: str) -> CompactRules:
@@ -672,14 +608,6 @@ class CompactRules(ArraySequence[CompactRule]):
 
         return compact_from_json(text)
 
-    def to_pmml(self) -> str:
-        """Write the rules as a PMML RuleSetModel."""
-        return self._write("pmml")  # type: ignore[no-any-return]
-
-    def to_onnx(self) -> bytes:
-        """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
-        return self._write("onnx")  # type: ignore[no-any-return]
-
     def without_rows(self) -> CompactRules:
         """Give the same rules without the training rows that they hold."""
         source, rules = (replace(some, training=None) for some in (self.source, self.rules))
@@ -688,11 +616,6 @@ class CompactRules(ArraySequence[CompactRule]):
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CompactRules) and self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
     def __str__(self) -> str:
         return self.to_text()

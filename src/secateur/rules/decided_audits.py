@@ -13,6 +13,7 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.rules.per_rule import RuleAudits
+from secateur.rules.wording import count_of
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ class DecidedAudits(RuleAudits):
         text = f"otherwise => {rules.otherwise_name}"
         own = {"leaf_id": -1, "prediction": rules.otherwise, "class_name": rules.otherwise_name, "text": text}
         return {**own, **named}
+
+    def _count_lines(self) -> str:
+        return f"{count_of(len(self), 'line')} ({count_of(len(self.rules), 'rule')} and “otherwise”)"
 
     def __repr__(self) -> str:
         return f"<DecidedAudits: {self.summary}>"

@@ -1,12 +1,11 @@
-"""Count the rows that each of a few rules decides, and order the rules so that the first ones tell most.
+"""Count the rows that each of a few rules decides.
 
 Rows are counted by the *set* of rules that cover them, so that one pass over the rows, whole or in batches, serves any
-order of the rules. Where there are many rules, they are ordered by the rows of the leaves that they stand for.
+order of the rules.
 """
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,12 @@ import numpy as np
 from secateur.counting.coverage import cover_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["FEW_RULES", "CoverCounter", "CoverCounts", "count_sets", "order_rules"]
+__all__ = ["FEW_RULES", "CoverCounter", "CoverCounts", "count_sets"]
 
 # Up to this many rules, rows are counted by the set of rules that cover them.
 FEW_RULES = 512
@@ -86,36 +83,3 @@ def _find_sets(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np
     keys = np.ascontiguousarray(packed).view([("", np.uint8, packed.shape[1])]).ravel()
     _, first, place = np.unique(keys.view(f"V{packed.shape[1]}"), return_index=True, return_inverse=True)
     return packed[first], place
-
-
-def order_rules(
-    explained: Sequence[NDArray[np.int64]],
-    weights: NDArray[np.float64],
-    class_ids: NDArray[np.int64],
-    n_conditions: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Order rules by class, and within a class by what they add to those before them, largest first.
-
-    ``explained`` lists the things that each rule explains, increasing, and ``weights`` tells how much each thing
-    counts. Ties go to the shorter rule, then to source order.
-    """
-    lengths, order = n_conditions.tolist(), []
-    for class_id in np.unique(class_ids).tolist():
-        rest = np.array(weights, dtype=np.float64)
-        # What a rule adds never grows, so only the first of the heap need be looked at again.
-        heap = [
-            (-float(rest[explained[rule]].sum()), lengths[rule], rule)
-            for rule in np.flatnonzero(class_ids == class_id).tolist()
-        ]
-        heapq.heapify(heap)
-        while heap:
-            listed = heap[0]
-            rule = listed[2]
-            now = (-float(rest[explained[rule]].sum()), lengths[rule], rule)
-            if now > listed:
-                heapq.heapreplace(heap, now)
-                continue
-            heapq.heappop(heap)
-            order.append(rule)
-            rest[explained[rule]] = 0
-    return np.array(order, dtype=np.int64)

@@ -28,6 +28,7 @@ class Decisions(NamedTuple):
     numbers: NDArray[np.int64]  # what each is called, from 0 on
     is_ordered: bool  # whether the order is sure: no two rules of different classes overlap, or rows ranked them
     otherwise: tuple[Label, float | None, str] | None = None  # label, reliability and words of what none covers
+    reliability: NDArray[np.float64] | None = None  # of what each decides; by default of what each covers
 
 
 @dataclass(frozen=True)

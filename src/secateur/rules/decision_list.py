@@ -15,6 +15,7 @@ import numpy as np
 from secateur.errors import ParameterError
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import regions_of_links
+from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
+    from secateur.tree.readings import Reading
     from secateur.tree.regions import Region
     from secateur.tree.tree import Label, Tree
 
@@ -50,6 +52,7 @@ class Column:
     takes_unlisted: bool  # else a row with a category that is not listed is refused
     lowest: float  # rows with a number beyond these are refused; infinite where there is no such end
     highest: float
+    reading: Reading | None = None  # which number its texts or dates mean; None where it holds numbers or labels
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -114,13 +117,15 @@ def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
     >>> [(rule.label, rule.tests[0].intervals) for rule in listed.rules]
     [('stay', ((0.5, inf),)), ('go', ((-inf, 0.5),))]
     """
-    whole, order, numbers, is_ordered, otherwise = rules.decisions
+    whole, order, numbers, is_ordered, otherwise, decided = rules.decisions
     if not is_ordered:
         raise ParameterError(
             f"The rules of {whole.method!r} may overlap, and without training rows they have no ranking: "
             "pass X and y to simplify."
         )
     number_of = dict(zip(order.tolist(), numbers.tolist(), strict=True))
+    known = whole.reliability[order] if decided is None else decided
+    reliability_of = {index: none_if_nan(one) for index, one in zip(order.tolist(), known.tolist(), strict=True)}
     tree = whole.tree
     found: dict[frozenset[tuple[int, Region]], tuple[int, list[tuple[int, Region]]]] = {}
     for index, asked in _list_asked(whole, whole.deleted, order):
@@ -131,7 +136,7 @@ def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
     for index, asked in found.values():
         rule = whole[index]
         tests = tuple(_make_test(tree, place[feature], feature, region) for feature, region in asked)
-        listed.append(ListedRule(number_of[index], rule.prediction, rule.reliability, tests, rule.text))
+        listed.append(ListedRule(number_of[index], rule.prediction, reliability_of[index], tests, rule.text))
     if otherwise is not None:
         label, reliability, words = otherwise
         listed.append(ListedRule(len(order), label, reliability, (), words))
@@ -192,6 +197,7 @@ def make_column(tree: Tree, feature: int) -> Column:
         takes_unlisted=cuts is None and tree.categories[feature] is not None and not is_closed(tree, feature),
         lowest=-math.inf if ends is None else ends[0],
         highest=math.inf if ends is None else ends[1],
+        reading=tree.reading(feature),
     )
 
 

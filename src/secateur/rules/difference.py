@@ -13,7 +13,7 @@ Each rule is paired with at most one rule of the other set, by the first of thes
     the same class and the same columns, and the regions overlap, but neither contains the other.
 
 Of several partners, the one that agrees in most columns is taken, then the first. Rules left over were ``removed`` or
-``added``.
+``added``. A rule that several leaves of one set have counts once.
 
 Bounds of whole numbers are compared as whole numbers, and cells of a number as intervals. A category that one set does
 not list counts there as "any other". Missing values count only in columns where both sets accept them.
@@ -88,7 +88,8 @@ class RuleDifference:
     Attributes
     ----------
     changes : tuple of RuleChange
-        One for each pair of rules, and for each rule left over; by kind, then in the order of the rules.
+        One for each pair of rules, and for each rule left over; by kind, then in the order of the rules. A rule that
+        several leaves have is one rule.
     notes : tuple of str
         A sentence each where the two sets predict different classes, or one asks for columns that the other lacks.
     otherwise : tuple of str, or None
@@ -169,7 +170,7 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
     sides = _Side(old), _Side(new)
     relation = _Relation(*sides)
     alike = sides[0].classes[:, None] == sides[1].classes[None, :]
-    free_old, free_new = np.ones(len(old), dtype=bool), np.ones(len(new), dtype=bool)
+    free_old, free_new = (_mark_first(side) for side in sides)
     pairs: list[tuple[str, int, int]] = []
     for kind, fits in (
         ("same", relation.equal & alike),
@@ -203,6 +204,12 @@ def _tell_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> I
             f"only the {age} rules ask for {shorten(names)}" for age, names in (("old", gone), ("new", come)) if names
         ]
         yield f"The two have different columns: {', '.join(told)}."
+
+
+def _mark_first(side: _Side) -> NDArray[np.bool_]:
+    """Mark the rules that say what no earlier rule of their set says: several leaves may have one rule."""
+    same = _Relation(side, side).equal & (side.classes[:, None] == side.classes[None, :])
+    return same.argmax(axis=1) == np.arange(side.n_rules) if side.n_rules else np.zeros(0, dtype=bool)
 
 
 class _Region(NamedTuple):

@@ -62,8 +62,13 @@ class DroppedRule:
 
     @property
     def text(self) -> str:
-        """The rule in a line."""
+        """The rule in a line with exact numbers."""
         return self.source.text
+
+    @property
+    def words(self) -> str:
+        """The rule as people say it."""
+        return self.source.words
 
     @property
     def covered_by(self) -> int | None:
@@ -105,7 +110,7 @@ class DroppedRule:
         return cost or "no possible row reaches its leaf"
 
     def __str__(self) -> str:
-        return f"{self.text}: {self.reason}"
+        return f"{self.words}: {self.reason}"
 
     def __repr__(self) -> str:
         return f"<dropped rule of leaf {self.leaf_id}: {self.text}>"

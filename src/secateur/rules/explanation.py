@@ -14,23 +14,37 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import category_code
 from secateur.rows.leaves import apply_tree
+from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding
-from secateur.rules.wording import read_evidence, read_link
+from secateur.rules.moments import read_moment
+from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
+from secateur.rules.plain_words import join_asked, read_asked
+from secateur.rules.wording import read_link, read_value
 from secateur.tree.pipeline_columns import find_cuts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
+    from secateur.rules.wording import Condition
     from secateur.tree.tree import Label
 
-__all__ = ["Explanation", "as_value", "explain_row", "find_covering", "find_held", "read_row"]
+__all__ = [
+    "Explanation",
+    "as_value",
+    "explain_row",
+    "find_covering",
+    "find_held",
+    "pair_values",
+    "read_row",
+    "say_values",
+]
 
 
 @dataclass(frozen=True)
@@ -47,9 +61,16 @@ class Explanation:
         The rule that decides.
     covering : tuple of Rule
         All rules that cover the row: the deciding one first, then the others by rank.
+    own_rule : Rule
+        The rule of the row's own leaf, which another rule may have outranked.
+    interval : tuple of float, or None
+        Limits of the deciding rule's reliability at the level of 95 % (Clopper and Pearson), from its training rows;
+        None without rows, or with weights.
     values : mapping of str to label or None
         The row's values in the columns that the deciding rule's path tests: numbers, categories, None for missing. A
         number that is asked by cell is given as its cell.
+    asked : tuple of (str, str)
+        What the deciding rule asks and what the row holds there, in words.
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
@@ -61,7 +82,10 @@ class Explanation:
     tree_prediction: Label
     rule: Rule
     covering: tuple[Rule, ...]
+    own_rule: Rule
+    interval: tuple[float, float] | None
     values: Mapping[str, Label | None]
+    asked: tuple[tuple[str, str], ...]
     text: str = field(repr=False)
     broken_facts: tuple[str, ...] = ()
 
@@ -76,6 +100,8 @@ class Explanation:
             "conditions": [condition.text for condition in rule.conditions],
             "support": rule.support,
             "reliability": rule.reliability,
+            "interval": None if self.interval is None else list(self.interval),
+            "own_rule": self.own_rule.index + 1,
             "values": dict(self.values),
             "reasons": [
                 {"link": link, "deleted": reason.deleted, "kind": reason.kind, "text": reason.text}
@@ -85,6 +111,11 @@ class Explanation:
             "broken_facts": list(self.broken_facts),
             "explanation": self.text,
         }
+
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import explanation_to_html
+
+        return explanation_to_html(self)
 
     def __str__(self) -> str:
         return self.text
@@ -101,15 +132,17 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
     winner = covering[0] if rules.is_ranked else int(rules._rule_of_leaf[leaf])
     ranked = [rules[winner], *(rules[index] for index in covering if index != winner)]
     tested = dict.fromkeys(tree.feature[paths.parent[paths.links[paths.entries(winner)]]].tolist())
-    own_class = int(tree.leaf_class[leaf])
     broken = find_broken_facts(tree, rows)
     return Explanation(
         prediction=rules[winner].prediction,
-        tree_prediction=tree.classes[own_class].item(),
+        tree_prediction=tree.classes[int(tree.leaf_class[leaf])].item(),
         rule=rules[winner],
         covering=tuple(ranked),
+        own_rule=rules[int(rules._rule_of_leaf[leaf])],
+        interval=find_share_interval(rules, rules.class_counts[winner], int(paths.leaf_class[winner])),
         values={tree.feature_name(feature): as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
-        text=_tell(rules, ranked, tree.class_names[own_class], broken),
+        asked=pair_values(rules, rules[winner].conditions, rows.matrix[0]),
+        text=_tell(rules, ranked, rows.matrix[0], int(rules._rule_of_leaf[leaf]), broken),
         broken_facts=tuple(broken),
     )
 
@@ -120,7 +153,7 @@ def read_row(rules: RuleSet, row: Any) -> Rows:
         return check_rows(rules.tree, _as_table(rules, row), name="row")
     with open_rows(row, find_texts=partial(find_texts, rules.tree)) as source:
         if source.in_memory:
-            return check_rows(rules.tree, _as_table(rules, row), name="row")
+            return MemoryRows(_as_table(rules, row)).read(rules.tree, "row")
         table = source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix))
     _check_one(table)
     return Rows.of(table)
@@ -157,7 +190,9 @@ def as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
     """Turn a stored value back into what the user passed."""
     if np.isnan(value):
         return None
-    levels, cuts = rules.tree.categories[feature], find_cuts(rules.tree, feature)
+    levels, cuts, reading = rules.tree.categories[feature], find_cuts(rules.tree, feature), rules.tree.reading(feature)
+    if reading is not None and reading.is_moment:
+        return read_moment(float(value), reading)
     if levels is None:
         return float(value)
     if int(value) < len(levels):
@@ -178,8 +213,16 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
         absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
-        if columns is not None:  # values stay as they are: labels, numbers, and anything that the tree does not test
-            return _as_objects([row[name] for name in names])
+        if (
+            columns is not None or rules.tree.readings
+        ):  # values stay as they are: labels, numbers, and anything that the tree does not test
+            given = [row[name] for name in names]
+            if columns is None:  # a matrix holds codes of categories
+                given = [
+                    value if levels is None else category_code(value, levels)
+                    for value, levels in zip(given, rules.tree.categories, strict=True)
+                ]
+            return _as_objects(given)
         codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
         return np.array([codes], dtype=np.float64)
     if (
@@ -214,15 +257,45 @@ def _as_number(rules: RuleSet, feature: int, value: Any) -> float:
         raise InputError(f"Expected a number for {name!r}, found {value!r}.") from None
 
 
-def _tell(rules: RuleSet, covering: list[Rule], tree_class: str, broken: list[str]) -> str:
+def say_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any]) -> list[str]:
+    """Write what a row holds in the columns that conditions are about."""
+    features = dict.fromkeys(
+        feature
+        for condition in conditions
+        for feature in (rules.tree.feature[rules.paths.parent[list(condition.link_ids)]].tolist())
+    )
+    group_of, seen = rules.tree.facts.group_of, {}
+    for feature in features:
+        if feature in group_of:  # of a category's columns of zeros and ones, the one that the row has
+            members = rules.tree.facts.groups[group_of[feature]].features
+            feature = next((member for member in members if row[member] == 1), feature)
+        seen[feature] = read_value(rules.tree, feature, as_value(rules, feature, row[feature]), rules._voice)
+    return list(dict.fromkeys(seen.values()))
+
+
+def pair_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any]) -> tuple[tuple[str, str], ...]:
+    """Put what conditions ask beside what a row holds there, in words."""
+    pairs = (
+        (join_asked(read_asked(rules, condition.link_ids)), ", ".join(say_values(rules, [condition], row)))
+        for condition in conditions
+    )
+    return tuple(dict.fromkeys(pairs))
+
+
+def _tell(rules: RuleSet, covering: list[Rule], row: NDArray[Any], own: int, broken: list[str]) -> str:
     winner = covering[0]
-    lines = [
-        f"Predicted {winner.class_name} by rule {winner.index + 1} (leaf {winner.leaf_id}): {winner.text} "
-        f"({read_evidence(winner)})"
-    ]
+    class_id = int(rules.paths.leaf_class[winner.index])
+    if winner.kept_ids:
+        lines = [f"Predicted {winner.class_name}, because rule {winner.index + 1} holds: {join_asked(winner.asks)}."]
+        lines.append(f"  This row: {', '.join(say_values(rules, winner.conditions, row))}.")
+    else:
+        lines = [f"Predicted {winner.class_name}, because rule {winner.index + 1} holds for every row."]
+    lines += tell_share(rules, rules.class_counts[winner.index], class_id, "Rows like it")
+    held = find_held(rules, row)
     for link, reason in winner.reasons.items():
-        asked = "not asked" if reason.deleted else "asked"
-        lines.append(f"  {asked}: {read_link(rules.tree, rules.paths, link)} ({reason.text})")
+        if held[link]:  # what is not true of this row would only confuse
+            asked = "not asked" if reason.deleted else "asked"
+            lines.append(f"  {asked}: {read_link(rules.tree, rules.paths, link, rules._voice)} ({reason.text})")
     others = covering[1:]
     if others:
         lines.append("Also covered by " + "; ".join(f"rule {rule.index + 1} ({rule.class_name})" for rule in others))
@@ -231,7 +304,8 @@ def _tell(rules: RuleSet, covering: list[Rule], tree_class: str, broken: list[st
             "These rules disagree; the one that ranks first decides: by training reliability, then support, "
             "fewer conditions and source order."
         )
-    lines.append(f"The tree itself predicts {tree_class}.")
+    differs = rules.tree.leaf_class[rules.paths.leaf_ids[own]] != class_id
+    lines.append(say_own_leaf(rules, own, differs=bool(differs)))
     if broken:
         said = "This row contradicts what is known, but the guarantee does not rest on it"
         if rules._rests_on(broken):

@@ -61,7 +61,7 @@ class FactsUsed:
         return [
             *((str(implication), implication) for implication in facts.implications),
             *((str(claim), claim) for claim in facts.claims),
-            *((facts.describe_decimals(f, self._tree.feature_name(f)), f) for f in facts.decimals_of),
+            *((self._tree.describe_decimals(f), f) for f in facts.decimals_of),
             *((str(group), group) for group in facts.groups),
         ]
 

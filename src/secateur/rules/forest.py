@@ -67,6 +67,11 @@ class ForestAudit:
     delta_accuracy: float
     changed: float
 
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import forest_audit_to_html
+
+        return forest_audit_to_html(self)
+
     def __str__(self) -> str:
         return (
             f"{self.n_deleted} of {self.n_conditions} conditions deleted ({self.removed:.2f} %), "
@@ -372,9 +377,9 @@ class ForestRules(Sequence[RuleSet]):
         return f"<ForestRules: {self._summary}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from secateur.export.notebook_tables import forest_to_html
 
-        return f"<div><p><b>{escape(self._summary)}.</b> {escape(self.guarantee)}</p></div>"
+        return forest_to_html(self)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -102,11 +102,21 @@ class MergedRule:
 
     @property
     def text(self) -> str:
-        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        """The rule in a line with exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
         return self._first.text
 
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
+        return self._first.asks
+
+    @property
+    def words(self) -> str:
+        """The rule as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``."""
+        return self._first.words
+
     def __str__(self) -> str:
-        return self.text
+        return self.words
 
     def __repr__(self) -> str:
         return f"<merged[{self.index}] of {count_of(self.votes, 'tree')}: {self.text}>"

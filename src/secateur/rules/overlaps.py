@@ -136,6 +136,11 @@ class Overlaps(ArrayTable[Overlap]):
     def __str__(self) -> str:
         return self.to_text()
 
+    def _repr_html_(self) -> str:
+        from secateur.export.notebook_tables import overlaps_to_html
+
+        return overlaps_to_html(self)
+
     def __repr__(self) -> str:
         return f"<Overlaps: {count_of(len(self), 'pair')} of rules of different classes with rows in common>"
 

@@ -342,6 +342,9 @@ class RuleAudits(ArrayTable[RuleAudit]):
         """Whether the rules were made with weights."""
         return self.rules.is_weighted
 
+    def _count_lines(self) -> str:
+        return count_of(len(self), "rule")
+
     def _list_columns(self) -> dict[str, list[Any]]:
         rows = self.to_dicts()
         return {name: [row[name] for row in rows] for name in RuleAudit.__dataclass_fields__}
@@ -364,7 +367,7 @@ class RuleAudits(ArrayTable[RuleAudit]):
         n_moved, n_holding, n_empty, n_unknown = (
             int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
         )
-        every = count_of(len(self), "rule")
+        every = self._count_lines()
         said = [f"{n_moved:,} of {every} moved" if self.n_tested else f"none of {every} could be tested"]
         if n_holding:
             said.append(f"{n_holding:,} still {'holds' if n_holding == 1 else 'hold'}{self._tell_holding()}")

@@ -33,18 +33,19 @@ DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
 WORDS: dict[int, str] = {
     Why.SIBLING_LEAF: "the other branch is leaf {node}, which predicts {name} too",
     Why.SAME_CLASS_SUBTREE: "every leaf of the other branch (node {node}) predicts {name} too",
-    Why.NO_FOREIGN_LEAF: "without it the rule still meets no leaf that predicts anything but {name}",
-    Why.FEATURE_REDUNDANT: (
-        "without any condition on {feature} the rule still meets no leaf that predicts anything but {name}"
+    Why.NO_FOREIGN_LEAF: "without it the tree still says {name} wherever the rule holds",
+    Why.FEATURE_REDUNDANT: ("without any condition on {feature} the tree still says {name} wherever the rule holds"),
+    Why.FINITE_DOMAIN: (
+        "without the conditions that point away from {name}, all {rows} listed rows that the rule covers are {name}"
     ),
-    Why.FINITE_DOMAIN: "all {rows} listed rows that the rule covers without its mismatched conditions are {name}",
     Why.MONOTONE: "it only cuts off values that favour {name}, by the signs in which the tree is monotone",
     Why.RELIABILITY_JOINT: (
-        "without all its mismatched conditions the rule's reliability goes {moved_from_leaf}, within ±{tolerance:g}"
+        "without all conditions that point away from {name} the rule's reliability goes {moved_from_leaf}, within "
+        "{tolerated} points"
     ),
     Why.RELIABILITY_STEP: (
         "without it, and without what was deleted before it, the rule's reliability goes {moved_from_leaf}, within "
-        "±{tolerance:g}"
+        "{tolerated} points"
     ),
     Why.CERTAINTY_KEPT: "certainty does not fall: it goes {moved}",
     Why.NOT_SIGNIFICANT: "certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {alpha:g})",
@@ -58,19 +59,23 @@ WORDS: dict[int, str] = {
     ),
     Why.UNTOUCHED: "the method deletes nothing",
     Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
-    Why.MATCHED: "matched: the share of {name} rises by {number:.3g}",
-    Why.NEUTRAL: "neutral: the share of {name} does not change",
+    Why.MATCHED: "it points to {name}, whose share rises by {points} points",
+    Why.NEUTRAL: "it points to no class: the share of {name} does not change",
     Why.INSIDE_H: (
-        "inside H: all leaves below node {node} predict {name}, and it sets apart one of lower share ({number:+.3g})"
+        "all leaves below node {node} predict {name}, and it sets apart a part where the share of {name} is {points} "
+        "points lower"
     ),
     Why.RELIABILITY_MOVES: (
-        "without it, and without what was deleted before it, the rule's reliability would go {moved_from_leaf}, D = "
-        "{effect:+.3g} beyond ±{tolerance:g}"
+        "without it, and without what was deleted before it, the rule's reliability would go {moved_from_leaf}, more "
+        "than {tolerated} points away"
     ),
     Why.DOMAIN_REFUTES: (
-        "the mismatched conditions cannot go together: listed row {node} would be covered, and is not {name}"
+        "the conditions that point away from {name} cannot go together: listed row {node} would be covered, and is not "
+        "{name}"
     ),
-    Why.DIRECTION_REFUTES: ("the mismatched conditions cannot go together: the monotone signs do not cover {other}"),
+    Why.DIRECTION_REFUTES: (
+        "the conditions that point away from {name} cannot go together: the monotone signs do not cover {other}"
+    ),
     Why.SIGNIFICANT: "certainty would go {moved}, significantly (Fisher p = {number:.3g})",
     Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
     Why.OVER_BUDGET: (
@@ -86,8 +91,8 @@ WORDS: dict[int, str] = {
         "decided otherwise than by the tree: beyond the budget of {budget_share}"
     ),
     Why.TOO_UNRELIABLE: (
-        "without it the rule's reliability would go {moved_from_leaf}: more than {tolerance:g} below its leaf's, or "
-        "{name} no longer the commonest class"
+        "without it the rule's reliability would go {moved_from_leaf}: more than {tolerated} points below its leaf's, "
+        "or {name} no longer the commonest class"
     ),
     Why.CONTRADICTED: (
         "without it the rule would have the same conditions as the rule of leaf {node}, which predicts another class"
@@ -222,7 +227,8 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "rows": lambda of: f"{of.after:.0f}",
     "moved": lambda of: f"from {read_share(of.before)} to {read_share(of.after)}",
     "moved_from_leaf": lambda of: f"from the leaf's own {read_share(of.before)} to {read_share(of.after)}",
-    "effect": lambda of: of.after - of.before,
+    "points": lambda of: f"{100 * abs(of.number):.3g}",
+    "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
     "share_after": lambda of: read_share(of.after),
     "share": lambda of: read_share(of.number),
     "change": lambda of: read_change(of.number),
@@ -232,4 +238,4 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
 
 def _read_witness(tree: Tree, leaf: int, feature: int, point: Point) -> str:
     place = read_value(tree, feature, point[tree.feature_name(feature)])
-    return f"keeps out leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), e.g. at {place}"
+    return f"it keeps out rows of leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), such as {place}"

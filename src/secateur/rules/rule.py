@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.methods import METHODS
+from secateur.rules.plain_words import read_asked, say_rule
 from secateur.rules.reasons import make_reasons
 from secateur.rules.wording import Condition, join_conditions, read_conditions
 from secateur.tree.shares import none_if_nan
@@ -129,8 +130,21 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule in a line, such as ``age <= 30 and income > 1000 => yes``."""
+        """The rule in a line with exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
         return f"{join_conditions(self.conditions)} => {self.class_name}"
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
+        return read_asked(self._rules, self.kept_ids)
+
+    @property
+    def words(self) -> str:
+        """The rule as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``.
+
+        Its numbers are short; :attr:`text` has the exact ones.
+        """
+        return say_rule(self._rules, self.kept_ids, self.class_name)
 
     def _links(self, *, deleted: bool | None) -> list[int]:
         span = self._rules.paths.entries(self.index)
@@ -139,7 +153,7 @@ class Rule:
         return chosen
 
     def __str__(self) -> str:
-        return self.text
+        return self.words
 
     def __repr__(self) -> str:
         return f"<rules[{self.index}] of leaf {self.leaf_id}: {self.text}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
 from secateur.rules.wording import read_share
+from secateur.rules.writable import Writable
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.shares import divide_or_nan
 
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.report import Report
+    from secateur.export.picture import Picture
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.audit import Audit
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.explanation import Explanation
     from secateur.rules.overlaps import Overlaps
+    from secateur.rules.plain_words import PlainVoice
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
@@ -54,7 +55,7 @@ class StoredContent:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleSet(ArraySequence[Rule]):
+class RuleSet(Writable, ArraySequence[Rule]):
     """The rules of a tree after deletion, one for each leaf, in source order.
 
     Made by :func:`secateur.simplify`, or read back by :meth:`from_json`. A sequence of :class:`Rule`.
@@ -457,130 +458,34 @@ class RuleSet(ArraySequence[Rule]):
 
         return explain_row(self, row)
 
-    def _write(self, format: str, **options: Any) -> Any:
-        from secateur.export.formats import write_rules
-
-        return write_rules(self, format, **options)
-
-    def to_text(self, *, reasons: bool = False) -> str:
-        """Write the rules as plain text, one line per rule.
-
-        Parameters
-        ----------
-        reasons : bool, default=False
-            Also say why each condition was deleted or kept.
-        """
-        return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the rules into a data frame, one row per rule.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default one that is already imported, else one that is installed.
+    def plot(self) -> Picture:
+        """Draw the list of rules: class, what each asks, and the rows that it covers.
 
         Returns
         -------
-        pandas.DataFrame or polars.DataFrame
+        Picture
+            SVG, which a notebook shows; ``save("rules.svg")`` writes it.
         """
-        return self._write("frame", library=library)
+        from secateur.export.rules_picture import draw_rules
 
-    def to_sql(
-        self,
-        dialect: str = "duckdb",
-        *,
-        table: str | Sequence[str] = "rows",
-        names: Sequence[str] = ("rule", "prediction", "reliability"),
-    ) -> str:
-        """Write the rules as one flat SQL statement that adds prediction, rule and reliability to a table.
+        return draw_rules(self)
+
+    def plot_tree(self, max_depth: int | None = 3) -> Picture:
+        """Draw the tree that the rules come from: leaves coloured by class, branches as wide as their rows.
 
         Parameters
         ----------
-        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
-        table : str or sequence of str, default="rows"
-            The table that the statement reads; write its schema before a dot, or as the first of a sequence.
-        names : sequence of three str, default=("rule", "prediction", "reliability")
-            Names of the added columns.
+        max_depth : int or None, default=3
+            What lies deeper is folded; None shows all.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("tree.svg")`` writes it.
         """
-        return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
+        from secateur.export.tree_picture import draw_tree
 
-    def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
-        """Write the rules as a Python function that runs without secateur.
-
-        Parameters
-        ----------
-        vectorized : bool, default=False
-            Take the columns of many rows and use numpy; by default, take one row and import nothing.
-        name : str, default="predict"
-            Name of the function.
-        """
-        return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
-
-    def to_markdown(self, *, reasons: bool = False) -> str:
-        """Write the rules as a Markdown table.
-
-        Parameters
-        ----------
-        reasons : bool, default=False
-            Also list what was deleted and why.
-        """
-        return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
-
-    def to_latex(self) -> str:
-        """Write the rules as a LaTeX table for the package booktabs."""
-        return self._write("latex")  # type: ignore[no-any-return]
-
-    def to_pmml(self) -> str:
-        """Write the rules as a PMML RuleSetModel."""
-        return self._write("pmml")  # type: ignore[no-any-return]
-
-    def to_onnx(self) -> bytes:
-        """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
-        return self._write("onnx")  # type: ignore[no-any-return]
-
-    def to_csv(self) -> str:
-        """Write the rules as CSV, one line per rule."""
-        return self._write("csv")  # type: ignore[no-any-return]
-
-    def report(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        target: str | None = None,
-        title: str | None = None,
-        budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
-    ) -> Report:
-        """Make a page about the rules, in one file that works offline; it begins with their compact form.
-
-        Parameters
-        ----------
-        X, y : array-like, default=None
-            Rows to measure on, set aside when the tree was fitted; by default those passed to ``simplify``, unless this
-            rule set was read from a file. Rows that give every leaf its counts are taken for the training rows.
-        sample_weight : array-like of shape (n_rows,), default=None
-        target : str, default=None
-            What is predicted, in a word or two, for the title and the first sentence; by default the name of the column
-            of ``y``, if it has one.
-        title : str, default=None
-            By default made from ``target``.
-        budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
-            The positions of the page's slider beside the exact one: shares of the training rows that may be decided
-            otherwise than by the tree.
-        """
-        from secateur.report import make_report
-
-        return make_report(self, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets)
-
-    def to_html(self) -> str:
-        """Write the page of :meth:`report` as text."""
-        return self._write("html")  # type: ignore[no-any-return]
-
-    def to_json(self) -> str:
-        """Write tree, rules, numbers and reasons as versioned JSON, for :meth:`from_json` and ``verify``."""
-        return self._write("json")  # type: ignore[no-any-return]
+        return draw_tree(self, max_depth)
 
     @classmethod
     def from_json(cls, text: str) -> RuleSet:
@@ -599,6 +504,13 @@ class RuleSet(ArraySequence[Rule]):
         place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
         place[self.paths.leaf_ids] = np.arange(len(self))
         return place
+
+    @cached_property
+    def _voice(self) -> PlainVoice:
+        """How conditions are put for people."""
+        from secateur.rules.plain_words import find_voice
+
+        return find_voice(self)
 
     @cached_property
     def facts_used(self) -> FactsUsed:
@@ -636,16 +548,8 @@ class RuleSet(ArraySequence[Rule]):
             return self._find_leaves(rows)
         return find_winners(self.tree, self.paths, self.deleted, self.ranking, rows)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RuleSet) and self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "training": None, "domain": None}  # the caller's rows stay with the caller
-
-    def __str__(self) -> str:
-        return self.to_text()
 
     def __repr__(self) -> str:
         return (

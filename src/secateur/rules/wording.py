@@ -1,7 +1,7 @@
 """Word conditions: the one place that turns regions and numbers into text.
 
-A printed threshold never lies: it is the shortest decimal that, read back as a float64, keeps every number of the
-tree's dtype on its side.
+A text that a machine may read never lies: a threshold is the shortest decimal that, read back as a float64, keeps every
+number of the tree's dtype on its side. What people read has a voice of its own (:mod:`secateur.rules.plain_words`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.rules.moments import read_moment, read_moments
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import Region, read_links
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Label, Tree
 
 __all__ = [
+    "EXACT",
     "Condition",
+    "Voice",
     "count_of",
     "join_conditions",
     "read_assimilation",
@@ -93,7 +96,47 @@ class Condition:
         return self.text
 
 
-def read_conditions(tree: Tree, paths: Paths, links: Iterable[int]) -> tuple[Condition, ...]:
+class Voice:
+    """How a condition is put: here, as a machine could read it back."""
+
+    def limit(self, name: str, feature: int, limit: float, dtype: str) -> str:
+        """Write a limit of a column."""
+        return read_threshold(limit, dtype)
+
+    def decimal(self, name: str, number: Decimal) -> str:
+        """Write a number that has few decimals."""
+        return _plain_decimal(number)
+
+    def value(self, name: str, value: float, dtype: str) -> str:
+        """Write a number that a row holds."""
+        return _read_number(value, dtype)
+
+    def equal(self, name: str, value: str) -> str:
+        """Say what a column holds."""
+        return f"{name} = {value}"
+
+    def between(self, name: str, start: str | None, end: str | None, *, is_whole: bool = False) -> str:
+        """Say that a column lies above a start and up to an end; of whole numbers the start is the first."""
+        above, below = (">=", "<=") if is_whole else (">", "<")
+        if start is None:
+            return f"{name} <= {end}"
+        return f"{name} {above} {start}" if end is None else f"{start} {below} {name} <= {end}"
+
+    def among(self, name: str, labels: Sequence[str], *, by_exclusion: bool) -> str:
+        """Say that a column holds one of some categories, or none of them."""
+        if len(labels) == 1:
+            return f"{name} {'!=' if by_exclusion else '='} {labels[0]}"
+        return f"{name} {'not in' if by_exclusion else 'in'} {{{', '.join(labels)}}}"
+
+    def or_missing(self, name: str, text: str) -> str:
+        """Say that a column may be missing, too."""
+        return f"{text} or missing"
+
+
+EXACT = Voice()
+
+
+def read_conditions(tree: Tree, paths: Paths, links: Iterable[int], voice: Voice = EXACT) -> tuple[Condition, ...]:
     """Merge the links' conditions on each column, or group of columns for one categorical, in the path's order."""
     chosen = [int(link) for link in links]
     group_of = tree.facts.group_of
@@ -120,7 +163,7 @@ def read_conditions(tree: Tree, paths: Paths, links: Iterable[int]) -> tuple[Con
                 unlisted=levels is not None and len(levels) in codes,
                 missing=region.missing,
                 link_ids=tuple(of_subject),
-                text=_read_region(tree, subject, region),
+                text=_read_region(tree, subject, region, voice),
             )
         )
     return tuple(conditions)
@@ -133,9 +176,9 @@ def join_conditions(conditions: Sequence[Condition]) -> str:
     return " and ".join(f"({c.text})" if " or " in c.text.replace(c.name, "") else c.text for c in conditions)
 
 
-def read_link(tree: Tree, paths: Paths, link: int) -> str:
+def read_link(tree: Tree, paths: Paths, link: int, voice: Voice = EXACT) -> str:
     """Word one link's own condition."""
-    return read_conditions(tree, paths, [link])[0].text
+    return read_conditions(tree, paths, [link], voice)[0].text
 
 
 def read_threshold(limit: float, dtype: str) -> str:
@@ -177,7 +220,10 @@ def read_change(share: float) -> str:
 
 def read_evidence(rule: Rule | CompactRule) -> str:
     """Word a rule's support and reliability."""
-    return read_evidence_in(rule, "weight" if rule.is_weighted else None)
+    # Without rows there is only what the model counted, by class or sample weights if it was fitted with some.
+    own: Any = getattr(rule, "source", rule)
+    is_counted = own._rules.is_ranked
+    return read_evidence_in(rule, ("weight" if rule.is_weighted else None) if is_counted else "the model counts")
 
 
 def read_evidence_in(rule: Rule | CompactRule | MergedRule, unit: str | None) -> str:
@@ -200,23 +246,28 @@ def read_assimilation(rule: Rule) -> str:
     )
 
 
-def read_value(tree: Tree, feature: int, value: Label | None) -> str:
+def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXACT) -> str:
     """Write what a row holds in a column as an equation, a column of a group as an equation of the group."""
-    place = tree.facts.group_of.get(feature)
+    place, name = tree.facts.group_of.get(feature), tree.feature_name(feature)
     if place is not None and value in (0, 1):
         group = tree.facts.groups[place]
         label = group.labels[group.features.index(feature)]
-        return f"{group.name} {'=' if value == 1 else '!='} {_read_label(label)}"
-    if isinstance(value, float) and (n_decimals := tree.facts.decimals_of.get(feature)) is not None:
-        return f"{tree.feature_name(feature)} = {_plain_decimal(last_with_decimals(value, n_decimals, tree.dtype))}"
-    return f"{tree.feature_name(feature)} = {_read_number_or_label(value, tree.dtype)}"
+        return voice.among(group.name, [_read_label(label)], by_exclusion=value == 0)
+    if value is None or not isinstance(value, float):
+        return voice.equal(name, "missing" if value is None else str(value))
+    reading, n_decimals = tree.reading(feature), tree.facts.decimals_of.get(feature)
+    if reading is not None and reading.is_moment:
+        return voice.equal(name, read_moment(value, reading))
+    if n_decimals is not None:
+        written = voice.decimal(name, last_with_decimals(value, n_decimals, tree.dtype))
+    else:
+        written = voice.value(name, value, tree.dtype)
+    return voice.equal(name, written if reading is None else reading.write_unit(written))
 
 
-@lru_cache(maxsize=65536, typed=True)
-def _read_number_or_label(value: Label | None, dtype: str) -> str:
-    if value is None:
-        return "missing"
-    return str(np.dtype(dtype).type(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+@lru_cache(maxsize=65536)
+def _read_number(value: float, dtype: str) -> str:
+    return str(np.dtype(dtype).type(value)).removesuffix(".0")
 
 
 def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
@@ -241,35 +292,39 @@ def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
     return tree.feature_name(subject), tree.categories[subject]
 
 
-def _read_region(tree: Tree, subject: int, region: Region) -> str:
+def _read_region(tree: Tree, subject: int, region: Region, voice: Voice) -> str:
     name, levels = _describe(tree, subject)
     name, is_group = _read_name(name), subject >= tree.n_features
     if levels is None:
-        extent, text = _read_interval(name, tree, subject, region)
+        extent, text = _read_interval(name, tree, subject, region, voice)
     elif not is_group and (cuts := find_cuts(tree, subject)) is not None:
-        extent, text = _read_cells(name, cuts, region, tree.dtype)
+        extent, text = _read_cells(name, tree, subject, cuts, region, voice)
     else:
-        extent, text = _read_set(name, levels, region, closed=not is_group and is_closed(tree, subject))
+        extent, text = _read_set(name, levels, region, voice, closed=not is_group and is_closed(tree, subject))
     can_be_missing = _can_be_missing(tree, subject)
     or_missing = region.missing and can_be_missing
     if extent == "nothing":
         return f"{name} is missing" if or_missing else f"{name} is impossible"
     if extent == "everything":
         return f"{name} is anything" if or_missing or not can_be_missing else f"{name} is not missing"
-    return f"{text} or missing" if or_missing else text
+    return voice.or_missing(name, text) if or_missing else text
 
 
-def _read_interval(name: str, tree: Tree, feature: int, region: Region) -> tuple[str, str]:
+def _read_interval(name: str, tree: Tree, feature: int, region: Region, voice: Voice) -> tuple[str, str]:
     """Say how much of the numbers a region holds, and word it; a bound that every row keeps goes unsaid."""
     held = tree.facts.region_of(feature)
     lowest, highest = (-math.inf, math.inf) if held is None else (held.low, held.high)
     low, high = max(region.low, lowest), min(region.high, highest)
-    n_decimals = tree.facts.decimals_of.get(feature)
-    above, below = ">", "<"
+    n_decimals, reading = tree.facts.decimals_of.get(feature), tree.reading(feature)
+    is_whole = n_decimals == 0  # everybody knows which whole number is next
+    if reading is not None and reading.is_moment:
+        ends = (low if low > lowest else -math.inf, high if high < highest else math.inf)
+        if (moments := read_moments(name, reading, *ends, tree.dtype)) is not None:
+            return moments
     if n_decimals is None:
         if low >= high:
             return "nothing", ""
-        start, end = (read_threshold(limit, tree.dtype) for limit in (low, high))
+        start, end = (_read_limit(name, tree, feature, limit, voice) for limit in (low, high))
     else:
         step = Decimal(1).scaleb(-n_decimals)
         first, last = (
@@ -279,32 +334,34 @@ def _read_interval(name: str, tree: Tree, feature: int, region: Region) -> tuple
         if first >= last:
             return "nothing", ""
         if first + step == last:
-            return "some", f"{name} = {_plain_decimal(last)}"
-        if n_decimals == 0:  # everybody knows which whole number is next
-            first, above, below = first + step, ">=", "<="
-        start, end = _plain_decimal(first), _plain_decimal(last)
+            written = voice.decimal(name, last)
+            return "some", voice.equal(name, written if reading is None else reading.write_unit(written))
+        start, end = voice.decimal(name, first + step if is_whole else first), voice.decimal(name, last)
     if low <= lowest and high >= highest:
         return "everything", ""
-    return "some", _read_between(
-        name, start if low > lowest else None, end if high < highest else None, above=above, below=below
+    if reading is not None:
+        start, end = reading.write_unit(start), reading.write_unit(end)
+    return "some", voice.between(
+        name, start if low > lowest else None, end if high < highest else None, is_whole=is_whole
     )
 
 
-def _read_between(name: str, start: str | None, end: str | None, *, above: str = ">", below: str = "<") -> str:
-    if start is None:
-        return f"{name} <= {end}"
-    return f"{name} {above} {start}" if end is None else f"{start} {below} {name} <= {end}"
+def _read_limit(name: str, tree: Tree, feature: int, limit: float, voice: Voice) -> str:
+    return str(limit) if math.isinf(limit) else voice.limit(name, feature, limit, tree.dtype)
 
 
-def _read_cells(name: str, cuts: tuple[float, ...], region: Region, dtype: str) -> tuple[str, str]:
+def _read_cells(
+    name: str, tree: Tree, feature: int, cuts: tuple[float, ...], region: Region, voice: Voice
+) -> tuple[str, str]:
     """Word a set of cells of a number, neighbours joined."""
     codes = sorted(region.codes or ())
     if len(codes) in (0, len(cuts) + 1):
         return "everything" if codes else "nothing", ""
     ends = (
-        [None if math.isinf(end) else read_threshold(end, dtype) for end in part] for part in join_cells(cuts, codes)
+        [None if math.isinf(end) else _read_limit(name, tree, feature, end, voice) for end in part]
+        for part in join_cells(cuts, codes)
     )
-    return "some", " or ".join(_read_between(name, *part) for part in ends)
+    return "some", " or ".join(voice.between(name, *part) for part in ends)
 
 
 def _can_be_missing(tree: Tree, subject: int) -> bool:
@@ -320,7 +377,7 @@ def _plain_decimal(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _read_set(name: str, levels: tuple[Label, ...], region: Region, *, closed: bool) -> tuple[str, str]:
+def _read_set(name: str, levels: tuple[Label, ...], region: Region, voice: Voice, *, closed: bool) -> tuple[str, str]:
     """Word a set of categories: list those that are in it, or those that are not."""
     allowed = region.codes or frozenset()
     listed = [code for code in range(len(levels)) if code in allowed]
@@ -332,9 +389,7 @@ def _read_set(name: str, levels: tuple[Label, ...], region: Region, *, closed: b
     by_exclusion = 2 * len(listed) > len(levels) if closed else len(levels) in allowed
     chosen = [code for code in range(len(levels)) if code not in allowed] if by_exclusion else listed
     named = [_read_label(levels[code]) for code in chosen]
-    if len(named) == 1:
-        return "some", f"{name} {'!=' if by_exclusion else '='} {named[0]}"
-    return "some", f"{name} {'not in' if by_exclusion else 'in'} {{{', '.join(named)}}}"
+    return "some", voice.among(name, named, by_exclusion=by_exclusion)
 
 
 def _read_label(label: Label) -> str:

@@ -69,7 +69,7 @@ class _Predicted:
         rules = self.rules
         if isinstance(rules, CompactRules):  # "otherwise", whose index is -1, comes last
             rest = rules.otherwise_reliability
-            known = np.append(rules.rules.reliability[rules.chosen], np.nan if rest is None else rest)
+            known = np.append(rules.decided_reliability, np.nan if rest is None else rest)
         else:
             known = rules.reliability
         reliability = pa.array(known, from_pandas=True)

@@ -28,6 +28,9 @@ __all__ = [
 WHOLE = ("ByteType", "ShortType", "IntegerType", "LongType")
 NUMERIC = (*WHOLE, "FloatType", "DoubleType", "DecimalType", "BooleanType")
 TEXT = ("StringType", "CharType", "VarcharType")
+MOMENTS = ("DateType", "TimestampType", "TimestampNTZType")
+# A timestamp means what it shows in the session's time zone.
+CASTS = {"DecimalType": "double", "TimestampType": "timestamp_ntz"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ def place_columns(
         name = own[feature]
         _check_type(tree, feature, name, types[name])
         column = F.col(quote(name))
-        made.append(column.cast("double") if type(types[name]).__name__ == "DecimalType" else column)
+        cast = CASTS.get(type(types[name]).__name__)
+        made.append(column if cast is None else column.cast(cast))
     return Placement(tuple(made), own, None)
 
 
@@ -114,7 +118,7 @@ def _check_type(tree: Tree, feature: int, name: str, dtype: Any) -> None:
                 f"Column {name!r} of df holds {dtype.simpleString()}, but the tree tests texts such as {levels[0]!r}. "
                 "Cast it to string, if that is how it was indexed."
             )
-    elif found not in NUMERIC:
+    elif found not in NUMERIC and (tree.reading(feature) is None or found not in (*TEXT, *MOMENTS)):
         raise InputError(
             f"Column {name!r} of df holds {dtype.simpleString()}, but the tree compares numbers. "
             "Encode it as it was encoded for fitting."
@@ -184,4 +188,5 @@ def narrow_tree(tree: Tree, features: Sequence[int]) -> Tree:
         monotone=None,
         columns=columns,
         facts=NO_FACTS,
+        readings=tuple(tree.readings[feature] for feature in features) if tree.readings else (),
     )

@@ -39,6 +39,7 @@ def check_tree(tree: Tree) -> None:
     _check_counts(tree)
     _check_columns(tree)
     _check_facts(tree)
+    _check_readings(tree)
 
 
 def freeze_tree(tree: Tree) -> None:
@@ -194,6 +195,15 @@ def _check_facts(tree: Tree) -> None:
         require(fits and _are_distinct(order.codes), f"the fact {order.text!r} does not fit its column")
     for known in facts.implications:
         require(known.premise.subject != known.conclusion.subject, f"the fact {str(known)!r} is about one column alone")
+
+
+def _check_readings(tree: Tree) -> None:
+    require(len(tree.readings) in (0, tree.n_features), "readings must have one entry per feature, or none")
+    for feature, reading in enumerate(tree.readings):
+        if reading is not None:
+            is_number = tree.categories[feature] is None
+            require(is_number, f"feature {feature} has a reading, but it does not hold numbers")
+            require((fault := reading.fault()) is None, f"the reading of feature {feature} is wrong: {fault}")
 
 
 def _are_distinct(values: Sequence[object]) -> bool:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "VERSION", "read_header", "tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
 
 FORMAT = "secateur-tree"
-VERSION = 2
+VERSION = 3
+SECOND_VERSION = 2  # of trees with columns or facts, but without readings
 PLAIN_VERSION = 1  # of trees without columns and facts, which older releases can read
 
 # The fields that every tree has, in the order in which they are written.
@@ -57,12 +58,16 @@ def tree_from_json(text: str) -> Tree:
 def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
     """Parse JSON and check that it has the wanted format, in a version that we can read."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, parse_constant=_refuse_constant)
     except (TypeError, ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
         raise FormatError(
             f"Expected a {wanted} JSON text, but it is not JSON: {error}. Pass the text, not a path."
         ) from error
     return check_header(content, wanted, newest)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is no number of JSON")
 
 
 def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
@@ -89,7 +94,10 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         plain["columns"] = parts.columns_to_dict(tree.columns)
     if tree.facts:
         plain["facts"] = parts.facts_to_dict(tree.facts)
-    return {"format": FORMAT, "version": VERSION if len(plain) > len(FIELDS) else PLAIN_VERSION, **plain}
+    version = SECOND_VERSION if len(plain) > len(FIELDS) else PLAIN_VERSION
+    if tree.readings:
+        version, plain["readings"] = VERSION, parts.readings_to_list(tree.readings)
+    return {"format": FORMAT, "version": version, **plain}
 
 
 def tree_from_dict(content: object) -> Tree:
@@ -111,10 +119,11 @@ def tree_from_dict(content: object) -> Tree:
             dtype=str(fields["dtype"]),
             columns=None if fields.get("columns") is None else parts.columns_from_dict(fields["columns"]),
             facts=NO_FACTS if fields.get("facts") is None else parts.facts_from_dict(fields["facts"]),
+            readings=parts.readings_from_list(fields.get("readings") or ()),
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error
-    except (TypeError, ValueError, OverflowError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"A field of the tree JSON has the wrong type: {error}.") from error
     try:
         check_tree(tree)

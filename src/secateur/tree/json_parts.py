@@ -6,10 +6,13 @@ Readers raise a KeyError, TypeError or ValueError for what has the wrong shape.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.pipeline_columns import Columns
+from secateur.tree.readings import Reading
 from secateur.tree.regions import Region
 
 __all__ = [
@@ -19,6 +22,8 @@ __all__ = [
     "facts_to_dict",
     "read_number",
     "read_whole",
+    "readings_from_list",
+    "readings_to_list",
     "write_number",
 ]
 
@@ -79,12 +84,37 @@ def columns_from_dict(content: dict[str, Any]) -> Columns:
     return Columns(
         cuts=tuple(None if limits is None else tuple(map(float, limits)) for limits in content["cuts"]),
         closed=tuple(map(_read_flag, content["closed"])),
-        ranges=tuple(
-            None if ends is None else (read_number(ends[0]), read_number(ends[1])) for ends in content["ranges"]
-        ),
+        ranges=tuple(None if ends is None else _read_ends(ends) for ends in content["ranges"]),
         derived=tuple(map(str, content["derived"])),
         remarks=tuple(map(str, content["remarks"])),
     )
+
+
+def _read_ends(ends: list[object]) -> tuple[float, float]:
+    if len(ends) == 2 and (low := read_number(ends[0])) <= (high := read_number(ends[1])):
+        return low, high
+    raise ValueError(f"expected a range as its lower and its upper end, found {ends}")
+
+
+def readings_to_list(readings: Sequence[Reading | None]) -> list[dict[str, Any] | None]:
+    """Turn readings into plain scalars; what is as usual is left out."""
+    usual = asdict(Reading(""))
+    return [
+        None if one is None else {name: value for name, value in asdict(one).items() if value != usual[name]}
+        for one in readings
+    ]
+
+
+def readings_from_list(content: Sequence[Any]) -> tuple[Reading | None, ...]:
+    """Read the readings that :func:`readings_to_list` wrote."""
+    return tuple(None if one is None else _read_reading(dict(one)) for one in content)
+
+
+def _read_reading(fields: dict[str, Any]) -> Reading:
+    first = _read_flag(fields.pop("unit_first", False))
+    if not all(isinstance(value, str) for value in fields.values()):
+        raise TypeError(f"expected a reading of texts, found {fields!r}")
+    return Reading(fields.pop("kind"), unit_first=first, **fields)
 
 
 def _write_claim(claim: Claim) -> dict[str, Any]:

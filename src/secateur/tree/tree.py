@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.tree.pipeline_columns import Columns
+    from secateur.tree.readings import Reading
 
 __all__ = ["SMALL_TREE_NODES", "Label", "Tree", "make_tree"]
 
@@ -81,6 +82,8 @@ class Tree:
         How a person's own columns become the features, where a pipeline stood between them; else None.
     facts : Facts
         What is known of the columns beyond the tree.
+    readings : tuple of (Reading or None), length n_features or 0
+        For a numeric feature whose column holds text or dates: which number each of them means. Empty if none does.
 
     Examples
     --------
@@ -112,6 +115,7 @@ class Tree:
     monotone: NDArray[np.int8] | None
     columns: Columns | None = None
     facts: Facts = NO_FACTS
+    readings: tuple[Reading | None, ...] = ()
 
     @property
     def n_nodes(self) -> int:
@@ -226,6 +230,35 @@ class Tree:
         str
         """
         return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
+
+    def reading(self, feature: int) -> Reading | None:
+        """Say how the texts of a column become numbers; None for a column that holds what the tree compares.
+
+        Parameters
+        ----------
+        feature : int
+
+        Returns
+        -------
+        Reading or None
+        """
+        return self.readings[feature] if self.readings else None
+
+    def describe_decimals(self, feature: int) -> str:
+        """Say what is known of the decimals of a feature's numbers.
+
+        Parameters
+        ----------
+        feature : int
+
+        Returns
+        -------
+        str
+        """
+        reading, name = self.reading(feature), self.feature_name(feature)
+        if reading is not None and reading.is_whole_days:
+            return f"{name} is a date"
+        return self.facts.describe_decimals(feature, name)
 
     def to_json(self) -> str:
         """Write the tree as versioned JSON, exact for every float.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
     Domain = tuple[NDArray[Any], NDArray[np.int64]]
 
-__all__ = ["Verification", "verify_rules"]
+__all__ = ["Verification", "tell_other_words", "verify_rules"]
 
 
 EXACT = ("none", "sibling", "subtree", "redundancy", "exact", "faithful")
@@ -75,12 +76,25 @@ class Verification:
     def __bool__(self) -> bool:
         return self.ok
 
+    def _repr_html_(self) -> str:
+        *lines, verdict = str(self).split("\n")
+        body = "".join(
+            f"<tr><td>{line[0]}</td><td style='text-align:left'>{escape(line[2:])}</td></tr>" for line in lines
+        )
+        return f"<div><p><b>{escape(verdict)}</b></p><table><tbody>{body}</tbody></table></div>"
+
     def __str__(self) -> str:
         lines = [f"✓ {check}" for check in self.checks]
         lines += [f"– {item}" for item in self.unchecked]
         lines += [f"{'?' if _lacks_rows(failure) else '✗'} {failure}" for failure in self.failures]
         verdict = "Nothing is wrong, but not everything was checked." if self.lacks_rows else "NOT verified."
         return "\n".join([*lines, "Verified." if self.ok else verdict])
+
+
+def tell_other_words(record: Mapping[str, Any]) -> list[str]:
+    """Say that the sentences of a file by another version were not compared with its numbers."""
+    version = record.get("worded_by")
+    return [] if version is None else [f"the sentences of the file were written by secateur {version}: not compared"]
 
 
 def _lacks_rows(failure: str) -> bool:
@@ -104,7 +118,8 @@ def verify_rules(
     ----------
     tree : Tree
     record : mapping
-        The rule set without its words: ``method``, ``parameters`` and ``digest_ok``; for each rule, in arrays,
+        The rule set without its words: ``method``, ``parameters``, ``digest_ok`` and, of a file by another
+        version, ``worded_by``; for each rule, in arrays,
         ``leaf_ids``, ``predictions``, ``class_counts`` and ``source_class_counts`` (NaN where not known); for each
         link of each rule, rule after rule and root to leaf, ``links``, ``deleted``, ``kinds`` and ``numbers``, where
         ``links[offsets[i]:offsets[i + 1]]`` are those of rule ``i``.
@@ -160,8 +175,15 @@ class _Checker:
     def run(self) -> None:
         if not self._structure_holds():
             return
+        self.unchecked += tell_other_words(self.record)
         if self.method not in (*EXACT, *WITHIN_TOLERANCE, *CERTIFIED, *BUDGETED, *UNPROMISED):
             self.failures.append(f"There is no check for the method {self.method!r}, so nothing of it is proved.")
+        if self.method == "none":
+            lost = self.leaves[self._rules_with(self.deleted)].tolist()
+            self.report(
+                "nothing was deleted",
+                [f"The rule of leaf {leaf} lost a condition, although nothing was to be deleted." for leaf in lost],
+            )
         if self.method in EXACT or self.method in EXACT_FIRST:
             self._check_boxes()
         if self.method in PROTECTING and self.record["parameters"].get("protect", True):

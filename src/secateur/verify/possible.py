@@ -42,7 +42,7 @@ class Possible:
         self.decimals = {**dict(facts.decimals), **dict.fromkeys(facts.integers, 0)}
         self.claims, self.groups, self.implications = facts.claims, facts.groups, facts.implications
         self.words = [str(known) for known in (*self.implications, *self.claims, *self.groups)]
-        self.words += [self._tell_decimals(feature) for feature in self.decimals]
+        self.words += [tree.describe_decimals(feature) for feature in self.decimals]
 
     def domain(self, feature: int) -> tuple[float, float, NDArray[np.bool_] | None, bool]:
         """Find what a column may hold: numbers above the first and up to the second, marked codes, and NaN or not."""
@@ -110,18 +110,16 @@ class Possible:
         against += [(str(known), holds(known.premise) & ~holds(known.conclusion)) for known in self.implications]
         for feature in self.decimals:
             numbers = matrix[:, feature]
-            nearest = np.array([round(number, self.decimals[feature]) for number in column(feature).tolist()])
+            n, own = self.decimals[feature], column(feature)
+            # numpy rounds by way of a product, which may miss the nearest decimal, but not the nearest whole number.
+            nearest = np.array([round(number, n) for number in own.tolist()]) if n else np.rint(own)
             broken = (nearest.astype(matrix.dtype) != numbers) & ~np.isnan(numbers)
-            against.append((self._tell_decimals(feature), broken))
+            against.append((self.tree.describe_decimals(feature), broken))
         for group in self.groups:
             values = np.column_stack([column(feature) for feature in group.features])
             against.append((str(group), ~np.isin(values, (0, 1)).all(axis=1) | (values.sum(axis=1) > 1)))
         said = "contradicts a fact that was given"
         return [f"Row {first + rows.argmax()} {said}: {words}." for words, rows in against if rows.any()]
-
-    def _tell_decimals(self, feature: int) -> str:
-        name, most = self.tree.feature_name(feature), self.decimals[feature]
-        return f"{name} has at most {most} decimal{'s' if most > 1 else ''}" if most else f"{name} is a whole number"
 
     def _count_up_to(self, feature: int, limit: float) -> int | float:
         """The place, in the order of the numbers that a column may hold, of the last that does not exceed a limit."""

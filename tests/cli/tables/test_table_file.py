@@ -49,14 +49,14 @@ def test_true_and_false_alone_are_truth_values(tmp_path: Path) -> None:
     assert read_table(path, text=["a"]).kinds["a"] == "text"
 
 
-def test_a_csv_is_read_as_pandas_reads_it_but_for_dates(csv: Path) -> None:
+def test_a_csv_is_read_as_pandas_reads_it(csv: Path) -> None:
     table = read_table(csv)
-    expected = pd.read_csv(csv, parse_dates=["applied"])
+    expected = pd.read_csv(csv)
     assert list(table.frame.columns) == list(expected.columns)
     assert as_texts(table.frame) == as_texts(expected)
     assert table.kinds == {
         **{"number": "number", "name": "text", "age": "number", "income": "number", "children": "number"},
-        **{"purpose": "text", "member": "text", "bank": "text", "applied": "date", "outcome": "text"},
+        **{"purpose": "text", "member": "text", "bank": "text", "applied": "text", "outcome": "text"},
     }
     assert table.whole == ("number", "age", "children")
     assert table.name == str(csv)
@@ -250,7 +250,6 @@ LONG_JSON_GZIP = gzip.compress(b"".join(b'{"a": %d}\n' % i for i in range(100_00
 REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "t is empty: expected a table with a header line"),
     "a header only": (b"a,b\n", "t has a header but no rows"),
-    "no header": (b"1,2\n3,4\n", r"The first line of t holds numbers \(1, 2\), not names"),
     "two names that are equal": (b"a,b,a\n1,2,3\n", "two columns named 'a'"),
     "two names that are equal after trimming": (b"a,b, a \n1,2,3\n", "two columns named 'a'"),
     "a line too long": (b"a,b\n1,2\n1,2,3\n4,5\n", "Line 3 of t has 3 fields, but the header has 2"),
@@ -267,8 +266,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a line that is too long": (b"a,b\n1," + b"x" * 2_100_000 + b"\n2,y\n", "a line of more than 2,000,000 bytes"),
     "a long text in a line too short": (b"a,b,c\n1,2,3\n" + b"x" * 140_000 + b"\n", "Line 3 of t has 1 fields"),
     "a header that does not end": (b"a," * 600_000, "The first line of t is longer than 1,048,576 bytes"),
-    "half of a Parquet": (b"PAR1" + b"x" * 99, "t cannot be read: .*Check the file"),
-    "half of an Arrow": (b"ARROW1" + b"x" * 99, "t cannot be read: .*Check the file"),
+    "half of a Parquet": (b"PAR1" + b"x" * 99, "t cannot be read: it is damaged"),
+    "half of an Arrow": (b"ARROW1" + b"x" * 99, "t cannot be read: it is no Arrow file, or it is damaged"),
     "broken JSON": (b'{"a": 1}\n{"a" 2}\n', "t cannot be read: Malformed JSON"),
 }
 

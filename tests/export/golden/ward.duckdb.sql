@@ -10,7 +10,15 @@ WITH typed AS (
       END,
       CAST('NaN' AS DOUBLE)
     ) AS age_number,
-    CAST(source."ward" AS TEXT) COLLATE "C" AS ward_label,
+    CASE
+      WHEN source."ward" IS NULL
+      THEN NULL
+      WHEN REGEXP_FULL_MATCH(TYPEOF(source."ward"), 'BOOLEAN|[A-Z]*INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*')
+      THEN ERROR(
+        'The column ''ward'' holds truth values or numbers, but the rules compare texts such as ''A'', ''B'', ''C'': read the table with that column as text.'
+      )
+      ELSE CAST(source."ward" AS TEXT)
+    END COLLATE "C" AS ward_label,
     source.*
   FROM "patients" AS source
 ), decided AS (
@@ -18,10 +26,6 @@ WITH typed AS (
     CASE
       WHEN typed.age_number IS NULL
       OR NOT typed.age_number BETWEEN -3.4028235677973362E+38 AND 3.4028235677973362E+38
-      OR (
-        NOT typed."ward" IS NULL
-        AND TYPEOF(typed."ward") IN ('BOOLEAN', 'FLOAT', 'DOUBLE')
-      )
       THEN NULL /* refused: no rule is for such a row */
       WHEN typed.age_number > 0.80000002
       THEN 3 /* age > 0.80000002 => back */

@@ -83,9 +83,17 @@ class Encoder:
                 import narwhals as nw
 
                 frame = nw.from_native(encoded, eager_only=True)
-                columns = [frame[:, int(place)].to_numpy().astype(self.dtype) for place in chosen]
+                columns = [_to_floats(frame[:, int(place)]).astype(self.dtype) for place in chosen]
                 return np.column_stack(columns).astype(np.float64) if columns else np.empty((len(frame), 0))
             return np.asarray(encoded)[:, chosen].astype(self.dtype).astype(np.float64)
+
+
+def _to_floats(column: Any) -> NDArray[Any]:
+    """Read an encoded column; truth values with blanks would be objects."""
+    import narwhals as nw
+
+    values: NDArray[Any] = (column.cast(nw.Float64) if column.dtype == nw.Boolean else column).to_numpy()
+    return values
 
 
 def check_width(made: int, expected: int) -> None:

@@ -25,7 +25,7 @@ from secateur.adapters.pipelines.remarks import collect_remarks
 from secateur.adapters.pipelines.trace import Shape, check_fitted, trace_steps
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
 from secateur.frames import frame_columns
-from secateur.rows.checking import check_names, check_rows
+from secateur.rows.checking import check_names, check_rows, holds_missing
 from secateur.rows.leaves import apply_tree
 from secateur.rows.rows import Rows
 from secateur.tree.contract import check_tree
@@ -46,6 +46,7 @@ __all__ = ["Derivation", "is_pipeline", "read_behind", "read_trees", "split_pipe
 
 # So many of the rows given are sent through both the pipeline and the tree.
 CHECKED_ROWS = 10_000
+STEPS_WITHIN = ("steps", "transformers_", "transformer_list")  # of pipelines, column transformers and unions
 
 
 def is_pipeline(model: Any) -> bool:
@@ -68,16 +69,17 @@ def split_pipeline(pipeline: Any) -> tuple[Any, Any]:
 
 
 def read_trees(
-    pipeline: Any, X: Any, read_last: Callable[[Any, Any], Sequence[Tree]], *, gaps_are_zeros: bool = True
+    pipeline: Any, X: Any, read_last: Callable[[Any, Any, bool], Sequence[Tree]], *, gaps_are_zeros: bool = True
 ) -> list[Tree]:
     """Read a fitted pipeline that ends in a tree, or in many, or say why it cannot be read.
 
-    ``read_last(last, rows)`` reads the trees of the last step, given the training rows that it sees, or None.
+    ``read_last(last, rows, takes_missing)`` reads the trees of the last step, given the training rows that it sees, or
+    None, and whether it is known that it was fitted with missing values.
     ``gaps_are_zeros`` tells whether the last step takes what a sparse matrix leaves out for 0.
     """
     preprocessor, last = split_pipeline(pipeline)
     if preprocessor is None:
-        return list(read_last(last, X))
+        return list(read_last(last, X, False))
     if isinstance(X, np.ndarray):
         X = np.asarray(X)  # a mark that all is finite would outlive a step that makes NaN
     encoded = rows = None if X is None else _encode_all(preprocessor, X)
@@ -86,12 +88,22 @@ def read_trees(
     elif isinstance(rows, np.ndarray) and rows.dtype == object:  # made of columns of different types
         rows = rows.astype(np.float64)
     try:
-        trees = read_last(last, rows)
+        # The last step saw other numbers than these, so its counts of rows would not tell.
+        takes_missing = rows is not None and is_cross_fitted(preprocessor) and holds_missing(rows)
+        trees = read_last(last, rows, takes_missing)
     except UnsupportedModelError as error:
         raise UnsupportedModelError(f"The last step of the pipeline cannot be read. {error}") from error
     if encoded is not None:
         check_width(encoded.shape[1], trees[0].n_features)
     return read_behind(preprocessor, trees, X, gaps_are_zeros=gaps_are_zeros)
+
+
+def is_cross_fitted(step: Any) -> bool:
+    """Tell whether a step, or one within it, encodes the rows that it is fitted on otherwise than it does later."""
+    if any(ancestor.__name__ == "TargetEncoder" for ancestor in type(step).__mro__):
+        return True
+    parts = next((getattr(step, name) for name in STEPS_WITHIN if hasattr(step, name)), ())
+    return any(is_cross_fitted(part[1]) for part in parts)
 
 
 def read_behind(

@@ -11,10 +11,12 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.adapters.forests import is_forest
-from secateur.cli.tables.model_rows import pick_columns
+from secateur.cli.tables.model_rows import pick_columns, read_for_tree
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
+from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
 from secateur.rows.labels import as_label, to_label_types
+from secateur.rules.cautions import FEW_ROWS
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ __all__ = [
     "DEFAULT_DEPTH",
     "MAX_CATEGORIES",
     "FittedTable",
+    "choose_min_rows",
     "find_facts",
     "fit_table",
     "fit_tree",
@@ -70,30 +73,53 @@ def fit_table(
     model: Any = None,
     drop: Sequence[str] = (),
     drop_classes: Sequence[str] = (),
+    keep: Sequence[str] = (),
     max_depth: int | None = DEFAULT_DEPTH,
-    min_rows: int = 1,
+    min_rows: int | None = None,
+    balanced: bool = False,
     seed: int = 0,
     holdout: float = 0.0,
 ) -> FittedTable:
     """Settle which rows of a table are used, and fit a tree to them unless a model is given.
 
-    An element of ``drop`` is one column or several separated by commas; ``holdout`` is the share of the rows that is
-    held out.
+    An element of ``drop`` or ``keep`` is one column or several separated by commas; ``holdout`` is the share of the
+    rows that is held out. By default :func:`choose_min_rows` says how many rows a leaf has at least.
     """
     if model is None:
-        used = make_training_table(table, target, drop=drop, drop_classes=drop_classes)
+        used = make_training_table(table, target, drop=drop, drop_classes=drop_classes, keep=keep)
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     train, held_out = split_table(used, holdout, seed)
-    fitted = fit_tree(train, max_depth=max_depth, min_rows=min_rows, seed=seed) if model is None else model
+    fitted = model
+    if model is None:
+        fewest = choose_min_rows(len(train.y)) if min_rows is None else min_rows
+        fitted = fit_tree(train, max_depth=max_depth, min_rows=fewest, seed=seed, balanced=balanced)
     notes = (*table.notes, *used.notes)
     return FittedTable(table.name, used.target, fitted, train, held_out, notes)
 
 
-def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min_rows: int = 1, seed: int = 0) -> Any:
+def choose_min_rows(n_rows: int) -> int:
+    """Choose how many rows a leaf has at least: five, or in tables of under 100 rows a twentieth of them.
+
+    Examples
+    --------
+    >>> [choose_min_rows(n_rows) for n_rows in (14, 60, 100, 1_000_000)]
+    [1, 3, 5, 5]
+    """
+    return max(1, min(FEW_ROWS, n_rows // 20))
+
+
+def fit_tree(
+    table: TrainingTable,
+    *,
+    max_depth: int | None = DEFAULT_DEPTH,
+    min_rows: int = 1,
+    seed: int = 0,
+    balanced: bool = False,
+) -> Any:
     """Fit a decision tree to a table, or a pipeline that ends in one where columns are encoded.
 
-    Blanks are a value of their own in both.
+    Blanks are a value of their own in both. ``balanced`` lets every class count alike, however rare it is.
 
     Examples
     --------
@@ -107,7 +133,9 @@ def fit_tree(table: TrainingTable, *, max_depth: int | None = DEFAULT_DEPTH, min
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    tree = DecisionTreeClassifier(max_depth=max_depth, min_samples_leaf=min_rows, random_state=seed)
+    weights = "balanced" if balanced else None
+    options: dict[str, Any] = {"max_depth": max_depth, "min_samples_leaf": min_rows, "class_weight": weights}
+    tree = DecisionTreeClassifier(random_state=seed, **options)
     if not table.categories:
         return tree.fit(table.X, table.y)
     from sklearn.compose import ColumnTransformer
@@ -155,9 +183,10 @@ def label_rows(
     kept, labels, notes = read_labels(table, target, drop_classes)
     beside = [target, *split_names(columns, drop, table.name)]
     labels = to_label_types(labels, tree.classes.tolist())
+    table, readings, told = read_for_tree(table, tree, beside)
     _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
     rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
-    return TrainingTable(rows, labels, target, (), (), tuple(notes))
+    return TrainingTable(rows, labels, target, (), (), (*notes, *told), readings=readings)
 
 
 def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) -> None:
@@ -188,7 +217,7 @@ def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True
     With ``take_facts``, take for granted what the table shows: whole numbers, few decimals, columns without a blank.
     """
     train = fitted.train
-    tree = from_model(fitted.model, train.X)
+    tree = set_readings(from_model(fitted.model, train.X), train.readings)
     if take_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}
@@ -201,6 +230,7 @@ def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True
 def tell_facts(fitted: FittedTable, tree: Tree) -> list[str]:
     """Say what was taken for granted, if anything."""
     whole, facts = find_facts(tree, fitted.train)
+    whole = [name for name in whole if name not in fitted.train.readings]  # that a date is one goes without saying
     told = "; ".join([*(f"{name} is a whole number" for name in whole), *facts])
     return [f"Taken for granted, as the table shows it: {told} (--no-facts takes nothing for granted)."] if told else []
 

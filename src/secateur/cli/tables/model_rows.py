@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.cli.tables.written_columns import find_reading, read_values, tell_readings
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.labels import as_label, as_truth
 from secateur.rows.table_columns import own_names
+from secateur.rows.written_values import read_written
+from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.regions import Region, pick_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from secateur.cli.tables.table_file import TableFile
+    from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
 
-__all__ = ["parse_row", "pick_columns", "to_types"]
+__all__ = ["parse_row", "pick_columns", "read_for_tree", "to_types"]
 
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
@@ -41,6 +47,32 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
             f"{did_you_mean(absent[0], present)}"
         )
     return _check_types(to_types(table.frame[names], tree), tree, table.name)
+
+
+def read_for_tree(
+    table: TableFile, tree: Tree, beside: Sequence[str] = ()
+) -> tuple[TableFile, dict[str, Reading], list[str]]:
+    """Read the texts and dates of a table as the numbers that a tree compares, and say what was found by looking.
+
+    A tree with readings says how; of one without, such as a saved model, the columns of numbers are looked at, even
+    those that the tree does not ask for: a pipeline takes them all.
+    """
+    names = own_names(tree) or [column for column in table.frame.columns if column not in beside]
+    frame, kinds = table.frame.copy(deep=False), dict(table.kinds)
+    readings: dict[str, Reading] = {}
+    found = {}
+    for feature, column in enumerate(names[: tree.n_features]):
+        if kinds.get(column) not in ("text", "date") or tree.categories[feature] is not None:
+            continue
+        reading = tree.reading(feature)
+        if reading is None and not tree.readings:
+            one = find_reading(frame[column], column, month_first=table.month_first)
+            if one is not None:
+                reading, found[column] = one.reading, one
+        if reading is not None:
+            frame[column] = read_values(frame[column], reading, column, table.name)
+            readings[column], kinds[column] = reading, "number"
+    return replace(table, frame=frame, kinds=kinds), readings, tell_readings(found)
 
 
 def _check_types(frame: Any, tree: Tree, where: str) -> Any:
@@ -81,8 +113,12 @@ def to_types(frame: Any, tree: Tree) -> Any:
     return typed
 
 
-def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:
-    """Read one row from names and values as people write them; columns that the tree never asks for may be absent."""
+def parse_row(tree: Tree, given: dict[str, Any], needed: Collection[int] | None = None) -> dict[str, Any]:
+    """Read one row from names and values as people write them; columns that the tree never asks for may be absent.
+
+    If only some columns are ``needed``, others that the tree asks for may be absent too; they get any value that is
+    possible.
+    """
     names = own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
     strange = [name for name in given if name not in names]
     if strange:
@@ -91,10 +127,25 @@ def parse_row(tree: Tree, given: dict[str, Any]) -> dict[str, Any]:
     asked = set(tree.feature[~tree.is_leaf].tolist())
     if tree.columns is not None and tree.columns.derived:
         asked = set(range(len(names)))  # a column that the pipeline makes may need any of them
-    absent = [name for feature, name in enumerate(names) if feature in asked and name not in given]
+        needed = None
+    required = asked if needed is None else asked.intersection(needed)
+    absent = [name for feature, name in enumerate(names) if feature in required and name not in given]
     if absent:
         raise InputError(f"The row has no value for {shorten(absent)}: write NAME=VALUE, and NAME= for a blank.")
-    return {name: _parse_value(tree, feature, given.get(name)) for feature, name in enumerate(names)}
+    return {
+        name: _make_up(tree, feature)
+        if feature in asked and name not in given
+        else _parse_value(tree, feature, given.get(name))
+        for feature, name in enumerate(names)
+    }
+
+
+def _make_up(tree: Tree, feature: int) -> Any:
+    """Make up a value that the tree's facts allow."""
+    levels, cuts = tree.categories[feature], find_cuts(tree, feature)
+    if cuts is not None:
+        return cuts[0]
+    return pick_value(tree, feature, Region()) if levels is None else levels[0]
 
 
 def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
@@ -107,11 +158,24 @@ def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
     if isinstance(value, str):
         if _is_blank(value):
             return None
+        if (reading := tree.reading(feature)) is not None and not (reading.kind == "number" and _is_number(value)):
+            return _read_text(value, reading, tree.feature_name(feature))
         try:
             return float(value)
         except ValueError:
             raise InputError(f"Expected a number for {tree.feature_name(feature)!r}, found {value!r}.") from None
     return value
+
+
+def _read_text(value: str, reading: Reading, name: str) -> float:
+    """Read an amount, a date or a time as a person writes it."""
+    import pyarrow as pa
+
+    try:
+        return float(read_written(pa.array([value]), reading, name)[0])
+    except InputError:
+        what = "a number" if reading.kind == "number" else "a time" if reading.kind == "clock" else "a date"
+        raise InputError(f"Expected {what} such as {reading.example} for {name!r}, found {value!r}.") from None
 
 
 def _parse_label(levels: Sequence[Any], value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
+from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
-from secateur.rows.file_queries import check_twice, connect, open_arrow, open_relation
+from secateur.rows.file_queries import check_twice, check_width, connect, open_relation
 from secateur.rows.labels import TRUTH_WORDS
 
 if TYPE_CHECKING:
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TableFile", "read_table"]
 
-# How many times its size in the file a table takes in memory, roughly; a compressed one grows more.
+# How many times its unpacked size in the file a table takes in memory, roughly.
 GROWTH = {"csv": 4, "tsv": 4, "json": 4, "parquet": 8, "arrow": 3}
-GZIP_GROWTH = 5
+CELL = 16  # bytes of a number, in DuckDB and in pandas
 WHOLE_TYPES = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 NUMBER_TYPES = {*WHOLE_TYPES, "UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
 # The first word of each type of DuckDB; all other types are nested.
@@ -45,6 +47,8 @@ class TableFile:
     kinds: dict[str, str]  # of each column: number, text, boolean, date, empty (only blanks), mixed or nested
     whole: tuple[str, ...]  # columns of whole numbers, with or without blanks
     notes: tuple[str, ...] = ()  # what a person should know of how the file was read, a sentence each
+    as_text: tuple[str, ...] = ()  # columns to take as they are written, whatever they look like
+    month_first: bool = False  # whether 03/04/2021 is the 4th of March
 
 
 def read_table(
@@ -54,6 +58,7 @@ def read_table(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     text: Collection[str] = (),
+    header: bool | None = None,
     sample: int | None = None,
     seed: int = 0,
 ) -> TableFile:
@@ -61,7 +66,8 @@ def read_table(
 
     By default all rows are read, as UTF-8, in the format that the first bytes show; ``sample`` rows are drawn at
     random. ``missing`` are texts of a CSV file that mean a blank, beside the usual ones; ``text`` are columns of a CSV
-    or JSON file that stay text even if they look like numbers or dates.
+    or JSON file that stay text even if they look like numbers or dates. ``header`` says whether the first line of a CSV
+    file holds names; by default the lines below it tell.
 
     Examples
     --------
@@ -81,9 +87,10 @@ def read_table(
         size = path.stat().st_size
         if sample is None:
             _check_memory(size, name)
-        relation = open_relation(name, path, room, format=format, encoding=encoding, missing=missing, text=text)
+        asked: dict[str, Any] = {"format": format, "encoding": encoding, "missing": missing, "header": header}
+        relation = open_relation(name, path, room, text=text, **asked)
         if sample is None:
-            _check_memory(size * GROWTH[relation.kind] * (GZIP_GROWTH if relation.is_packed else 1), name)
+            _check_memory(max(relation.n_bytes * GROWTH[relation.kind], relation.n_cells * CELL), name)
         frame, types = _read_frame(relation, room, sample, seed)
     if len(frame) == 0:
         raise InputError(f"{name} has a header but no rows.")
@@ -95,17 +102,19 @@ def read_table(
 def _read_frame(relation: FileRelation, room: Path, sample: int | None, seed: int) -> tuple[Any, dict[str, str]]:
     """Read all rows of a file or some of them, and the types of its columns."""
     import duckdb
+    import pandas as pd  # noqa: F401  # where it does not fit into memory, DuckDB would say that it is not installed
+    import pyarrow as pa
 
     drawn = "" if sample is None else f" USING SAMPLE reservoir({sample} ROWS) REPEATABLE ({seed})"
-    with connect(room) as connection, relation.refusing():
+    threads = 1 if drawn else None  # one makes the same draw every time
+    with ExitStack() as stack, relation.refusing():
+        connection = stack.enter_context(connect(room, [relation.path], threads=threads))
         if relation.kind == "arrow":
-            with open_arrow(relation.path) as reader:
-                table = reader.read_all()
-            check_twice(table.column_names, relation.name)
-            connection.register(relation.query, table)
+            schema, batches = stack.enter_context(open_arrow(relation.path, relation.name))
+            check_width(len(schema), relation.name)
+            check_twice(schema.names, relation.name)
+            connection.register(relation.query, pa.RecordBatchReader.from_batches(schema, batches))
         try:
-            if drawn:
-                connection.execute("SET threads = 1")  # the same draw every time
             connection.execute(f"CREATE TEMP TABLE taken AS SELECT * FROM {relation.query}{drawn}", relation.values)
             described = connection.execute("DESCRIBE taken").fetchall()
             frame = connection.execute("SELECT * FROM taken").df()

@@ -5,12 +5,15 @@ Nothing is left out in silence: a sentence tells of every column and of all rows
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.cli.tables.written_columns import find_reading, read_values, tell_readings
 from secateur.errors import InputError, did_you_mean, shorten
+from secateur.rows.labels import as_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.cli.tables.table_file import TableFile
+    from secateur.tree.readings import Reading
 
 __all__ = ["TrainingTable", "find_column", "make_training_table", "read_labels", "split_names"]
 
@@ -32,9 +36,13 @@ NUMBERS_SHARE = 0.9
 MAX_DECIMALS = 3
 # Beyond this a float cannot tell a whole number from the next.
 LARGEST_WHOLE = 2.0**53
-DATE = r"\d{4}-\d{2}-\d{2}([T ].*)?"
+# A name that says so, and different values in more than this share of the rows, make an identifier.
+ID_NAME = re.compile(r"(^|[\W_]|(?<=[a-z]))(ID|Id|id|UUID|uuid|GUID|guid|key|Key)$|^(ID|Id|id|UUID|uuid)([\W_]|$)")
+ID_SHARE = 0.1
+# Texts of usually so many words, and more different ones than categories, are free text.
+SENTENCE_WORDS = 5
 LEFT_OUT = {
-    "date": "dates are not used; add a number made of them, such as days or the month",
+    "date": "durations are not used; make a number of them, such as days",
     "nested": "it holds lists or records",
     "empty": "it holds nothing but blanks",
 }
@@ -58,6 +66,7 @@ class TrainingTable:
     notes: tuple[str, ...] = ()  # what was left out and why, a sentence each
     decimals: Mapping[str, int] = field(default_factory=dict)  # the most decimals of columns of fractions, if few
     filled: tuple[str, ...] = ()  # columns without a blank
+    readings: Mapping[str, Reading] = field(default_factory=dict)  # of columns written as text or dates
 
     def take(self, rows: NDArray[np.int64]) -> TrainingTable:
         """Take some of the rows."""
@@ -65,9 +74,16 @@ class TrainingTable:
 
 
 def make_training_table(
-    table: TableFile, target: str, *, drop: Sequence[str] = (), drop_classes: Sequence[str] = ()
+    table: TableFile,
+    target: str,
+    *,
+    drop: Sequence[str] = (),
+    drop_classes: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> TrainingTable:
     """Settle which rows and columns of a table are used; an element of ``drop`` may name several, with commas.
+
+    Columns to ``keep`` are used though they look like identifiers or free text.
 
     Examples
     --------
@@ -78,44 +94,65 @@ def make_training_table(
     >>> make_training_table(table, "ill").notes
     ("Left out 'unit': it has the same value in every row.",)
     """
+    import pandas as pd
+
     frame = table.frame
     target = find_column(list(frame.columns), target, table.name)
-    dropped = split_names(list(frame.columns), drop, table.name)
+    dropped, wanted, as_text = (
+        split_names(list(frame.columns), given, table.name) for given in (drop, keep, table.as_text)
+    )
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
     kept, labels, notes = read_labels(table, target, drop_classes)
     frame = frame[kept]  # its index still numbers the rows, for messages
     _check_classes(labels, target)
-    categories, used = [], []
+    categories, used, found = [], [], {}
+    frame = frame.copy(deep=False)
+    whole = set(table.whole)
     for column in frame.columns:
         if column == target or column in dropped:
             continue
-        reason = _leave_out(column, frame[column], table.frame[column], table.kinds[column])
+        kind, everything = table.kinds[column], table.frame[column]
+        if column in as_text and kind == "number":
+            kind, everything = "text", everything.astype(object).map(as_label, na_action="ignore")
+            frame[column] = everything[kept]
+        elif kind in ("text", "date") and column not in as_text:
+            one = find_reading(everything, column, month_first=table.month_first)
+            if one is not None:
+                numbers = read_values(everything, one.reading, column, table.name)
+                everything = pd.Series(numbers, index=everything.index)
+                kind, found[column], frame[column] = "number", one, everything[kept]
+                whole |= {column} if one.reading.is_whole_days else set()
+        reason = _leave_out(column, frame[column], everything, kind, is_wanted=column in wanted)
         if reason is not None:
             notes.append(f"Left out {column!r}: {reason}.")
+            found.pop(column, None)
             continue
         used.append(column)
-        if table.kinds[column] in ("text", "boolean"):
+        if kind in ("text", "boolean"):
             categories.append(column)
         else:
             _check_numbers(column, frame[column])
     if not used:
         raise InputError(f"{table.name} has no column to predict {target!r} from. {' '.join(notes)}".rstrip())
-    whole = tuple(column for column in used if column in table.whole)
+    notes += tell_readings(found)
     counted = {
         column: _count_decimals(frame[column].to_numpy(dtype=np.float64))
         for column in used
-        if column not in categories and column not in whole
+        if column not in categories
+        and column not in whole
+        and not (column in found and found[column].reading.is_moment)
     }
     return TrainingTable(
         X=frame[used].reset_index(drop=True),
         y=labels,
         target=target,
         categories=tuple(categories),
-        whole=whole,
+        whole=tuple(column for column in used if column in whole and column not in categories),
         notes=tuple(notes),
         decimals={column: number for column, number in counted.items() if number is not None},
         filled=tuple(column for column in used if not frame[column].isna().any()),
+        readings={column: one.reading for column, one in found.items()},
     )
 
 
@@ -127,6 +164,8 @@ def find_column(columns: Sequence[str], name: str, where: str) -> str:
     if len(trimmed) == 1:
         return trimmed[0]
     hint = did_you_mean(name, columns)
+    if columns and list(columns) == [f"column_{place + 1}" for place in range(len(columns))]:
+        hint = " Its first line holds no names: name a column by its place, or pass --header if it does."
     raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {shorten(list(columns))}.")
 
 
@@ -203,7 +242,7 @@ def _check_classes(labels: NDArray[Any], target: str) -> None:
         )
 
 
-def _leave_out(column: str, values: Any, everything: Any, kind: str) -> str | None:
+def _leave_out(column: str, values: Any, everything: Any, kind: str, *, is_wanted: bool) -> str | None:
     """Say why a column is not used, judged by the rows that are used; None if it is used."""
     present = values.dropna()
     if kind in LEFT_OUT:
@@ -220,12 +259,19 @@ def _leave_out(column: str, values: Any, everything: Any, kind: str) -> str | No
         return f"it has the same value in every row{'' if everything.nunique(dropna=False) == 1 else ' that is used'}"
     if kind == "text":
         _check_mixed(column, everything.dropna())
+    if is_wanted:
+        return None
+    if kind == "text":
         if n_different == len(present) and len(present) > 1:
             return "every row has a different value, like a name or an identifier"
         if n_different > max(FEW_CATEGORIES, DISTINCT_SHARE * len(present)):
             return f"{n_different:,} different texts in {len(present):,} rows are names rather than categories"
-        if present.astype(str).str.fullmatch(DATE).mean() >= NUMBERS_SHARE:
-            return LEFT_OUT["date"]
+        words = present.drop_duplicates().astype(str).str.split().str.len().median()
+        if n_different > FEW_CATEGORIES and words >= SENTENCE_WORDS:
+            return f"it is free text: {n_different:,} different texts, usually of {words:g} words"
+    is_code = kind == "text" or (kind == "number" and everything.dtype.kind == "i")
+    if is_code and ID_NAME.search(column) and n_different > max(FEW_CATEGORIES, ID_SHARE * len(present)):
+        return f"its name and its {n_different:,} different values say that it is an identifier"
     is_numbering = everything.dtype.kind == "i" and len(everything) > FEW_CATEGORIES and everything.is_unique
     if is_numbering and int(everything.max()) - int(everything.min()) + 1 == len(everything):
         return "it only numbers the rows"

@@ -82,10 +82,9 @@ function decide(entries, place = state.place) {
   const values = toFeatures(entries);
   const holds = (link) => goesLeft(parent[link], values) === (isLeft[link] === 1);
   const list = data.lists[place];
-  const holding = list.order.filter((line) => list.rules[line].kept.every(holds));
+  const holding = [...list.rules.keys()].filter((line) => list.rules[line].kept.every(holds));
   const line = holding.length ? holding[0] : -1;
   const leaf = leafOf(entries);
   const said = line < 0 ? list.otherwise.class : list.rules[line].class;
-  // An exact list says what the tree says, also of a row that contradicts what is known of the columns.
-  return { line, holding, leaf, holds, class: list.is_exact ? tree.leaf_class[leaf] : said };
+  return { line, holding, leaf, holds, class: said };
 }

@@ -1,0 +1,105 @@
+"""Put the commands together; each is loaded when it is called."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secateur import __version__
+
+if TYPE_CHECKING:
+    app: typer.Typer
+
+__all__ = ["COMMANDS", "app", "guess_command", "make_app"]
+
+EXAMPLES = "For example:"
+STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
+EPILOGS = {
+    "audit": "Exit status: 0 no rule moved, 1 a rule moved, 2 the input was wrong.",
+    "diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong.",
+}
+HELP = """Short rules from decision trees, without making them lie.
+
+Try it on embedded data with `secateur simplify`, then on a table of yours:
+
+\b
+secateur simplify loans.csv --target outcome
+secateur simplify loans.csv --target outcome --report page.html
+secateur simplify loans.csv --target outcome --export sql > rules.sql
+"""
+# Each is a module of this package that is loaded when it is called; to list them takes only these words.
+COMMANDS = {
+    "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
+    "explain": "Say which rule decides a row, and why.",
+    "verify": "Prove again what rules promise; status 1 if they do not hold.",
+    "audit": "Say which rules still hold on new rows; status 1 if one moved.",
+    "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
+    "report": "Write a page about rules, one HTML file.",
+    "diagnose": "Say what each condition of each rule does, in three layers.",
+    "compare": "Use every method on one tree, side by side.",
+    "diff": "Say what changed between the rules of two trainings.",
+    "methods": "List the methods, from the strictest guarantee to none.",
+    "reproduce": "Run experiments of the paper again.",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'secateur.cli.app' has no attribute {name!r}")
+    globals()["app"] = made = make_app()
+    return made
+
+
+def make_app(only: str | None = None) -> typer.Typer:
+    """Make the command line; with ``only`` one command is loaded, or none if it is empty, which halves the start."""
+    made = typer.Typer(
+        name="secateur",
+        no_args_is_help=True,
+        invoke_without_command=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # plain help appears in half the time
+        help=HELP,
+        epilog=STATUS,
+    )
+    made.callback()(_answer)
+    for name, words in COMMANDS.items():
+        if only is None or name == only:
+            command = import_module(f"secateur.cli.{name}").command
+            text = _keep_lines(command.__doc__ or words)  # python -OO drops docstrings
+            made.command(name, help=text, short_help=words, epilog=EPILOGS.get(name, STATUS))(command)
+        else:
+            made.command(name, short_help=words)(_call_whole)
+    return made
+
+
+def _keep_lines(text: str) -> str:
+    """Turn a docstring into help with a line for each example."""
+    return cleandoc(text).replace(f"{EXAMPLES}\n\n", f"{EXAMPLES}\n\n\b\n")
+
+
+def _answer(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from secateur.cli.console import print_text
+
+        print_text(f"secateur {__version__}")
+        raise typer.Exit
+
+
+def _call_whole() -> None:
+    """Load all commands if the guess which one is called was wrong."""
+    make_app()()
+
+
+def guess_command(arguments: list[str]) -> str | None:
+    """Guess which command is called: empty for none, None if the shell asks for completions."""
+    if any(name.endswith("_COMPLETE") for name in os.environ):
+        return None
+    named = next((word for word in arguments if not word.startswith("-")), "")
+    return named if named in COMMANDS else ""

@@ -1,0 +1,155 @@
+"""Draw a tree from the root down: splits in words, branches as wide as their rows, leaves coloured by class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.errors import ParameterError
+from secateur.export.picture import INK, PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
+from secateur.rules.wording import count_of, read_count, read_link, read_share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.rules.rule_set import RuleSet
+
+__all__ = ["draw_tree"]
+
+BOX, LEVEL, MARGIN, LINE = 150, 120, 24, 16  # sizes of a leaf's place, of a level, and of a line of text
+WIDEST_BRANCH = 14.0
+DEFAULT_DEPTH = 3
+MOST_LINES = 4  # of a split; the words for a long list of categories end in an ellipsis
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A node that is drawn."""
+
+    node: int
+    depth: int
+    children: tuple[int, ...]  # places of its children in the list, none where it is a leaf or folded
+    x: float
+
+
+def draw_tree(rules: RuleSet, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
+    """Draw the tree down to a depth; what lies below is folded into one box that says how many leaves it has."""
+    if max_depth is not None and (not isinstance(max_depth, int) or isinstance(max_depth, bool) or max_depth < 1):
+        raise ParameterError(f"Expected max_depth as a whole number from 1 on, or None for all, found {max_depth!r}.")
+    tree, counts = rules.tree, _count_nodes(rules)
+    shown = _place_nodes(rules, tree.depth if max_depth is None else max_depth)
+    total = float(counts[0].sum())
+    parts: list[str] = []
+    for place in reversed(range(len(shown))):
+        one = shown[place]
+        y = MARGIN + one.depth * LEVEL
+        for side, child in enumerate(one.children):
+            share = float(counts[shown[child].node].sum()) / total if total else 0.0
+            parts.append(_draw_branch(one.x, y, shown[child].x, y + LEVEL, share, "yes" if side == 0 else "no"))
+    for one in shown:
+        y = MARGIN + one.depth * LEVEL
+        parts += _draw_node(rules, counts, one, y)
+    deepest = max(one.depth for one in shown)
+    width = max(one.x for one in shown) + BOX / 2 + MARGIN
+    words = f"A decision tree with {tree.n_leaves:,} leaves"
+    return Picture(draw_svg(width, 2 * MARGIN + deepest * LEVEL + 84, parts, words))
+
+
+def _place_nodes(rules: RuleSet, max_depth: int) -> list[_Shown]:
+    """Place leaves side by side, and each split above the middle of its branches; no recursion, for deep trees."""
+    tree = rules.tree
+    shown: dict[int, _Shown] = {}
+    order: list[tuple[int, int]] = []
+    stack = [(0, 0)]
+    while stack:
+        node, depth = stack.pop()
+        order.append((node, depth))
+        if not tree.is_leaf[node] and depth < max_depth:
+            stack += [(int(tree.children_right[node]), depth + 1), (int(tree.children_left[node]), depth + 1)]
+    place_of = {node: place for place, (node, _) in enumerate(order)}
+    n_ends = 0
+    places: dict[int, float] = {}
+    for node, depth in order:  # left to right
+        if tree.is_leaf[node] or depth >= max_depth:
+            places[node] = MARGIN + BOX / 2 + n_ends * (BOX + 10)
+            n_ends += 1
+    for node, depth in reversed(order):
+        children: tuple[int, ...] = ()
+        if node not in places:
+            left, right = int(tree.children_left[node]), int(tree.children_right[node])
+            places[node], children = (places[left] + places[right]) / 2, (place_of[left], place_of[right])
+        shown[node] = _Shown(node, depth, children, places[node])
+    return [shown[node] for node, _ in order]
+
+
+def _count_nodes(rules: RuleSet) -> NDArray[np.float64]:
+    """Count the training rows of each class at every node; without rows, what the model counted."""
+    tree, paths = rules.tree, rules.paths
+    if not rules.is_ranked and tree.counts is not None:
+        return np.asarray(tree.counts, dtype=np.float64)
+    counts = np.zeros((tree.n_nodes, tree.n_classes))
+    counts[paths.leaf_ids] = np.nan_to_num(rules.source_class_counts)
+    for node in range(tree.n_nodes - 1, 0, -1):  # children come after their parents
+        counts[paths.parent[node]] += counts[node]
+    return counts
+
+
+def _draw_branch(x: float, y: float, to_x: float, to_y: float, share: float, word: str) -> str:
+    width = max(1.0, WIDEST_BRANCH * share)
+    start = y + 10  # behind the box of the split
+    middle = (start + to_y) / 2
+    path = f"M {x:.1f} {start:.1f} C {x:.1f} {middle:.1f}, {to_x:.1f} {middle:.1f}, {to_x:.1f} {to_y:.1f}"
+    label = write_svg_text((x + to_x) / 2, middle - 2, word, anchor="middle", style="font-size='11'")
+    return f"<path d='{path}' fill='none' stroke='#9a9a9a' stroke-width='{width:.1f}' opacity='0.7'/>{label}"
+
+
+def _draw_node(rules: RuleSet, counts: NDArray[np.float64], one: _Shown, y: float) -> list[str]:
+    tree, own = rules.tree, counts[one.node]
+    total = float(own.sum())
+    if one.children:
+        words = wrap_words(read_link(tree, rules.paths, int(tree.children_left[one.node]), rules._voice), BOX + 40, 12)
+        words = words if len(words) <= MOST_LINES else [*words[: MOST_LINES - 1], f"{words[MOST_LINES - 1]} …"]
+        height = 10 + LINE * len(words)
+        parts = [
+            f"<rect x='{one.x - BOX / 2 - 20:.1f}' y='{y:.1f}' width='{BOX + 40}' height='{height}' rx='4' "
+            f"fill='#ffffff' stroke='{INK}'/>"
+        ]
+        parts += [
+            write_svg_text(one.x, y + LINE * (place + 1), line, anchor="middle", style="font-size='12'")
+            for place, line in enumerate(words)
+        ]
+        return parts
+    is_folded = not tree.is_leaf[one.node]
+    class_id = int(own.argmax()) if is_folded else int(tree.leaf_class[one.node])
+    colour, ink = pick_colour(class_id)
+    name = tree.class_names[class_id]
+    unit = "row" if rules.is_ranked and not rules.is_weighted else "weight"
+    size = (count_of(total, "row") if unit == "row" else f"weight {read_count(total)}") if total else "no row"
+    share = [f"{size}, {read_share(float(own[class_id]) / total)}"] if total else []
+    lines = [*wrap_words(name, BOX - 12)[:2], *share]
+    if is_folded:
+        lines = [f"… {_count_leaves(rules, one.node):,} leaves below", *share, wrap_words(name, BOX - 12)[0]]
+    dashed = " stroke-dasharray='4 3'" if is_folded else ""
+    fill, text = (PALE, INK) if is_folded else (colour, ink)
+    parts = [
+        f"<rect x='{one.x - BOX / 2:.1f}' y='{y:.1f}' width='{BOX}' height='{10 + LINE * len(lines)}' rx='8' "
+        f"fill='{fill}' stroke='{colour}' stroke-width='2'{dashed}/>"
+    ]
+    parts += [
+        write_svg_text(one.x, y + LINE * (place + 1), line, anchor="middle", fill=text, style="font-size='12'")
+        for place, line in enumerate(lines)
+    ]
+    return parts
+
+
+def _count_leaves(rules: RuleSet, node: int) -> int:
+    tree, n_leaves, stack = rules.tree, 0, [node]
+    while stack:
+        at = stack.pop()
+        if tree.is_leaf[at]:
+            n_leaves += 1
+        else:
+            stack += [int(tree.children_left[at]), int(tree.children_right[at])]
+    return n_leaves

@@ -1,0 +1,100 @@
+"""How much is taken in of an input: every limit, and the environment variable that raises it.
+
+``docs/limits.md`` lists them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from secateur.errors import ParameterError
+
+__all__ = [
+    "LIMITS",
+    "MAX_COLUMNS",
+    "MAX_GROWTH",
+    "MAX_INPUT",
+    "MAX_LINE",
+    "MAX_MEMORY",
+    "MAX_MODEL",
+    "Limit",
+    "format_bytes",
+]
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+WRITTEN = re.compile(r"(\d+)\s*(?:([KMGT])(?:i?B)?|B)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit, which an environment variable changes.
+
+    Examples
+    --------
+    >>> MAX_MODEL.value
+    1073741824
+    >>> print(MAX_MODEL.advise())
+    set the environment variable SECATEUR_MAX_MODEL, such as SECATEUR_MAX_MODEL=2GiB, to take more
+    """
+
+    variable: str
+    default: int
+    is_bytes: bool
+    what: str  # is limited
+
+    @property
+    def value(self) -> int:
+        """What holds now: the variable's number, if it is set, else the default."""
+        text = os.environ.get(self.variable, "").strip()
+        if not text:
+            return self.default
+        found = WRITTEN.fullmatch(text)
+        if found is None or int(found[1]) == 0 or (found[2] and not self.is_bytes):
+            example = format_bytes(self.default).replace(" ", "") if self.is_bytes else str(self.default)
+            raise ParameterError(
+                f"Expected the environment variable {self.variable} as a whole number above 0, such as {example}, "
+                f"found {text!r}."
+            )
+        return int(found[1]) * UNITS[(found[2] or "").upper()]
+
+    @property
+    def told(self) -> str:
+        """What holds now, for a sentence."""
+        return format_bytes(self.value) if self.is_bytes else f"{self.value:,}"
+
+    def advise(self, found: int = 0) -> str:
+        """How to raise it so that what was found is taken, for the end of a sentence."""
+        more = 2 * self.value
+        while more < found:
+            more *= 2
+        shown = format_bytes(more).replace(" ", "") if self.is_bytes and more % UNITS["K"] == 0 else str(more)
+        return f"set the environment variable {self.variable}, such as {self.variable}={shown}, to take more"
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Write a number of bytes with the largest unit that fits.
+
+    Examples
+    --------
+    >>> format_bytes(1 << 30), format_bytes(2_500_000), format_bytes(12)
+    ('1 GiB', '2.4 MiB', '12 B')
+    """
+    for unit, size in reversed(UNITS.items()):
+        if unit and n_bytes >= size:
+            return f"{n_bytes / size:,.1f} {unit}iB".replace(".0 ", " ")
+    return f"{n_bytes:,.0f} B"
+
+
+MAX_MODEL = Limit("SECATEUR_MAX_MODEL", 1 << 30, True, "a file of a model, a tree, rules or evidence, unpacked")
+MAX_MEMORY = Limit(
+    "SECATEUR_MAX_MEMORY", 1 << 30, True, "a table that must be in memory at once, or one batch of an Arrow file"
+)
+MAX_INPUT = Limit("SECATEUR_MAX_INPUT", 4 << 30, True, "what comes through a pipe, or is copied to another encoding")
+MAX_LINE = Limit("SECATEUR_MAX_LINE", 2_000_000, True, "a line of a CSV file")
+MAX_COLUMNS = Limit("SECATEUR_MAX_COLUMNS", 20_000, False, "the columns of a table in a file")
+MAX_GROWTH = Limit(
+    "SECATEUR_MAX_GROWTH", 200, False, "how many times its size a packed table of more than 256 MiB may unpack to"
+)
+LIMITS = (MAX_MODEL, MAX_MEMORY, MAX_INPUT, MAX_LINE, MAX_COLUMNS, MAX_GROWTH)

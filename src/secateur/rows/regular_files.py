@@ -1,0 +1,106 @@
+"""Open files on this machine: regular ones, for a device never ends and a named pipe may never begin."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from secateur.errors import InputError, did_you_mean
+from secateur.limits import MAX_INPUT, MAX_MODEL, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from secateur.limits import Limit
+
+__all__ = ["check_ends", "copy_stream", "open_file", "read_whole"]
+
+CHUNK = 1 << 20
+# Pipes that the shell opened for us, as in `secateur simplify <(zcat loans.csv.gz)`: somebody holds the other end.
+OPEN_PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+KINDS = {
+    stat.S_IFIFO: "a named pipe, whose other end may never be opened",
+    stat.S_IFCHR: "a device, which may never end",
+    stat.S_IFBLK: "a disk",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+@contextmanager
+def open_file(source: str | os.PathLike[str], *, takes_pipes: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file, or say in a sentence why it cannot be read; with ``takes_pipes`` also a pipe that is open."""
+    path = Path(source)
+    if "\0" in str(path):
+        raise InputError(f"There is no file {str(path)!r}: a path holds no null character.")
+    try:
+        if path.is_dir():
+            raise InputError(f"{path} is a directory: name a file in it.")
+        if not path.exists():
+            raise InputError(f"There is no file {source}.{_suggest_file(path)}")
+        # Without this flag a pipe that nobody writes to would hold us here for ever.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                if not (takes_pipes and stat.S_ISFIFO(mode) and str(path).startswith(OPEN_PIPES)):
+                    raise _refuse_kind(path, mode, takes_pipes)
+                os.set_blocking(file.fileno(), True)
+            yield file
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket, which cannot be opened at all
+            raise _refuse_kind(path, stat.S_IFSOCK, takes_pipes) from None
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def read_whole(source: str | os.PathLike[str], limit: Limit = MAX_MODEL) -> bytes:
+    """Read a file that must be in memory at once, unless it is too large."""
+    with open_file(source) as file:
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > limit.value else file.read(limit.value + 1)  # it may grow meanwhile
+        if max(size, len(content)) > limit.value:
+            raise InputError(
+                f"{source} has {format_bytes(max(size, len(content)))}, and at most {limit.told} are read of such a "
+                f"file: {limit.advise(size)}."
+            )
+    return content
+
+
+def check_ends(stream: IO[bytes], name: str) -> None:
+    """Refuse a stream from a device that gives anything, for it may never end."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:  # a stream of Python
+        return
+    if stat.S_ISCHR(mode) and stream.read(1):  # /dev/null gives nothing
+        raise InputError(f"{name} is {KINDS[stat.S_IFCHR]}: pipe a file into it.")
+
+
+def copy_stream(stream: IO[bytes], path: Path, name: str) -> Path:
+    """Copy what can be read only once, unless it does not end."""
+    left = MAX_INPUT.value
+    with path.open("wb") as file:
+        while chunk := stream.read(CHUNK):
+            left -= len(chunk)
+            if left < 0:
+                raise InputError(
+                    f"{name} gives more than {MAX_INPUT.told}, which is as much as is copied of it: save it as a file, "
+                    f"or {MAX_INPUT.advise()}."
+                )
+            file.write(chunk)
+    return path
+
+
+def _refuse_kind(path: Path, mode: int, takes_pipes: bool) -> InputError:
+    kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
+    hint = " What another program writes can be piped into standard input, which is named -." if takes_pipes else ""
+    return InputError(f"{path} is {kind}: expected a file.{hint}")
+
+
+def _suggest_file(path: Path) -> str:
+    if "://" in str(path) or ":/" in str(path):
+        return " Only files on this machine are read: download it first."
+    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    return did_you_mean(path.name, beside, cutoff=0.75)

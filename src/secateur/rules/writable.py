@@ -1,0 +1,164 @@
+"""What rules of either form are written as: text, tables, code, models and pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secateur.report import Report
+
+__all__ = ["Writable"]
+
+
+class Writable:
+    """Rules that can be written in every format of :mod:`secateur.export.formats`."""
+
+    def _write(self, format: str, **options: Any) -> Any:
+        from secateur.export.formats import write_rules
+
+        return write_rules(self, format, **options)  # type: ignore[arg-type]
+
+    def to_text(self, *, reasons: bool = False) -> str:
+        """Write the rules as plain text; compact ones as the cases of each class, and what decides the rest.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also say why each condition was deleted or kept, and why a rule of a leaf is not written.
+        """
+        return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Put the rules into a data frame, one row per rule, and one for "otherwise".
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default=None
+            By default one that is already imported, else one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+        """
+        return self._write("frame", library=library)
+
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        *,
+        table: str | Sequence[str] = "rows",
+        names: Sequence[str] = ("rule", "prediction", "reliability"),
+    ) -> str:
+        """Write the rules as one flat SQL statement that adds prediction, rule and reliability to a table.
+
+        The number of "otherwise" is one more than that of the last rule.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        table : str or sequence of str, default="rows"
+            The table that the statement reads; write its schema before a dot, or as the first of a sequence.
+        names : sequence of three str, default=("rule", "prediction", "reliability")
+            Names of the added columns.
+        """
+        return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
+
+    def to_sql_check(self, dialect: str = "duckdb", *, table: str | Sequence[str] = "rows") -> str:
+        """Write a query for the rows of a table that :meth:`to_sql` cannot decide, or does not know.
+
+        Its result has a line for each column and reason: what is wrong, how many rows have it, and one of their values.
+        An empty result means that every row is decided by values that the rules know.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        table : str or sequence of str, default="rows"
+        """
+        return self._write("sql-check", dialect=dialect, table=table)  # type: ignore[no-any-return]
+
+    def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
+        """Write the rules as a Python function that runs without secateur.
+
+        Parameters
+        ----------
+        vectorized : bool, default=False
+            Take the columns of many rows and use numpy; by default, take one row and import nothing.
+        name : str, default="predict"
+            Name of the function.
+        """
+        return self._write("numpy" if vectorized else "python", name=name)  # type: ignore[no-any-return]
+
+    def to_markdown(self, *, reasons: bool = False) -> str:
+        """Write the rules as a Markdown table.
+
+        Parameters
+        ----------
+        reasons : bool, default=False
+            Also list what was deleted and dropped, and why.
+        """
+        return self._write("markdown", reasons=reasons)  # type: ignore[no-any-return]
+
+    def to_latex(self) -> str:
+        """Write the rules as a LaTeX table for the package booktabs."""
+        return self._write("latex")  # type: ignore[no-any-return]
+
+    def to_pmml(self) -> str:
+        """Write the rules as a PMML RuleSetModel."""
+        return self._write("pmml")  # type: ignore[no-any-return]
+
+    def to_onnx(self) -> bytes:
+        """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
+        return self._write("onnx")  # type: ignore[no-any-return]
+
+    def to_csv(self) -> str:
+        """Write the rules as CSV, one line per rule, and one for "otherwise"."""
+        return self._write("csv")  # type: ignore[no-any-return]
+
+    def to_json(self) -> str:
+        """Write tree, rules, numbers and reasons as versioned JSON, for ``from_json`` and ``verify``."""
+        return self._write("json")  # type: ignore[no-any-return]
+
+    def to_html(self) -> str:
+        """Write the page of :meth:`report` as text."""
+        return self._write("html")  # type: ignore[no-any-return]
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        target: str | None = None,
+        title: str | None = None,
+        budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
+    ) -> Report:
+        """Make a page about the rules, in one file that works offline; it begins with their compact form.
+
+        Parameters
+        ----------
+        X, y : array-like, default=None
+            Rows to measure on, set aside when the tree was fitted; by default those that the rules were made with,
+            unless they were read from a file. Rows that give every leaf its counts are taken for the training rows.
+        sample_weight : array-like of shape (n_rows,), default=None
+        target : str, default=None
+            What is predicted, in a word or two, for the title and the first sentence; by default the name of the column
+            of ``y``, if it has one.
+        title : str, default=None
+            By default made from ``target``.
+        budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
+            The positions of the page's slider beside the exact one: shares of the training rows that may be decided
+            otherwise than by the tree.
+        """
+        from secateur.report import make_report
+
+        return make_report(self, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets)  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
+
+    def __str__(self) -> str:
+        return self.to_text()

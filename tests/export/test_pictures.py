@@ -1,0 +1,95 @@
+"""Pictures and small tables for notebooks: well-formed, escaped, and about every rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, settings
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.export.notebook_tables import write_notebook_table
+from secateur.tree.tree import Tree
+
+HOSTILE = "<b>&\"'\x00"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def hostile_problem() -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    return DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y), X, y
+
+
+NAMES = {"feature_names": [f"a{HOSTILE}", "b"], "class_names": [f"no{HOSTILE}", "yes"]}
+
+
+def read(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def words_of(svg: str) -> str:
+    return " ".join("".join(text.itertext()) for text in read(svg).iter(f"{SVG}text"))
+
+
+def test_the_list_shows_every_rule_and_otherwise(tmp_path: Path) -> None:
+    model, X, y = hostile_problem()
+    rules = secateur.compact(model, X, y, **NAMES)
+    picture = rules.plot()
+    assert words_of(picture.svg).count("rows, ") + words_of(picture.svg).count("1 row, ") == len(rules) + 1
+    assert "otherwise" in words_of(picture.svg)
+    picture.save(tmp_path / "list.svg")
+    assert (tmp_path / "list.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
+    each = words_of(secateur.simplify(model, X, y, method="none", **NAMES).plot().svg)
+    assert "One rule for each leaf, by none." in each
+
+
+@given(tree=strategies.trees(max_leaves=12))
+@settings(max_examples=40, deadline=None)
+def test_the_tree_is_drawn_whole_or_folded(tree: Tree) -> None:
+    rules = secateur.simplify(tree, method="none")
+    whole = read(rules.plot_tree(max_depth=None).svg)
+    boxes = [one for one in whole.iter(f"{SVG}rect") if one.get("rx") == "8"]
+    assert len(boxes) == tree.n_leaves
+    assert len(list(whole.iter(f"{SVG}path"))) == tree.n_nodes - 1
+    folded = read(rules.plot_tree(max_depth=1).svg)
+    assert len(list(folded.iter(f"{SVG}path"))) == (2 if tree.n_nodes > 1 else 0)
+
+
+@pytest.mark.parametrize("depth", [0, -1, 1.5, True, "3"])
+def test_a_depth_that_is_none_is_refused(depth: Any) -> None:
+    model, X, y = hostile_problem()
+    with pytest.raises(secateur.ParameterError, match="Expected max_depth as a whole number from 1 on"):
+        secateur.simplify(model, X, y).plot_tree(depth)
+
+
+def test_notebooks_show_tables_in_which_names_are_escaped() -> None:
+    model, X, y = hostile_problem()
+    rules, few = secateur.simplify(model, X, y, **NAMES), secateur.compact(model, X, y, **NAMES)
+    loose = secateur.simplify(model, X, y, method="quinlan", **NAMES)
+    forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
+    trees = secateur.simplify(forest, X, y, **NAMES)
+    shown = [
+        *(rules, few, trees, rules.audit(X, y), few.audit(X, y), trees.audit(X, y), rules.verify(), few.verify()),
+        *(one.explain(row) for one in (rules, few) for row in X[:6]),
+        *(loose.overlaps(X), secateur.diagnose(model, X, y, **NAMES)),
+        secateur.select_budget(model, X, y, grid=[0.0, 0.01], cv=2, progress=False),
+    ]
+    for one in shown:
+        html = one._repr_html_()
+        assert "<table" in html or "No two rules" in html, type(one)
+        assert '<b>&"' not in html, type(one)
+
+
+def test_a_table_escapes_every_text() -> None:
+    html = write_notebook_table(["<t>"], [["<c>"]], before=["<first>", "<second>"], after=["<last>"])
+    for name in ("t", "c", "first", "second", "last"):
+        assert f"&lt;{name}&gt;" in html
+        assert f"<{name}>" not in html

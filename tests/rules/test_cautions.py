@@ -1,0 +1,42 @@
+"""Rules that mean less than they seem to are warned of."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.rules.cautions import find_cautions
+
+
+def fit(labels: list[str], **options: object) -> secateur.RuleSet:
+    X = np.arange(len(labels), dtype=float).reshape(-1, 1)
+    model = DecisionTreeClassifier(random_state=0, **options).fit(X, labels)
+    return secateur.simplify(model, X, np.array(labels))
+
+
+def kinds(rules: secateur.RuleSet, *numbers: object) -> list[str]:
+    return [caution.kind for caution in find_cautions(rules, *numbers)]  # type: ignore[arg-type]
+
+
+def test_a_class_that_no_rule_predicts_is_named_in_either_form() -> None:
+    rules = fit(["a"] * 10 + ["b", "c", "c"] * 5, max_depth=1)
+    for form in (rules, rules.compact()):
+        (caution,) = find_cautions(form)  # type: ignore[arg-type]
+        assert caution.text == "No rule predicts b (5 of 25 rows): it is nowhere the commonest class."
+
+
+def test_rules_of_few_rows_are_listed() -> None:
+    assert kinds(fit(["a"] * 10 + ["b"] * 4)) == ["few-rows"]
+    assert kinds(fit(["a"] * 10 + ["b"] * 5)) == []
+    (caution,) = find_cautions(fit(["a"] * 10 + ["b"] * 4))
+    assert caution.text == "Rule 2 rests on fewer than 5 rows: its percentage says little."
+
+
+def test_rules_as_good_as_a_guess_are_told_from_better_ones() -> None:
+    rules = fit(["a"] * 10 + ["b"] * 10)
+    assert kinds(rules, 0.8182, ("a", 0.8169)) == ["guess"]
+    assert kinds(rules, 0.624, ("a", 0.7)) == ["guess"]
+    assert kinds(rules, 0.995, ("a", 0.99)) == []  # half of the errors are spared
+    assert kinds(rules, 1.0, ("a", 1.0)) == []
+    assert "fewer than always saying a (70.0%)" in find_cautions(rules, 0.624, ("a", 0.7))[0].text
