@@ -91,8 +91,31 @@ function changeText(field, room, entry) {
     return binding.length ? binding.map((link) => tree.conditions[link]).join(" and ") : `${field.name} not missing`;
   }
   if (field.kind === "cells") return `${field.name} = ${entry}`;
-  const labels = room.codes.map((code) => optionText(field, code));
-  return labels.length > 4 ? `${field.name}: one of ${labels.length}, such as ${labels[0]}` : `${field.name}: ${labels.join(" or ")}`;
+  return labelsText(field, room.codes);
+}
+
+function labelsText(field, codes) {
+  const read = (some) => some.map((code) => optionText(field, code)).join(" or ");
+  const others = placesOf(field).filter((code) => !codes.includes(code));
+  if (codes.length <= 4) return `${field.name}: ${read(codes)}`;
+  return others.length <= 3 ? `${field.name}: anything but ${read(others)}` : `${field.name}: one of ${codes.length}, such as ${read(codes.slice(0, 1))}`;
+}
+
+// Ways as a person reads them: what asks the same is told once, and labels of one column that lead to one class together.
+function joinWays(ways) {
+  const joined = new Map();
+  for (const way of ways) {
+    const [first] = way.changes;
+    const byLabel = way.changes.length === 1 && first.codes !== null;
+    const key = `${way.class} ${byLabel ? first.place : way.changes.map((change) => change.text).join(" and ")}`;
+    const known = joined.get(key);
+    if (!known) joined.set(key, way);
+    else if (byLabel) {
+      const codes = [...new Set([...known.changes[0].codes, ...first.codes])].sort((a, b) => a - b);
+      joined.set(key, { ...known, changes: [{ ...known.changes[0], codes, text: labelsText(data.form.fields[first.place], codes) }] });
+    }
+  }
+  return [...joined.values()];
 }
 
 // All ways with the fewest fields to change, nearest first: for each, the leaf, its class, and the entries.
@@ -115,7 +138,8 @@ function nearestChanges(entries) {
       const room = roomOf(field, rule.links.filter((link) => fieldOfLink(link) === place));
       const entry = entryIn(field, room, entries[place]);
       if (entry === undefined) break;
-      changes.push({ place, entry, text: changeText(field, room, entry), far: distance(place, entries[place], entry) });
+      const isLabel = field.kind === "category" || field.kind === "group";
+      changes.push({ place, entry, codes: isLabel && entry !== null ? room.codes : null, text: changeText(field, room, entry), far: distance(place, entries[place], entry) });
     }
     if (changes.length < changed.size) continue;
     const made = entries.slice();

@@ -114,9 +114,7 @@ const SHOWN_CHANGES = 4;
 function changesPart() {
   const ways = nearestChanges(entries);
   if (!ways.length) return [make("p", { class: "fine" }, tree.leaf_class.some((one, node) => isLeaf(node) && one !== tree.leaf_class[leafOf(entries)]) ? "No possible row gets another answer from the tree." : "The tree has only this answer.")];
-  // Ways that ask the same of the same columns read the same; the nearest comes first.
-  const seen = new Map(ways.map((way) => [`${way.class} ${way.changes.map((change) => change.text).join(" ")}`, way]).reverse());
-  const different = ways.filter((way) => [...seen.values()].includes(way));
+  const different = joinWays(ways);
   const n = ways[0].changes.length;
   const rest = different.length - SHOWN_CHANGES;
   return [
@@ -133,9 +131,9 @@ function leafWords(found) {
   const sure = rows ? `: ${share(hits / rows)} of ${rowsText(rows)}` : "";
   if (own !== found.class) return make("p", { class: "odds" }, "The tree itself says ", chip(own), ` here (leaf ${found.leaf}${sure}): the short list differs from it on this row.`);
   const words = `In the tree this row ends in leaf ${found.leaf}${sure ? `${sure} are ${shorten(data.classes[own], 60)}` : ""}.`;
-  const { limits: range } = found.line < 0 ? listNow().otherwise : listNow().rules[found.line];
+  const { limits: range, hits: ofLine, rows: all } = found.line < 0 ? listNow().otherwise : listNow().rules[found.line];
   const differs = rows && range && (hits / rows < range[0] || hits / rows > range[1]);
-  return make("p", { class: differs ? "odds" : "fine" }, words, differs ? ` That is ${hits / rows < range[0] ? "less" : "more"} sure than all that the rule decides.` : "");
+  return make("p", { class: differs ? "aside" : "fine" }, words, differs ? ` That is ${hits / rows < range[0] ? "less" : "more"} sure than the ${share(ofLine / all)} above.` : "");
 }
 
 function showVerdict() {
