@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytes
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/.package  ## Shorten the rules of a tree on built-in data, with reasons
+demo: .venv/.package  ## Say in few rules what a tree on built-in data does
 	@$(BIN)/secateur simplify
 
 # What runs on one processor goes two at a time; the benchmark before the tests, for it compiles the kernels for both
