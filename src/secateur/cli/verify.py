@@ -83,9 +83,9 @@ def _conclude(
     if as_json:
         print_json(
             {
-                "ok": None if lacks_rows else holds,
-                "model_differences": differing,
                 **vars(proof),
+                "ok": None if lacks_rows else holds,  # in the place of the proof's own
+                "model_differences": differing,
                 "guarantee": rules.guarantee,
             }
         )
