@@ -99,7 +99,6 @@ def test_every_list_is_the_compact_form_of_its_budget(data: st.DataObject) -> No
         assert listed["guarantee"] == made.guarantee
         assert listed["n_conditions"] == made.n_conditions
         assert [one["rule"] for one in listed["rules"]] == made.chosen.tolist()
-        assert listed["order"] == made.decision_order.tolist()
         assert listed["otherwise"]["class"] == made.otherwise_id
         for one, rule in zip(listed["rules"], made, strict=True):
             assert one["kept"] == list(rule.kept_ids)
