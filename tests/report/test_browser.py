@@ -31,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.report import make_report
+from secateur.rules.plain_words import read_asked
 from secateur.tree.pipeline_columns import Columns
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
@@ -193,7 +194,7 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
         slider.fill(str(place))
         if page.locator("#whole-list").count():
             page.locator("#whole-list").click()
-        assert shown_lines(page) == [[condition.text for condition in rule.conditions] for rule in made]
+        assert shown_lines(page) == [list(read_asked(made.rules, rule.kept_ids)) for rule in made]
         audit = made.audit(data.data, data.target)
         share = secateur.rules.wording.read_share
         assert page.locator("#fig-right").text_content() == share(audit.accuracy / 100)
@@ -272,9 +273,8 @@ def test_a_line_says_why_and_its_leaves_light_up(open_report: Open, tmp_path: Pa
     assert partly == decided - set(short[0].leaf_ids)
     page.locator("#tree").screenshot(path=tmp_path / "lit.png")
     details.get_by_text("Diagnosis of its conditions").click()
-    expected = [
-        row.condition for row in secateur.diagnose(rules.tree, data.data, data.target).of_leaf(short[0].leaf_id)
-    ]
+    rows = secateur.diagnose(rules.tree, data.data, data.target).of_leaf(short[0].leaf_id)
+    expected = [read_asked(rules, [row.link_id])[0] for row in rows]
     assert details.locator(".diagnosed p.asked").all_text_contents() == expected
     page.locator("#list tr[data-line='1']").hover()
     settle(page)
@@ -307,7 +307,7 @@ def test_the_diagnosis_of_a_leafs_rule_opens_by_keyboard(open_report: Open) -> N
         assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
         items = page.locator(f"#diagnosis-{place + 1} li")
         rows = found.of_leaf(rules[place].leaf_id)
-        assert items.locator(".asked").all_text_contents() == [row.condition for row in rows]
+        assert items.locator(".asked").all_text_contents() == [read_asked(rules, [row.link_id])[0] for row in rows]
         for item, row in zip(items.all(), rows, strict=True):
             orientation, status, effect = item.locator("dd").all_text_contents()
             assert orientation.endswith(f"({row.orientation})")
@@ -537,7 +537,7 @@ def test_a_printed_page_shows_what_is_folded_away(open_report: Open) -> None:
 def test_the_page_reads_without_javascript(open_report: Open) -> None:
     rules = cancer_rules()
     page = open_report(rules, java_script_enabled=False)
-    assert shown_lines(page) == [[condition.text for condition in rule.conditions] for rule in rules.compact()]
+    assert shown_lines(page) == [list(read_asked(rules, rule.kept_ids)) for rule in rules.compact()]
     assert not page.locator("#knob").is_visible()
     assert "needs JavaScript" in page.locator("#tree").inner_text()
     page.locator("#leaves > summary").click()
@@ -596,7 +596,7 @@ def test_the_tree_shows_classes_rows_and_operators(open_report: Open) -> None:
     )
     assert len(labels) == tree.n_nodes - 1
     for link, text in labels:
-        whole = secateur.rules.wording.read_link(tree, rules.paths, link)
+        whole = read_asked(rules, [link])[0]
         assert text == whole.removeprefix(tree.feature_name(int(tree.feature[rules.paths.parent[link]]))).strip()
         assert text.split()[0] in ("<=", ">", "≤", "≥")
     drawn = sorted(float(path.get_attribute("stroke-width")) for path in page.locator("#tree-canvas .branch").all())
@@ -857,7 +857,7 @@ def test_the_form_takes_categories_cells_and_missing_values(open_report: Open, t
         assert shown.locator("p").text_content().startswith("no rule holds" if rule < 0 else f"rule {rule + 1}: ")
         told = asked(page.locator("#row-said").inner_text())
         if rule >= 0:
-            assert all(asked(condition.text) in told for condition in rules[rule].conditions)
+            assert all(asked(words) in told for words in read_asked(rules.rules, rules[rule].kept_ids))
         else:
             assert "Because no rule holds" in told
     page.get_by_label("city", exact=True).select_option("(any other)")

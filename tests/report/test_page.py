@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.report import Report, make_report
+from secateur.rules.plain_words import read_asked
 
 
 class Reader(HTMLParser):
@@ -112,16 +113,14 @@ def test_rules_and_reasons_read_without_javascript() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="layered")
     struck = Reader(report.to_html()).inside("del")
-    assert struck == [
-        secateur.rules.wording.read_link(rules.tree, rules.paths, link) for rule in rules for link in rule.deleted_ids
-    ]
+    assert struck == [read_asked(rules, [link])[0] for rule in rules for link in rule.deleted_ids]
     static = page[: page.index('id="secateur-data"')]
     for rule in rules:
-        assert all(condition.text in static for condition in rule.conditions)
+        assert all(asked in static for asked in read_asked(rules, rule.kept_ids))
         assert all(reason.text in static for reason in rule.reasons.values())
     listed = static[static.index('id="list"') : static.index('id="tree"')]
     for short in rules.compact():
-        assert all(condition.text in listed for condition in short.conditions)
+        assert all(asked in listed for asked in read_asked(rules, short.kept_ids))
     assert rules.guarantee in static
     assert all(method in static for method in secateur.METHODS if method != "budgeted")
 

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.report.reason_texts import known_numbers
-from secateur.rules.wording import read_link
+from secateur.rules.wording import read_conditions, read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
+    from secateur.rules.wording import Voice
 
 __all__ = ["describe_tree"]
 
+# Up to this many nodes the page carries the exact numbers beside the short ones.
+MOST_EXACT = 1_000
 
-def describe_tree(rules: RuleSet) -> dict[str, Any]:
+
+def describe_tree(rules: RuleSet, voice: Voice) -> dict[str, Any]:
     """List the tree's parts in parallel, one element for each node; ``docs/report.md`` describes each list."""
     tree, paths = rules.tree, rules.paths
     nodes = range(1, tree.n_nodes)
@@ -36,7 +40,8 @@ def describe_tree(rules: RuleSet) -> dict[str, Any]:
         "codes": {str(node): tree.left_codes(node).tolist() for node in np.flatnonzero(tree.is_categorical).tolist()},
         "missing_left": tree.missing_left.astype(int).tolist(),
         "leaf_class": tree.leaf_class.tolist(),
-        "conditions": [None, *(read_link(tree, paths, node) for node in nodes)],
+        "conditions": [None, *(read_conditions(tree, paths, [node], voice)[0].text for node in nodes)],
+        "exact": [None, *(read_link(tree, paths, node) for node in nodes)] if tree.n_nodes <= MOST_EXACT else None,
         "homogeneous": paths.homogeneous.tolist(),
         "counts": None if tree.counts is None else [known_numbers(row) for row in tree.counts.tolist()],
         "rows": _count_rows(rules),

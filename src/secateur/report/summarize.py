@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.rules.wording import Voice
 
 __all__ = ["summarize"]
 
@@ -96,8 +97,9 @@ def summarize(
     budgets = check_budgets(budgets)
     target = _find_target(y) if target is None else target
     at_hand = find_rows(whole, X, y, sample_weight)
-    if given is None:
-        given = (whole if at_hand.training is None else replace(whole, training=at_hand.training)).compact()
+    seen = whole if at_hand.training is None else replace(whole, training=at_hand.training)
+    given = seen.compact() if given is None else given
+    voice = seen._voice
     lists, place, note = make_lists(given, at_hand, budgets)
     texts = Texts()
     n_conditions = len(whole.deleted)
@@ -137,8 +139,8 @@ def summarize(
         "ladder": make_ladder(whole, at_hand, budgets=False) if n_conditions <= FULLY_TOLD else [],
         "rules": leaf_rules,
         "diagnosis": describe_effects(whole, at_hand),
-        "merged": _merge_conditions(whole, [*lists, whole]),
-        "tree": describe_tree(whole),
+        "merged": _merge_conditions(whole, [*lists, whole], voice),
+        "tree": describe_tree(whole, voice),
         "splits": describe_splits(whole, at_hand),
         "form": form,
         "reasons": texts.listed,
@@ -165,10 +167,10 @@ def _find_target(y: Any) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _merge_conditions(whole: RuleSet, rule_sets: Iterable[RuleSet | CompactRules]) -> dict[str, str]:
+def _merge_conditions(whole: RuleSet, rule_sets: Iterable[RuleSet | CompactRules], voice: Voice) -> dict[str, str]:
     """Word the kept links on one column together, by their ids; a single link reads as itself."""
     seen = dict.fromkeys(rule.kept_ids for rules in rule_sets for rule in rules)
-    conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept))
+    conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept, voice))
     return {",".join(map(str, one.link_ids)): one.text for one in conditions if len(one.link_ids) > 1}
 
 

@@ -182,7 +182,7 @@ function branchWords(node, x0, x, y, isDim) {
     "text",
     { class: isDim ? "ask dim" : "ask", "data-link": node },
     lines.map((line, place) => draw("tspan", { x: x0 + 34, y: (start + 12 * place).toFixed(1) }, line)),
-    draw("title", {}, squeeze(tree.conditions[node], 1000)),
+    draw("title", {}, squeeze(tree.exact?.[node] ?? tree.conditions[node], 1000)),
   );
 }
 
@@ -242,7 +242,7 @@ function showPath() {
   const node = view.at;
   const said = byId("tree-path");
   if (!view.isPicked) return;
-  const way = pathTo(node).map((link) => make("li", {}, conditionSpan(tree.conditions[link])));
+  const way = pathTo(node).map((link) => make("li", {}, conditionSpan([link])));
   const path = way.length ? make("ol", {}, way) : null;
   if (!isLeaf(node)) {
     const [up, down] = [tree.left[node], tree.right[node]];
@@ -252,7 +252,7 @@ function showPath() {
     const legend = data.splits[node]?.classes.filter((of) => of >= 0).map((of) => [chip(of, 30), " "]) ?? [];
     said.replaceChildren(
       make("h3", { dir: "auto" }, `Split on ${shorten(splitName(node), 120)}${rows === null ? "" : `: ${rowsText(rows)}`}`),
-      make("p", {}, "Upper branch: ", conditionSpan(tree.conditions[up]), part(up), ". Lower branch: ", conditionSpan(tree.conditions[down]), part(down), "."),
+      make("p", {}, "Upper branch: ", conditionSpan([up]), part(up), ". Lower branch: ", conditionSpan([down]), part(down), "."),
       ...(picture ? [picture, make("p", {}, legend.flat()), splitTable(node)] : []),
       ...(path ? [make("h4", {}, "On the way here"), path] : []),
     );

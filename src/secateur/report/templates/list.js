@@ -26,7 +26,7 @@ function lineRow(line, most) {
     "tr",
     { "data-line": line, class: isOpen ? "lit" : null },
     make("th", { scope: "row" }, String(line + 1)),
-    make("td", { class: "asks" }, joined(groupLinks(rule.kept).map(groupText))),
+    make("td", { class: "asks" }, joined(groupLinks(rule.kept))),
     make("td", { class: "decides" }, barElement(rule.rows, rule.hits, most, rule.class), make("div", {}, make("span", {}, decidedWords(rule)), button)),
   );
   row.addEventListener("pointerenter", () => pointAt(line));

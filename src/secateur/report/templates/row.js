@@ -89,14 +89,14 @@ function rowValue(links) {
 }
 
 function metItem(links) {
-  return make("li", {}, make("span", { class: "mark" }, "✓"), conditionSpan(groupText(links)), make("small", {}, ` here ${rowValue(links)}`));
+  return make("li", {}, make("span", { class: "mark" }, "✓"), conditionSpan(links), make("small", {}, ` here ${rowValue(links)}`));
 }
 
 // Why no rule holds: of each line what the row does not have, the lines that lack least first.
 function missedItems(found) {
   const missed = listNow().rules.map((rule, line) => ({ line, links: groupLinks(rule.kept).filter((links) => !links.every(found.holds)) }));
   missed.sort((a, b) => a.links.length - b.links.length || a.line - b.line);
-  const item = ({ line, links }) => make("li", {}, make("span", { class: "mark" }, "–"), `Rule ${line + 1} asks `, joined(links.map(groupText)), make("small", {}, ` here ${links.map(rowValue).join(", ")}`));
+  const item = ({ line, links }) => make("li", {}, make("span", { class: "mark" }, "–"), `Rule ${line + 1} asks `, joined(links), make("small", {}, ` here ${links.map(rowValue).join(", ")}`));
   const rest = missed.slice(3);
   const more = rest.length ? make("details", {}, make("summary", {}, `and ${plural(rest.length, "rule", "rules")} more`), make("ul", {}, rest.slice(0, 200).map(item))) : null;
   return [make("ul", {}, missed.slice(0, 3).map(item)), more];

@@ -77,12 +77,14 @@ function rowsText(rows) {
   return data.rows.is_weighted ? `weight ${count(rows)}` : plural(rows, "row", "rows");
 }
 
-// How a condition is shown: without its middle if it is long, and then whole under the pointer.
-function conditionSpan(text) {
-  return make("span", { class: "asked", title: text.length > LONG ? text.slice(0, 4000) : null }, squeeze(text, LONG));
+// How a condition is shown: without its middle if it is long; whole, and with the exact numbers, under the pointer.
+function conditionSpan(links) {
+  const text = groupText(links);
+  const whole = tree.exact ? links.map((link) => tree.exact[link]).join(" and ") : text;
+  return make("span", { class: "asked", title: whole === text && text.length <= LONG ? null : whole.slice(0, 4000) }, squeeze(text, LONG));
 }
 
-function joined(texts) {
-  if (!texts.length) return [make("i", {}, "always")];
-  return texts.flatMap((text, place) => (place ? [" ", make("i", {}, "and"), " ", conditionSpan(text)] : [conditionSpan(text)]));
+function joined(groups) {
+  if (!groups.length) return [make("i", {}, "always")];
+  return groups.flatMap((links, place) => (place ? [" ", make("i", {}, "and"), " ", conditionSpan(links)] : [conditionSpan(links)]));
 }
