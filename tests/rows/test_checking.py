@@ -152,7 +152,7 @@ def test_the_rows_are_called_what_the_caller_calls_them() -> None:
 
 def test_columns_without_names_are_called_x0() -> None:
     with pytest.raises(InputError, match="column 'x1'"):
-        check_rows(numeric(named=False), [[0, math.nan]])
+        check_rows(numeric(named=False), [[0, math.inf]])
 
 
 # Frames.
