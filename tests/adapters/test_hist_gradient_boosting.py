@@ -105,11 +105,16 @@ def test_missing_values_are_taken_where_something_shows_that_the_model_was_fitte
     holes = X.copy()
     holes[::2, :] = np.nan
     assert_tree_equals_model(told, fit(X, y), holes)
+    model = fit(X, y, max_leaf_nodes=2)
+    asked = int(from_model(model).feature[0])
+    tested = X.copy()
+    tested[5, asked] = np.nan
+    model = fit(tested, y, max_leaf_nodes=2)
+    assert int(from_model(model).feature[0]) == asked
+    assert from_model(model, tested).accepts_missing.all()
     untested = X.copy()
-    untested[5, 0] = np.nan  # seen by the rows alone: no split sends it anywhere that shows it
-    model = fit(untested, y, max_leaf_nodes=2)
-    assert not from_model(model).accepts_missing.any()
-    assert from_model(model, untested).accepts_missing.all()
+    untested[5, (asked + 1) % X.shape[1]] = np.nan  # no split asks for it, so it shows nothing
+    assert not from_model(fit(untested, y, max_leaf_nodes=2), untested).accepts_missing.any()
     assert not from_model(model, holes).accepts_missing.any()  # other rows than it was fitted on
 
 

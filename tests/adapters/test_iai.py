@@ -425,7 +425,7 @@ def test_a_file_that_is_no_json_is_refused_with_a_sentence(tmp_path: Path) -> No
         read_iai("[]")
     with pytest.raises(FormatError, match=r"found NoneType"):
         read_iai(None)
-    with pytest.raises(FormatError, match=r"The IAI JSON cannot be read: .*absent\.json"):
+    with pytest.raises(FormatError, match=r"The IAI JSON cannot be read\. There is no file .*absent\.json"):
         read_iai(tmp_path / "absent.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FormatError, match=r"The IAI JSON cannot be read"):

@@ -52,7 +52,7 @@ def rows_near(tree: Tree, kind: Any, *, missing: bool, size: int = 400, seed: in
         cuts = cuts[np.abs(cuts) < 1e38]
         if kind == np.int64:
             whole = np.floor(cuts).astype(np.int64)
-            far = [2**24 + 1, 2**53 + 1, -(2**31) - 5]
+            far = [2**24 + 1, 2**53, -(2**31) - 5]
             columns.append(generator.choice([*whole, *(whole + 1), *(whole - 1), *far], size=size))
             continue
         near = cuts.astype(np.float32)

@@ -14,7 +14,7 @@ import pytest
 from messy_table import make_messy
 from typer.testing import CliRunner
 
-from secateur.cli.main import make_app
+from secateur.cli.app import make_app
 from secateur.cli.model_files import load_rules
 from secateur.errors import InputError
 

@@ -186,7 +186,7 @@ def test_evidence_is_saved_and_loaded(tmp_path: Path) -> None:
     assert secateur.simplify(model, evidence=loaded, method="layered") == secateur.simplify(
         model, X, y, method="layered"
     )
-    with pytest.raises(secateur.InputError, match="cannot be read"):
+    with pytest.raises(secateur.InputError, match="There is no file"):
         Evidence.load(tmp_path / "none")
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(secateur.FormatError, match="not an evidence file, or it is damaged"):

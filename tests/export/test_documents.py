@@ -26,6 +26,7 @@ from secateur.export.formats import FORMATS, FRAME, Format, find_format, write_f
 from secateur.export.latex import escape_latex, rules_to_latex
 from secateur.export.markdown import escape_markdown, rules_to_markdown
 from secateur.export.plain_names import one_line
+from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import join_conditions
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -66,7 +67,7 @@ def test_a_markdown_table_shows_hostile_names_as_they_are(numbers: bool) -> None
     cells = read_inline(tokens)[5:]
     assert len(cells) == 4 * len(rules)
     for rule, place in zip(rules, range(0, len(cells), 4), strict=True):
-        words = join_conditions(rule.conditions)
+        words = join_asked(rule.asks)
         assert cells[place : place + 3] == [str(rule.index + 1), plain(words), plain(rule.class_name)]
 
 
@@ -103,6 +104,8 @@ def read_latex(text: str) -> str:
         r"\textquotesingle{}": "'",
         r"\symbol{34}": '"',
         **{f"\\{mark}": mark for mark in "{}#$%&_"},
+        r"$\leq$": "≤",
+        r"$\geq$": "≥",
         "{}": "",
     }
     pattern = "|".join(re.escape(mark) for mark in sorted(known, key=len, reverse=True))
@@ -126,7 +129,7 @@ def test_a_latex_table_prints_hostile_names_as_they_are(numbers: bool) -> None:
     for rule, line in zip(rules, body, strict=True):
         cells = re.split(r"(?<!\\) & ", line.removesuffix(r" \\"))
         assert len(cells) == 5
-        assert read_latex(cells[1]) == plain(join_conditions(rule.conditions))
+        assert read_latex(cells[1]) == plain(join_asked(rule.asks))
         assert read_latex(cells[2]) == plain(rule.class_name)
 
 
@@ -238,7 +241,7 @@ def test_an_option_that_does_not_fit_is_refused(name: str, options: dict[str, An
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(secateur.ParameterError, match=r"no format 'excel'; choose one of sql, python"):
+    with pytest.raises(secateur.ParameterError, match=r"no format 'excel'; choose one of sql, sql-check, python"):
         find_format("excel")
     with pytest.raises(secateur.ParameterError, match="Did you mean 'markdown'"):
         find_format("markdwon")

@@ -420,7 +420,7 @@ def test_an_implication_makes_a_condition_irrelevant_and_is_named() -> None:
     rules = simplify(tree, method="exact", facts=["pregnant = 1 => female = 1", "0 <= pregnant <= 1"], integers=[0])
     assert rules[2].text == "pregnant = 1 => yes"
     assert str(rules[2].reasons[4]) == (
-        "without it the rule still meets no leaf that predicts anything but yes, given that "
+        "without it the tree still says yes wherever the rule holds, given that "
         "pregnant = 1 => female = 1; 0 <= pregnant <= 1; pregnant is a whole number"
     )
     assert rules.verify()
