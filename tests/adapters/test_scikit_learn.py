@@ -315,12 +315,12 @@ def with_nan(X: NDArray[Any]) -> NDArray[Any]:
 @pytest.mark.parametrize("model_class", MODELS)
 def test_a_tree_fitted_without_nan_refuses_nan(model_class: type[Any]) -> None:
     model, X, y = without_missing(model_class)
-    with pytest.raises(InputError, match=r"missing value in column 'x\d+' \(row 0\), but the tree was fitted without"):
+    with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\), but the tree was fitted without"):
         secateur.simplify(model, with_nan(X), y, method="layered")
     rules = secateur.simplify(model, X, y, method="layered")
-    with pytest.raises(InputError, match=r"missing value in column 'x\d+' \(row 0\)"):
+    with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\)"):
         rules.predict(with_nan(X))
-    with pytest.raises(InputError, match=r"missing value in column 'x\d+' \(row 0\)"):
+    with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\)"):
         rules.audit(with_nan(X), y)
 
 
