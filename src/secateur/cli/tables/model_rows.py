@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,9 @@ def read_for_tree(
             continue
         reading = tree.reading(feature)
         if reading is None and not tree.readings:
-            one = find_reading(frame[column], column, month_first=table.month_first)
+            one = None
+            with suppress(InputError):  # the column may be for nobody; else its check names the odd value
+                one = find_reading(frame[column], column, month_first=table.month_first)
             if one is not None:
                 reading, found[column] = one.reading, one
         if reading is not None:
