@@ -314,7 +314,7 @@ def test_cross_validation_takes_text_columns_through_a_pipeline() -> None:
     model = RuleClassifier(make_text_pipeline()).fit(X, y)
     assert model.rules_ == secateur.simplify(make_text_pipeline().fit(X, y), X, y)
     assert model.feature_names_in_.tolist() == list(X.columns)
-    assert "purpose = boat" in model.rules_.to_text()
+    assert "purpose is boat" in model.rules_.to_text()
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X[["age", "purpose", "income"]])
 

@@ -219,7 +219,7 @@ def test_a_column_of_numbers_that_became_labels_compares_only_where_it_is_not_as
 
 def test_a_difference_reads_and_serializes() -> None:
     found = compare_rules(one_split("age", 30), one_split("age", 40))
-    assert str(found).splitlines()[0] == "widened: age <= 30 => no (10 rows, 80.0% no)"
+    assert str(found).splitlines()[0] == "widened: age <= 30 => no (the model counts 10, 80.0% no)"
     assert str(found).splitlines()[-1] == "1 widened, 1 narrowed."
     content = found.to_dict()
     assert content["counts"]["widened"] == 1

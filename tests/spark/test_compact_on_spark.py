@@ -34,7 +34,8 @@ def test_weighted_rows_of_three_classes_give_the_same_rules_and_audit(spark: Any
     short = secateur.compact(model, X, y, sample_weight=w, budget=0.1)
     for found in (whole, short):
         assert found.audit(table, "outcome", sample_weight="weight") == found.audit(X, y, sample_weight=w)
-        said = found.predict(table).select("a", "b", "c", "d", "prediction").toPandas()
+        listed = found.predict(table).select("a", "b", "c", "d", "prediction").collect()
+        said = pd.DataFrame([row.asDict() for row in listed])
         assert said["prediction"].tolist() == found.predict(said[["a", "b", "c", "d"]]).tolist()
     with pytest.raises(secateur.InputError, match=r"A budget is spent row by row, but the 240 rows .* stay on Spark"):
         secateur.compact(model, table, "outcome", budget=0.1)
@@ -44,7 +45,7 @@ def test_weighted_rows_of_three_classes_give_the_same_rules_and_audit(spark: Any
         whole.write_predictions(table, "out.parquet")
 
 
-def test_columns_that_only_a_pipeline_makes_are_audited_but_not_counted_by_rule(spark: Any) -> None:
+def test_columns_that_only_a_pipeline_makes_are_counted_in_tasks(spark: Any) -> None:
     frame = make_rows().drop(columns="weight")
     X, y = frame[["a", "b", "c", "d"]], frame["outcome"]
     prepare = make_column_transformer((PCA(2, random_state=0), ["a", "b"]), remainder="passthrough")
@@ -53,6 +54,7 @@ def test_columns_that_only_a_pipeline_makes_are_audited_but_not_counted_by_rule(
     whole = secateur.compact(model, X, y)
     rules = secateur.compact(model, table, "outcome")
     assert {rule.text for rule in rules} == {rule.text for rule in whole}
-    assert all(rule.decided_support is None for rule in rules)
+    assert rules.is_counted
+    assert rules.decided_counts.sum() == len(frame)
     assert rules.otherwise_support == whole.otherwise_support
     assert whole.audit(table, "outcome") == whole.audit(X, y)
