@@ -188,6 +188,6 @@ def _to_moment(text: Node, reading: Reading, dialect: SqlDialect) -> Node:
     return exp.TryCast(this=text, to=exp.DataType(this=_moment_type(dialect)))
 
 
-def _moment_type(dialect: SqlDialect) -> exp.DataType.Type:
+def _moment_type(dialect: SqlDialect) -> Node:
     """Choose the type of moments that have no time zone."""
     return exp.DataType.Type.TIMESTAMPNTZ if dialect.name == "spark" else TIMESTAMP
