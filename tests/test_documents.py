@@ -103,7 +103,9 @@ def test_commands_run_one_after_another_and_print_what_is_shown(document: Path, 
     for block, shown in SHELL_BLOCK.findall(document.read_text(encoding="utf-8")):
         for command in re.findall(r"^secateur .*", block, flags=re.MULTILINE):
             done = shell(command)
-            assert done.returncode == (1 if " diff " in command else 0), command  # the months differ
+            # The months differ; against the rows that rules were fitted to, a rule may move though nothing changed.
+            may_move = " audit " in command and "--since" not in command
+            assert done.returncode in ((0, 1) if may_move else (int(" diff " in command),)), command
             printed += done.stdout
         for part in re.split(r"^ *…\n", shown, flags=re.MULTILINE):  # "…" stands for lines that are left out
             assert part in printed

@@ -86,9 +86,11 @@ def test_a_file_without_a_header_is_read_and_its_target_named_by_place(place: Pa
 
 def test_what_the_rules_lack_is_warned_of_at_the_top(place: Path) -> None:
     dropped = "used,balance,income,opened,last_seen"
-    flat = run("simplify", place / "messy.csv", "--target", "status", "--max-depth", "1", "--drop", dropped)
+    flat = " ".join(
+        run("simplify", place / "messy.csv", "--target", "status", "--max-depth", "1", "--drop", dropped).split()
+    )
     first, rest = flat.split("Warning: No rule predicts default", 1)
-    assert "The rules" not in first
+    assert " if " not in first  # before the rules
     assert "--balanced lets rare classes count as much" in rest
     assert "always saying good" in rest
     told = json.loads(run("simplify", place / "messy.csv", "--target", "status", "--balanced", "--json"))

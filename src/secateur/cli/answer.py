@@ -26,6 +26,8 @@ def show_answer(story: Story, *, reasons: bool, verbose: bool) -> None:
     from secateur.cli.console import out
 
     out.print(Text(story.opening, style="bold"))
+    for warning in story.warnings:
+        out.print(Text(f"Warning: {warning}", style="bold yellow"))
     for note in (*story.notes, *(story.granted if verbose else ())):
         out.print(Text(f"• {note}", style="dim"))
     out.print()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -188,6 +188,6 @@ def _to_moment(text: Node, reading: Reading, dialect: SqlDialect) -> Node:
     return exp.TryCast(this=text, to=exp.DataType(this=_moment_type(dialect)))
 
 
-def _moment_type(dialect: SqlDialect) -> Any:
+def _moment_type(dialect: SqlDialect) -> Node:
     """Choose the type of moments that have no time zone."""
     return exp.DataType.Type.TIMESTAMPNTZ if dialect.name == "spark" else TIMESTAMP
