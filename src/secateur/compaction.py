@@ -25,7 +25,7 @@ from secateur.rules.compact_audit import CompactCounter
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decided_counts import FEW_RULES, CoverCounter
 from secateur.rules.deciding import without_facts
-from secateur.rules.printed_order import keep_ranking, order_rules
+from secateur.rules.printed_order import keep_ranking, lift_rare, order_rules
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -307,6 +307,8 @@ def _finish(
     is_exact = not budget and METHODS[rules.method].is_exact
     if rules.is_ranked and not is_exact:
         order = keep_ranking(rules, chosen, order)
+    if counts is not None:
+        order = lift_rare(order, paths.leaf_class[chosen], partial(counts.count_decided, len(chosen)))
     written = chosen[order]
     lists = [contained.of_rule(rule) for rule in written.tolist()]
     made = CompactRules(

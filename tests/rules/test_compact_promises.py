@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur import compaction
 from secateur.rules.decision_list import make_decision_list
+from secateur.rules.printed_order import lift_rare
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +181,26 @@ def test_rules_that_do_not_meet_stay_together_by_class() -> None:
     assert (np.diff(exact.class_ids) >= 0).all()
     runs = [int((np.diff(secateur.compact(model, X, y, budget=b).class_ids) != 0).sum()) for b in (0.01, 0.03)]
     assert max(runs) < 5
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_line_of_exact_rules_decides_mostly_rows_of_another_class(seed: int) -> None:
+    X, y = make_classification(600, 8, n_informative=5, n_classes=2 + seed % 2, flip_y=0.25, random_state=seed)
+    model = DecisionTreeClassifier(max_depth=6, random_state=seed).fit(X, y)
+    rules = secateur.compact(model, X, y)
+    own = rules.decided_counts[np.arange(len(rules)), rules.class_ids]
+    assert (own >= rules.decided_counts[:-1].max(axis=1)).all()
+
+
+def test_a_rule_moves_up_only_if_fewer_lines_then_mislead() -> None:
+    # Rule 0 leaves rule 1 two rows of the other class; above it, rule 1 decides all of its own.
+    counts = {(0, 1): [[0, 9], [2, 0], [5, 0]], (1, 0): [[1, 4], [1, 5], [5, 0]]}
+
+    def count(order: np.ndarray) -> np.ndarray:
+        return np.array(counts[tuple(order.tolist())], dtype=float)
+
+    classes = np.array([1, 1])
+    assert lift_rare(np.array([0, 1]), classes, count).tolist() == [1, 0]
+    counts[1, 0] = [[4, 1], [1, 5], [5, 0]]  # then rule 0 would mislead
+    assert lift_rare(np.array([0, 1]), classes, count).tolist() == [0, 1]
+    assert lift_rare(np.array([0, 1]), np.array([0, 1]), count).tolist() == [0, 1]  # never past another class

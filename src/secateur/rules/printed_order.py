@@ -7,6 +7,7 @@ bottom finds what :meth:`RuleSet.predict` would: a class may then be named twice
 from __future__ import annotations
 
 import heapq
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +15,13 @@ import numpy as np
 from secateur.tree.regions import regions_of_links
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from secateur.rules.rule_set import RuleSet
 
-__all__ = ["keep_ranking", "order_rules"]
+__all__ = ["keep_ranking", "lift_rare", "order_rules"]
 
 # Of more rules, any two of different classes are taken to meet.
 MOST_COMPARED = 512
@@ -82,6 +83,43 @@ def keep_ranking(rules: RuleSet, chosen: NDArray[np.int64], order: NDArray[np.in
         n_before -= goes_first[rule]
         waiting = waiting[waiting != rule]
     return np.array(kept, dtype=np.int64)
+
+
+def lift_rare(
+    order: NDArray[np.int64], class_ids: NDArray[np.int64], count: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+) -> NDArray[np.int64]:
+    """Move rules up, within their class, whose class is not the commonest of what the rules above leave them to decide.
+
+    What a rule covers is mostly of its class, but what larger rules leave of it need not be: such a line would read as
+    if it were wrong. ``count`` gives the rows by class that each rule decides in an order.
+    """
+    rare = _find_rare(count(order), class_ids)
+    while len(rare):
+        trials = (
+            trial for rule in order[np.isin(order, rare)].tolist() for trial in _list_higher(order, class_ids, rule)
+        )
+        better = next(
+            ((trial, left) for trial in trials if len(left := _find_rare(count(trial), class_ids)) < len(rare)), None
+        )
+        if better is None:
+            return order
+        order, rare = better
+    return order
+
+
+def _find_rare(decided: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    own = decided[np.arange(len(class_ids)), class_ids]
+    return np.flatnonzero(own < decided[: len(class_ids)].max(axis=1, initial=0))
+
+
+def _list_higher(order: NDArray[np.int64], class_ids: NDArray[np.int64], rule: int) -> Iterator[NDArray[np.int64]]:
+    """List the orders in which a rule stands higher among its neighbours of the same class, the nearest first."""
+    place = int(np.flatnonzero(order == rule)[0])
+    rest = np.delete(order, place)
+    for higher in range(place - 1, -1, -1):
+        if class_ids[order[higher]] != class_ids[rule]:
+            return
+        yield np.insert(rest, higher, rule)
 
 
 def _find_meetings(rules: RuleSet, chosen: NDArray[np.int64], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
