@@ -51,8 +51,9 @@ def run_simplify(quick: bool) -> list[Result]:
         table.to_csv(path, index=False)
         ours = [*SECATEUR, "simplify", str(path), "--target", "outcome", "--method", "exact", "--json"]
         told = json.loads(subprocess.run(ours, stdout=subprocess.PIPE, check=True).stdout)
-        counted = sum(rule["source_support"] for rule in told["rules"]["rules"])
-        right = told["verified"] and counted == len(table) and told["audit"]["agreement"] == 100.0
+        lines = [*(rule["decided_counts"] for rule in told["rules"]["rules"]), told["rules"]["otherwise_counts"]]
+        counted = sum(sum(line) for line in lines)
+        right = told["verified"] and counted == len(table) and told["audit"]["disagreement"] == 0.0
         about = (
             f"fresh processes, a CSV of {len(table):,} rows with text and blanks; reads, fits, deletes, audits, proves"
         )

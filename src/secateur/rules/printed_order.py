@@ -7,7 +7,6 @@ bottom finds what :meth:`RuleSet.predict` would: a class may then be named twice
 from __future__ import annotations
 
 import heapq
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
