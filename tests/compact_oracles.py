@@ -17,21 +17,20 @@ def covering(rules: secateur.CompactRules, row: Any) -> list[int]:
 
 
 def deciding(rules: secateur.CompactRules, row: Any) -> int:
-    """Index of the rule that decides a row; -1 for "otherwise".
+    """Index of the rule that decides a row, the first that holds as they are printed; -1 for "otherwise".
 
-    Rules of one class, and exact ones, decide as they are printed; else by reliability, support, shortness, source.
+    Its class is that of the rule that ranks highest: by reliability, support, shortness, source.
     """
     found = covering(rules, row)
     if not found:
         return -1
-    if rules.is_exact or len({rule.prediction for rule in rules}) < 2:
-        return found[0]
 
     def rank(index: int) -> tuple[float, float, int, int]:
         rule = rules[index]
         return (-(rule.reliability or 0.0), -(rule.support or 0.0), len(rule.kept_ids), rule.source.index)
 
-    return min(found, key=rank)
+    assert rules[found[0]].prediction == rules[min(found, key=rank)].prediction
+    return found[0]
 
 
 def said(rules: secateur.CompactRules, index: int) -> int:

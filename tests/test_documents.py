@@ -55,7 +55,7 @@ def run_blocks(document: Path) -> dict[str, Any]:
 
 SHELL_PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("index.md", "command-line.md", "diagnosis.md")),
+    *(ROOT / "docs" / name for name in ("index.md", "tour.md", "command-line.md", "diagnosis.md")),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -153,8 +153,8 @@ def test_otherwise_is_the_commonest_class_of_what_is_left() -> None:
     assert "always 1   200 rows, 32.5% 1, not its commonest class" in rare.to_text()
 
 
-def test_a_rule_whose_remaining_rows_are_of_another_class_says_what_it_covers() -> None:
-    # Of "yes", the first rule leaves the second only rows of "no".
+def test_a_rule_whose_remaining_rows_are_of_another_class_moves_up_or_says_what_it_covers() -> None:
+    # Of "yes", the rule of more rows would leave the other only rows of "no".
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
     root = builder.split("a", 0)
     builder.leaf([0, 9], parent=root, side="right")
@@ -164,7 +164,11 @@ def test_a_rule_whose_remaining_rows_are_of_another_class_says_what_it_covers() 
     X = np.array([[1.0, 1.0]] * 5 + [[1.0, -1.0]] * 4 + [[-1.0, -1.0]] * 9 + [[-1.0, 1.0]] * 2)
     y = ["yes"] * 9 + ["no"] * 9 + ["no", "yes"]
     rules = secateur.compact(builder.build(), X, [*y[:-1], "no"], otherwise="no")
-    assert "2 rows, 0.0% yes (of 7 rows that it covers, 71.4%)" in rules.to_text()
+    lines = [line.split("   ")[0].strip() for line in rules.to_text().splitlines() if " rows, " in line]
+    assert lines[-3:-1] == ["b > 0", "a > 0"]
+    assert rules.decided_counts.tolist() == [[2.0, 5.0], [0.0, 4.0], [9.0, 0.0]]
+    told = replace(rules, decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]])).to_text()
+    assert "2 rows, 0.0% yes (of 7 rows that it covers, 71.4%)" in told
 
 
 def test_a_budget_needs_rows() -> None:

@@ -25,8 +25,7 @@ def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spar
     rules = secateur.simplify(model, df, y="label", tolerance=0.2, method="layered")
     rows = frame.drop(columns="label")
     assert rules.audit(df, "label") == rules.audit(rows, frame["label"])
-    said = rules.predict(df).groupBy("prediction").count().toPandas()
-    counted = dict(zip(said["prediction"], said["count"], strict=True))
+    counted = {row["prediction"]: row["count"] for row in rules.predict(df).groupBy("prediction").count().collect()}
     classes, sizes = np.unique(rules.predict(rows), return_counts=True)
     assert counted == dict(zip(classes.tolist(), sizes.tolist(), strict=True))
 
