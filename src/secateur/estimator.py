@@ -130,18 +130,18 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     Few rules that predict as the tree does:
 
     >>> names = ["setosa", "versicolor", "virginica"]
-    >>> print(RuleClassifier(form="compact", random_state=0, class_names=names).fit(X, y).rules_)
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    >>> print(RuleClassifier(tree, form="compact", class_names=names).fit(X, y).rules_)
     These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.
     <BLANKLINE>
     setosa if
-      petal width (cm) ≤ 0.8                                                            50 rows, 100.0% setosa
-    versicolor if
-      0.8 < petal width (cm) ≤ 1.65 and petal length (cm) ≤ 4.95                        47 rows, 100.0% versicolor
-      1.55 < petal width (cm) ≤ 1.75 and 4.95 < petal length (cm) ≤ 5.45                2 rows, 100.0% versicolor
-      petal width (cm) > 1.75 and petal length (cm) ≤ 4.85 and sepal width (cm) > 3.1   1 row, 100.0% versicolor
-    otherwise virginica                                                                 50 rows, 100.0% virginica
+      petal width (cm) ≤ 0.8    50 rows, 100.0% setosa   (stands for 1 leaf)
+    virginica if
+      petal width (cm) > 1.75   46 rows, 97.8% virginica   (stands for 1 leaf)
+    otherwise versicolor        54 rows, 90.7% versicolor
     <BLANKLINE>
-    Right for 100.0% of the 150 training rows; always saying setosa is right for 33.3%.
+    Right for 96.0% of the 150 training rows; always saying setosa is right for 33.3%.
     Nothing is lost: every possible row gets the tree's answer.
     """
 
