@@ -33,6 +33,8 @@ __all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
+MOST_NESTED = 1_000
+NOT_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 CLOSING_TRIES, CLOSING_PAUSE = 100, 0.05  # times, and seconds between them
 BINARY = ("parquet", "arrow")
 AGAIN = "Copy it or write it again."
@@ -148,6 +150,7 @@ def open_relation(
     options: dict[str, Any] = {} if kind == "parquet" else {"compression": "gzip" if is_packed else "uncompressed"}
     options["hive_partitioning"] = False
     if kind == "json":
+        _check_nesting(head, name)
         options |= {"format": "array" if head.lstrip(BLANKS)[:1] == b"[" else "auto", "sample_size": -1}
     elif kind != "parquet":
         names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text, header)
@@ -185,6 +188,19 @@ def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
         if other != column:
             raise InputError(
                 f"{name} has the columns {other!r} and {column!r}, which DuckDB does not tell apart: rename one."
+            )
+
+
+def _check_nesting(head: bytes, name: str) -> None:
+    """Refuse records within records without end, on which older releases of DuckDB crash."""
+    deepest = depth = 0
+    for byte in head.translate(None, delete=NOT_BRACKETS):
+        depth += 1 if byte in b"{[" else -1
+        deepest = max(deepest, depth)
+        if deepest > MOST_NESTED:
+            raise InputError(
+                f"{name} holds records within records, more than {MOST_NESTED:,} deep: expected one record of plain "
+                "values for each row."
             )
 
 
