@@ -52,6 +52,11 @@ def run() -> None:
         # The reader of our output has closed it, as `head` does. Python would complain again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
+    except SystemExit:
+        # Where rich leaves a closed pipe to typer, it puts this in place of the stream and ends as if a check failed.
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":
+            sys.exit(PIPE_CLOSED)
+        raise
     except (MemoryError, ImportError) as error:
         if not isinstance(error, MemoryError) and "memory" not in str(error):  # a library that does not fit any more
             raise
