@@ -54,7 +54,7 @@ def run() -> None:
         sys.exit(PIPE_CLOSED)
     except SystemExit:
         # Where rich leaves a closed pipe to typer, it puts this in place of the stream and ends as if a check failed.
-        if type(sys.stdout).__name__ == "PacifyFlushWrapper":
+        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             sys.exit(PIPE_CLOSED)
         raise
     except (MemoryError, ImportError) as error:
