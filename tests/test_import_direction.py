@@ -23,7 +23,7 @@ LAYERS = [
     ["methods"],
     ["rules"],
     ["export"],
-    ["problem", "local_search"],
+    ["problem", "local_search", "selection"],
     ["simplification", "evidence_collection", "diagnosis"],
     ["compaction"],
     ["tuning", "estimator", "report", "spark"],

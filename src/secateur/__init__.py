@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from secateur.rules.audit import Audit
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
-    from secateur.rules.compact_rules import CompactRule, CompactRules
+    from secateur.rules.compact_rule import CompactRule
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decided_audits import DecidedAudits
     from secateur.rules.deletion_effects import PairEffect, PairEffects, SetEffect
     from secateur.rules.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
@@ -45,11 +46,12 @@ if TYPE_CHECKING:
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.rules.wording import Condition
+    from secateur.selection import Selection, SelectionPoint
     from secateur.simplification import simplify
     from secateur.tree.builder import TreeBuilder
     from secateur.tree.contract import check_tree
     from secateur.tree.tree import Tree
-    from secateur.tuning import Selection, SelectionPoint, select_budget, select_tolerance
+    from secateur.tuning import select_budget, select_tolerance
     from secateur.verify import Verification
 
 __all__ = [
@@ -117,7 +119,7 @@ _HOME = {
     "Condition": "rules.wording",
     "CompactAudit": "rules.compact_audit",
     "CompactExplanation": "rules.compact_explanation",
-    "CompactRule": "rules.compact_rules",
+    "CompactRule": "rules.compact_rule",
     "CompactRules": "rules.compact_rules",
     "DecidedAudits": "rules.decided_audits",
     "Diagnosis": "rules.diagnosis",
@@ -150,8 +152,8 @@ _HOME = {
     "RuleClassifier": "estimator",
     "RuleSet": "rules.rule_set",
     "SecateurError": "errors",
-    "Selection": "tuning",
-    "SelectionPoint": "tuning",
+    "Selection": "selection",
+    "SelectionPoint": "selection",
     "SetEffect": "rules.deletion_effects",
     "Tree": "tree.tree",
     "TreeBuilder": "tree.builder",

@@ -25,7 +25,7 @@ from secateur.tree.json import read_header
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rules import CompactRule
+    from secateur.rules.compact_rule import CompactRule
     from secateur.rules.dropped_rules import DroppedRule
     from secateur.rules.rule_set import RuleSet
 

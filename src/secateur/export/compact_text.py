@@ -13,7 +13,8 @@ from secateur.rules.wording import count_of, read_count, read_link, read_share
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secateur.rules.compact_rules import CompactRule, CompactRules
+    from secateur.rules.compact_rule import CompactRule
+    from secateur.rules.compact_rules import CompactRules
 
 __all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "list_lines", "read_decided"]
 

@@ -17,7 +17,8 @@ from secateur.rules.wording import count_of, read_evidence, read_link
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from secateur.rules.compact_rules import CompactRule, CompactRules
+    from secateur.rules.compact_rule import CompactRule
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.per_rule import RuleAudits
     from secateur.rules.reasons import Reason

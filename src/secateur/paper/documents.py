@@ -327,7 +327,11 @@ def _promises() -> str:
             f"reliability of their leaf, {rare} state a class that is not the commonest among their training rows, and "
             f"{twins} times the same conditions are stated with two classes."
         )
-    return f"Every promise was checked on every split, budget and arm, from the training rows. {' '.join(parts)}\n"
+    checked = (
+        "Each promise was checked from the training rows on every split, in both arms, at every setting of the tables "
+        "above."
+    )
+    return f"{checked} {' '.join(parts)}\n"
 
 
 def _runtime(evidence: Evidence) -> str:

@@ -17,7 +17,8 @@ from secateur.rules.wording import count_of, read_conditions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secateur.rules.compact_rules import CompactRule, CompactRules
+    from secateur.rules.compact_rule import CompactRule
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule import Rule
     from secateur.rules.wording import Condition
     from secateur.tree.tree import Label

@@ -14,10 +14,10 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
 from secateur.rules.array_sequence import ArraySequence
+from secateur.rules.compact_rule import CompactRule
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
 from secateur.rules.reasons import make_reasons
-from secateur.rules.rule import Rule
 from secateur.rules.witnesses import Witnesses
 from secateur.rules.writable import Writable
 from secateur.tree.shares import divide_or_nan, none_if_nan
@@ -33,120 +33,10 @@ if TYPE_CHECKING:
     from secateur.rules.compact_explanation import CompactExplanation
     from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet, StoredContent
-    from secateur.rules.wording import Condition
     from secateur.tree.tree import Label, Tree
     from secateur.verify import Verification
 
-__all__ = ["CompactRule", "CompactRules"]
-
-
-class CompactRule:
-    """One rule of a :class:`CompactRules`, as a view that is made on demand.
-
-    Parameters
-    ----------
-    rules : CompactRules
-    index : int
-        Place in the compact rules, as they are printed.
-    """
-
-    __slots__ = ("_rules", "index")
-
-    def __init__(self, rules: CompactRules, index: int) -> None:
-        self._rules = rules
-        self.index = index
-
-    @property
-    def source(self) -> Rule:
-        """The rule of one leaf that this rule is, with its path and what was deleted from it."""
-        return Rule(self._rules.rules, int(self._rules.chosen[self.index]))
-
-    @property
-    def leaf_id(self) -> int:
-        """Node id of the leaf from whose path the rule comes."""
-        return self.source.leaf_id
-
-    @property
-    def leaf_ids(self) -> tuple[int, ...]:
-        """Node ids of the leaves that the rule stands for: their regions lie in its own."""
-        return tuple(self._rules.rules.paths.leaf_ids[self._rules.stands_for(self.index)].tolist())
-
-    @property
-    def prediction(self) -> Label:
-        """The class that the rule predicts, as the model labels it."""
-        return self.source.prediction
-
-    @property
-    def class_name(self) -> str:
-        """The name of the predicted class."""
-        return self.source.class_name
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """The kept conditions as a person reads them: the bounds of one feature merged."""
-        return self.source.conditions
-
-    @property
-    def kept_ids(self) -> tuple[int, ...]:
-        """Links that were kept, by child node id, root to leaf."""
-        return self.source.kept_ids
-
-    @property
-    def deleted_ids(self) -> tuple[int, ...]:
-        """Links that were deleted, by child node id, root to leaf."""
-        return self.source.deleted_ids
-
-    @property
-    def support(self) -> float | None:
-        """(Weighted) training rows that satisfy the rule; None where not known."""
-        return self.source.support
-
-    @property
-    def reliability(self) -> float | None:
-        """Share of those rows in the rule's class; None where not known."""
-        return self.source.reliability
-
-    @property
-    def decided_support(self) -> float | None:
-        """(Weighted) training rows that the rule decides; those of all rules and "otherwise" add up to all rows."""
-        return none_if_nan(self._rules.decided_counts[self.index].sum())
-
-    @property
-    def decided_reliability(self) -> float | None:
-        """Share of the rows that it decides in the rule's class; None where not known."""
-        counts = self._rules.decided_counts[self.index]
-        return _share(counts, int(self._rules.class_ids[self.index]))
-
-    @property
-    def reasons(self) -> dict[int, Reason]:
-        """Why each link was deleted or kept, by link id."""
-        return self._rules.reasons_of(int(self._rules.chosen[self.index]))
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether support is a sum of weights, not a number of rows."""
-        return self._rules.rules.is_weighted
-
-    @property
-    def text(self) -> str:
-        """The rule in a line with exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
-        return self.source.text
-
-    @property
-    def asks(self) -> tuple[str, ...]:
-        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
-        return self.source.asks
-
-    @property
-    def words(self) -> str:
-        """The rule as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``."""
-        return self.source.words
-
-    def __str__(self) -> str:
-        return self.words
-
-    def __repr__(self) -> str:
-        return f"<rule {self.index + 1} of compact rules: {self.text}>"
+__all__ = ["CompactRules"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +144,9 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     @property
     def otherwise_reliability(self) -> float | None:
         """Share of those rows in the class of "otherwise"; None where not known."""
-        return _share(self.decided_counts[-1], self.otherwise_id)
+        rest = self.decided_counts[-1]
+        total = float(rest.sum())
+        return float(rest[self.otherwise_id]) / total if total > 0 else None
 
     @property
     def n_conditions(self) -> int:
@@ -635,9 +527,3 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         from secateur.export.terminal import compact_to_table
 
         return compact_to_table(self)
-
-
-def _share(counts: NDArray[np.float64], class_id: int) -> float | None:
-    """The share of a class; None where there are no rows, or they are not known."""
-    total = float(counts.sum())
-    return float(counts[class_id]) / total if total > 0 else None

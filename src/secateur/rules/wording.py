@@ -23,7 +23,7 @@ from secateur.tree.regions import Region, read_links
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secateur.rules.compact_rules import CompactRule
+    from secateur.rules.compact_rule import CompactRule
     from secateur.rules.merged import MergedRule
     from secateur.rules.rule import Rule
     from secateur.tree.facts import Group

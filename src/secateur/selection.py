@@ -1,0 +1,167 @@
+"""What a search for the value of a setting found: the value, and the curve that it was picked from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from secateur.errors import ParameterError
+from secateur.export.notebook_tables import write_notebook_table
+from secateur.frames import make_frame
+
+__all__ = ["Selection", "SelectionPoint"]
+
+
+@dataclass(frozen=True)
+class SelectionPoint:
+    """What one value of the knob does on the rows left out: means over the folds.
+
+    Attributes
+    ----------
+    value : float
+        The tolerance or budget.
+    removed : float
+        Percentage of all conditions that were deleted; of compact rules, that are not written.
+    conflict : float or None
+        Percentage of rows covered by rules of different classes; None for compact rules.
+    delta_accuracy : float
+        Accuracy of the rules minus that of their tree, in percentage points.
+    macro_dev : float
+        Mean absolute change of precision and recall over classes, in percentage points.
+    conflict_sd, delta_accuracy_sd : float
+        Standard deviations over the folds.
+    is_allowed : bool
+        Whether conflict (of compact rules, disagreement) and accuracy change are within what was asked for.
+    disagreement, disagreement_sd : float or None
+        Of compact rules, the percentage of rows decided otherwise than by the fold's tree, and its standard deviation.
+    """
+
+    value: float
+    removed: float
+    conflict: float | None
+    delta_accuracy: float
+    macro_dev: float
+    conflict_sd: float | None
+    delta_accuracy_sd: float
+    is_allowed: bool
+    disagreement: float | None = None
+    disagreement_sd: float | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The picked value, and the curve that it was picked from.
+
+    Attributes
+    ----------
+    parameter : {"tolerance", "budget"}
+        The argument of :func:`simplify`, or of :func:`compact`, that it is for.
+    value : float
+        What to pass there.
+    method : str
+        The method tried, or ``"compact"``.
+    max_conflict : float or None
+        What was asked for, as a share; None for compact rules.
+    min_accuracy_change : float
+        What was asked for, as a share.
+    curve : tuple of SelectionPoint
+        One point for each value of the grid.
+    max_disagreement : float or None
+        Of compact rules, what was asked for, as a share.
+    """
+
+    parameter: str
+    value: float
+    method: str
+    max_conflict: float | None
+    min_accuracy_change: float
+    curve: tuple[SelectionPoint, ...] = field(repr=False)
+    max_disagreement: float | None = None
+
+    @property
+    def measure(self) -> str:
+        """What the ceiling is for: ``"conflict"``, or of compact rules ``"disagreement"``."""
+        return "conflict" if self.max_disagreement is None else "disagreement"
+
+    @property
+    def ceiling(self) -> float:
+        """The share of rows left out that was asked for."""
+        return float((self.max_conflict if self.max_disagreement is None else self.max_disagreement) or 0.0)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Put the curve into a data frame, one row for each value.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default=None
+            By default the one that is already imported, else the one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+        """
+        names = SelectionPoint.__dataclass_fields__
+        return make_frame({name: [getattr(point, name) for point in self.curve] for name in names}, library)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve: conditions removed against conflict or disagreement, the picked value marked.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            By default a new figure's.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        if ax is None:
+            try:
+                from matplotlib.figure import Figure
+            except ImportError as error:
+                raise ParameterError("Drawing the curve needs matplotlib: pip install matplotlib.") from error
+            ax = Figure(figsize=(6, 4), layout="constrained").subplots()
+        along = [getattr(point, self.measure) for point in self.curve]
+        removed = [point.removed for point in self.curve]
+        ax.plot(along, removed, color="tab:blue", marker="o")
+        beside = {"xytext": (4, -10), "textcoords": "offset points"}
+        for point, place in zip(self.curve, zip(along, removed, strict=True), strict=True):
+            ax.annotate(f"{point.value:g}", place, **beside)
+        picked = next(place for place, point in enumerate(self.curve) if point.value == self.value)
+        label = f"picked: {self.parameter} {self.value:g}"
+        ax.plot([along[picked]], [removed[picked]], "s", color="tab:orange", markersize=10, label=label)
+        ceiling = 100 * self.ceiling
+        ax.axvline(ceiling, color="gray", linestyle="--", label=f"ceiling {ceiling:g} %")
+        words = "conflict" if self.measure == "conflict" else "decided otherwise than by the tree,"
+        ax.set(xlabel=f"{words} on rows left out, %", ylabel="conditions removed, %")
+        ax.set_title(f"{self.method}, means over folds")
+        ax.legend()
+        return ax
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.value:g}{' ← picked' if point.value == self.value else ''}",
+                f"{point.removed:.1f} %",
+                f"{getattr(point, self.measure):.2f} %",
+                f"{point.delta_accuracy:+.2f} points",
+                "yes" if point.is_allowed else "no",
+            )
+            for point in self.curve
+        ]
+        titles = (self.parameter, "conditions removed", self.measure, "change of accuracy", "within what was asked")
+        said = f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation."
+        return write_notebook_table(titles, rows, before=[said])
+
+    def __str__(self) -> str:
+        lines = [f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation:"]
+        title = f"{self.measure} %"
+        width = max(11, len(title))
+        lines.append(f"{self.parameter:>10} {'removed %':>10} {title:>{width}} {'Δaccuracy':>10} {'MacroDev':>9}")
+        for point in self.curve:
+            mark = (" ← picked" if point.value == self.value else "") + ("" if point.is_allowed else " (not allowed)")
+            lines.append(
+                f"{point.value:>10g} {point.removed:>10.2f} {getattr(point, self.measure):>{width}.2f} "
+                f"{point.delta_accuracy:>+10.2f} {point.macro_dev:>9.2f}{mark}"
+            )
+        return "\n".join(lines)
