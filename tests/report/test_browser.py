@@ -770,6 +770,17 @@ def fewest_changes(tree: secateur.Tree, row: np.ndarray) -> int | None:
     return None
 
 
+def test_a_missing_value_may_change_to_a_number_with_one_limit(browser: Any, tmp_path: Path) -> None:
+    X = np.array([[1.0], [1.0], [np.nan], [np.nan], [2e6], [2e6]])
+    y = [0, 0, 0, 0, 1, 1]
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    path = tmp_path / "page.html"
+    make_report(secateur.compact(model, X, y)).save(path, force=True)
+    with quiet_page(browser, path) as page:
+        (way,) = page.evaluate("secateur.nearestChanges([null])")
+    assert model.predict([way["entries"]]) == 1
+
+
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_the_nearest_changes_are_the_fewest_and_flip_the_answer(

@@ -42,7 +42,8 @@ function beside(value, by) {
 function numberIn(field, room, towardsLow) {
   const held = (value) => (isNarrowFloat ? Math.fround(value) : value);
   const fits = (value) => Number.isFinite(held(value)) && held(value) > room.low && held(value) <= room.high && (field.lowest === null || value >= field.lowest) && (field.highest === null || value <= field.highest);
-  const end = towardsLow ? room.low : room.high;
+  const [end, other] = towardsLow ? [room.low, room.high] : [room.high, room.low];
+  if (!Number.isFinite(end) && Number.isFinite(other)) return numberIn(field, room, !towardsLow);
   if (!Number.isFinite(end)) return [0, 1, -1, field.usual, field.lowest, field.highest].find((value) => value !== null && fits(value)) ?? null;
   const sign = towardsLow ? 1 : -1;
   if (field.n_decimals !== null) {
@@ -78,7 +79,7 @@ function entryIn(field, room, entry) {
     }
     return room.missing ? null : undefined;
   }
-  const value = room.low < room.high ? numberIn(field, room, entry !== null && !Number.isFinite(room.high) ? true : entry !== null && entry <= room.low) : null;
+  const value = room.low < room.high ? numberIn(field, room, entry !== null && entry <= room.low) : null;
   if (value !== null) return value;
   return room.missing ? null : undefined;
 }
