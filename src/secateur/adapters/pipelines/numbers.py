@@ -95,7 +95,10 @@ class Scale:
     def highest_rounding_to(self, limit: float, dtype: str) -> float | None:
         """Return the highest number that is at most a limit once it is rounded to another type; None if unclear."""
         narrow = np.dtype(dtype).type(limit)
-        above = np.nextafter(narrow, np.dtype(dtype).type(np.inf))
+        if self.kind == narrow.dtype:
+            return float(narrow)
+        with np.errstate(over="ignore"):
+            above = np.nextafter(narrow, narrow.dtype.type(np.inf))
         if self.kind.kind != "f" or self.kind.itemsize < narrow.itemsize or not np.isfinite([narrow, above]).all():
             return None
         middle = (self.kind.type(narrow) + self.kind.type(above)) / 2  # exact in a wider type; rounds to the even one
