@@ -14,6 +14,7 @@ import numpy as np
 
 from secateur.compaction import compact_by_budget
 from secateur.errors import InputError, ParameterError
+from secateur.export.compact_text import read_rarer_class
 from secateur.methods.settings import check_share
 from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
@@ -110,8 +111,8 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
         )
     numbers = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
     last: dict[str, Any] = {"class": rules.otherwise_id}
-    for line, (n_rows, n_hits, interval) in zip([*listed, last], numbers, strict=True):
-        line.update({"rows": n_rows, "hits": n_hits, "limits": interval})
+    for place, (line, (n_rows, n_hits, interval)) in enumerate(zip([*listed, last], numbers, strict=True)):
+        line.update({"rows": n_rows, "hits": n_hits, "limits": interval, "aside": read_rarer_class(rules, place)})
     return {
         "budget": rules.budget,
         "is_exact": rules.is_exact,

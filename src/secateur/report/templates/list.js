@@ -14,7 +14,7 @@ function decidedWords(one, withLimits = false) {
   if (one.rows === null) return ["rows not known"];
   if (!one.rows) return ["no training row"];
   const range = withLimits && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
-  return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range].filter(Boolean);
+  return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range, one.aside].filter(Boolean);
 }
 
 function lineRow(line, most) {
