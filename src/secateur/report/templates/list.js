@@ -115,8 +115,9 @@ function showNumbers() {
   byId("fig-conditions").textContent = count(list.n_conditions);
   byId("said-faithful").textContent = list.faithful;
   byId("said-right").textContent = list.right;
-  byId("said-few").textContent = list.few;
   byId("guarantee").textContent = list.guarantee;
+  byId("cautions").hidden = !list.cautions.length;
+  byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));
   showDropped();
   if (data.lists.length < 2) return;
   const knob = byId("knob");
