@@ -229,6 +229,33 @@ def test_weights_that_cannot_be_squared_are_refused_alike(size: float, tmp_path:
             rules.audit(X, y, sample_weight=np.where(rules.covers(X)[:, 0], size, 1.0))
         if size < 1:
             assert rules.audit(X, y, sample_weight=one).n_rows == len(X)
+        few, all_alike = rules.compact(), np.full(len(X), size)
+        for ask in (few.audit, few.report):
+            with pytest.raises(InputError, match=sentence):
+                ask(X, y, sample_weight=all_alike)
+        with pytest.raises(InputError, match=sentence):
+            few.audit(tmp_path / "rows.parquet", "y", sample_weight="w")
+
+
+def test_rows_of_weight_0_are_not_counted_by_any_audit(tmp_path: Any) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, weights = X.iloc[:, :4], (np.arange(len(X)) % 3 > 0).astype(float)
+    X.assign(y=y, w=weights).to_parquet(tmp_path / "rows.parquet")
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    for audited in (rules, rules.compact(), secateur.simplify(forest, X, y)):
+        in_memory = audited.audit(X, y, sample_weight=weights)
+        in_batches = audited.audit(tmp_path / "rows.parquet", "y", sample_weight="w")
+        assert in_memory.n_rows == in_batches.n_rows == int(weights.sum())
+
+
+def test_an_audit_of_compact_rules_has_no_nan_within_a_tuple() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    audit = secateur.compact(model, X, y).audit(X, y)
+    told = replace(audit, disagreement_interval=(math.nan, 1.0), auc=math.nan).to_dict()
+    assert (told["disagreement_interval"], told["auc"]) == ((None, 1.0), None)
 
 
 def test_batches_give_the_same_numbers_as_memory(tmp_path: Any) -> None:

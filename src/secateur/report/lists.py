@@ -20,7 +20,7 @@ from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
 from secateur.rules.cautions import find_cautions
-from secateur.rules.intervals import count_effective, find_interval
+from secateur.rules.intervals import check_squares, count_effective, find_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,7 +175,12 @@ def _measure(rules: CompactRules, at_hand: RowsAtHand) -> dict[str, Any] | None:
     differs, right, tree_right = (
         float(np.average(mark, weights=weights)) for mark in (said != by_tree, said == truth, by_tree == truth)
     )
-    n_rows = float(rows.n_rows) if weights is None else count_effective(weights.sum(), float(weights @ weights))
+    n_rows: Any = float(rows.n_rows)
+    if weights is not None:
+        with np.errstate(over="ignore", under="ignore"):
+            total, squares = float(weights.sum()), float(weights @ weights)
+        check_squares(total, squares)
+        n_rows = count_effective(total, squares)
     low, high = (100.0 * float(end) for end in find_interval(differs, n_rows))
     return {
         "disagreement": 100.0 * differs,
