@@ -121,6 +121,33 @@ def test_a_broken_fact_takes_the_guarantee_away_only_where_it_rests_on_it() -> N
     assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
 
 
+def test_compact_rules_name_the_facts_by_which_they_miss_no_leaf() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "bmi"])
+    root = builder.split("age", 29.8)
+    younger = builder.split("age", 29.2, parent=root, side="left")
+    builder.leaf([8, 2], parent=younger, side="left")
+    builder.leaf([2, 8], parent=younger, side="right")  # which no whole number reaches
+    builder.leaf([9, 1], parent=root, side="right")
+    facts = ["age is a whole number", "bmi <= 100"]
+    whole = secateur.simplify(builder.build(), method="none", facts=facts)
+    rules = whole.compact(otherwise="no")
+    assert (len(rules), whole.facts_used.used) == (0, ())
+    assert rules.guarantee.endswith("This is about rows that keep to the facts it rests on: age is a whole number.")
+    assert str(rules).endswith("every possible row that keeps to what is known of the columns gets the tree's answer.")
+    told = rules.explain({"age": 29.5, "bmi": 20}).text
+    assert "age is 29.5" not in told  # no rule asks for it
+    assert told.endswith(
+        "\nNothing is promised for a row that contradicts what is known."
+        "\nThe guarantee does not cover this row, which contradicts what is known: age is a whole number."
+    )
+    assert rules.explain({"age": 29, "bmi": 120}).text.endswith(
+        "\nThis row contradicts what is known, but the guarantee does not rest on it: bmi <= 100."
+    )
+    assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
+    written = whole.compact(otherwise="yes")
+    assert "age is 29.5" in written.explain({"age": 29.5, "bmi": 20}).text
+
+
 def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
     root = builder.split("age", 30)

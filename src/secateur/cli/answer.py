@@ -70,7 +70,7 @@ def _say_trust(story: Story, *, verbose: bool) -> list[str]:
         sentences.append(f"{say_faithful(few, story.audit if story.is_set_aside else None)}{proved}")  # type: ignore[arg-type]
         size = f"{count_of(len(few), 'rule')} with {count_of(left, 'condition')}"
         sentences.append(f"{size} instead of {n_leaves} of a tree with {before:,}.")
-    facts = find_limiting_facts(whole) if few is None or few.is_exact else ()
+    facts = find_limiting_facts(story.rules) if few is None or few.is_exact else ()
     if facts and not verbose:
         others = f" and {count_of(len(facts) - 1, 'more fact')}" if len(facts) > 1 else ""
         sentences.append(f"Known of the columns, as the table shows: {facts[0]}{others} (--verbose lists them).")

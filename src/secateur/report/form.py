@@ -52,7 +52,9 @@ class Field:
     cuts: tuple[float, ...] = ()  # limits of the cells
     ends: tuple[float, float] = (-math.inf, math.inf)  # numbers beyond are refused
     n_decimals: int | None = None  # of a number, if known
+    decimals_fact: str | None = None  # that knowledge in words
     held: Region | None = None  # known values; a row that holds another one gets an answer, but no promise
+    held_facts: tuple[str, ...] = ()  # what says so, in words
     reading: Reading | None = None  # of a column of amounts, dates or times
 
     @property
@@ -74,6 +76,7 @@ class Field:
             "lowest": _finite(self.ends[0]),
             "highest": _finite(self.ends[1]),
             "n_decimals": self.n_decimals,
+            "decimals_fact": self.decimals_fact,
             "unit": "" if self.reading is None else self.reading.unit,
             "moment": None
             if self.reading is None or not self.reading.is_moment
@@ -84,6 +87,7 @@ class Field:
                 "missing": held.missing,
                 "low": _finite(held.low),
                 "high": _finite(held.high),
+                "facts": list(self.held_facts),
                 "codes": None if held.codes is None or not self.labels else sorted(held.codes),
             },
             "usual": usual,
@@ -139,7 +143,9 @@ def _find_fields(tree: Tree) -> list[Field]:
             cuts=cuts or (),
             ends=(column.lowest, column.highest),
             n_decimals=facts.decimals_of.get(feature),
+            decimals_fact=tree.describe_decimals(feature) if feature in facts.decimals_of else None,
             held=facts.region_of(feature),
+            held_facts=tuple(str(claim) for claim in facts.claims if claim.subject == feature),
             reading=tree.reading(feature),
         )
     return list(fields.values())

@@ -20,6 +20,7 @@ from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
 from secateur.rules.cautions import find_cautions
+from secateur.rules.facts_used import list_facts
 from secateur.rules.intervals import check_squares, count_effective, find_interval
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def describe_list(
         "budget": rules.budget,
         "is_exact": rules.is_exact,
         "guarantee": rules.guarantee,
+        "facts": [one for one in list_facts(rules.tree) if rules._rests_on([one])],
         "n_conditions": rules.n_conditions,
         "rules": listed,
         "otherwise": last,

@@ -22,6 +22,7 @@ from secateur.report.reason_texts import Texts
 from secateur.report.rows_at_hand import find_rows
 from secateur.report.sentences import say_faithful, say_measured_on, say_predicted, say_right
 from secateur.rules.compact_rules import CompactRules
+from secateur.rules.facts_used import list_facts
 from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import read_conditions
 
@@ -189,10 +190,8 @@ def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
 
 def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
     """List what is known about the columns, and whether a deletion rests on it."""
-    facts, used = rules.tree.facts, set(rules.facts_used.used)
-    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
-    texts += [rules.tree.describe_decimals(feature) for feature in facts.decimals_of]
-    return [{"text": text, "is_used": text in used} for text in texts]
+    used = set(rules.facts_used.used)
+    return [{"text": text, "is_used": text in used} for text in list_facts(rules.tree)]
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.wording import count_of, read_count, read_share
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from secateur.rules.audit import Audit
     from secateur.rules.compact_audit import CompactAudit
-    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = [
@@ -80,7 +80,7 @@ def say_measured(audit: Audit | CompactAudit, rows: str) -> str:
 def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
     """Say how far compact rules are what the tree says, by an audit on other rows if there is one."""
     if rules.is_exact:
-        known = " that keeps to what is known of the columns" if find_limiting_facts(rules.rules) else ""
+        known = " that keeps to what is known of the columns" if find_limiting_facts(rules) else ""
         return f"Nothing is lost: every possible row{known} gets the tree's answer."
     if audit is not None:
         low, high = audit.disagreement_interval
@@ -96,10 +96,11 @@ def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
     return f"Some rows may get another answer than the tree's: {rules.method!r} allows it, and audit(X, y) counts them."
 
 
-def find_limiting_facts(rules: RuleSet) -> tuple[str, ...]:
+def find_limiting_facts(rules: RuleSet | CompactRules) -> tuple[str, ...]:
     """Find the facts that the guarantee rests on, but for those that only say which columns are one category's."""
+    used = rules._facts_used if isinstance(rules, CompactRules) else rules.facts_used.used
     groups = {str(group) for group in rules.tree.facts.groups}
-    return tuple(fact for fact in rules.facts_used.used if fact not in groups)
+    return tuple(fact for fact in used if fact not in groups)
 
 
 def find_target(rules: RuleSet) -> str | None:

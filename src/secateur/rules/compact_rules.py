@@ -17,6 +17,7 @@ from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.compact_rule import CompactRule
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
+from secateur.rules.facts_used import find_facts_of_choice
 from secateur.rules.reasons import make_reasons
 from secateur.rules.witnesses import Witnesses
 from secateur.rules.writable import Writable
@@ -184,12 +185,22 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
                 f"rule with a training reliability more than {self.tolerance:g} below its leaf's, or with another "
                 f"class more common among its rows; {earlier} deletions may move reliability further."
             )
-        used = self.rules.facts_used.used if self.is_exact else ()
+        used = self._facts_used if self.is_exact else ()
         return (
             f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(used)}."
             if used
             else sentence
         )
+
+    @cached_property
+    def _facts_used(self) -> tuple[str, ...]:
+        """The facts that the guarantee rests on, in words; a budget's is about the training rows, which keep to all."""
+        return () if self.budget else find_facts_of_choice(self.rules, self.chosen, self.otherwise_id)
+
+    def _rests_on(self, facts: Iterable[str]) -> bool:
+        """Whether the guarantee rests on one of some facts about the columns, in words."""
+        listed = list(facts)
+        return not self.budget and (self.rules._rests_on(listed) or not set(listed).isdisjoint(self._facts_used))
 
     @property
     def decisions(self) -> Decisions:

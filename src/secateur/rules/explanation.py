@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.rules.wording import Condition
@@ -43,6 +44,7 @@ __all__ = [
     "find_held",
     "pair_values",
     "read_row",
+    "say_broken",
     "say_values",
 ]
 
@@ -306,9 +308,14 @@ def _tell(rules: RuleSet, covering: list[Rule], row: NDArray[Any], own: int, bro
         )
     differs = rules.tree.leaf_class[rules.paths.leaf_ids[own]] != class_id
     lines.append(say_own_leaf(rules, own, differs=bool(differs)))
-    if broken:
-        said = "This row contradicts what is known, but the guarantee does not rest on it"
-        if rules._rests_on(broken):
-            said = "The guarantee does not cover this row, which contradicts what is known"
-        lines.append(f"{said}: {'; '.join(broken)}.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *say_broken(rules, broken)])
+
+
+def say_broken(rules: RuleSet | CompactRules, broken: Sequence[str]) -> list[str]:
+    """Say that a row contradicts what is known, if it does, and whether the guarantee is about it nevertheless."""
+    if not broken:
+        return []
+    said = "This row contradicts what is known, but the guarantee does not rest on it"
+    if rules._rests_on(broken):
+        said = "The guarantee does not cover this row, which contradicts what is known"
+    return [f"{said}: {'; '.join(broken)}."]

@@ -81,8 +81,8 @@ class ForestAudit:
             f"{self.n_deleted:,} of {count_of(self.n_conditions, 'condition')} deleted ({self.removed:.2f} %), "
             f"from {count_of(self.n_rules, 'rule')} of {count_of(self.n_trees, 'tree')}\n"
             f"accuracy {self.accuracy:.2f} % (forest {self.forest_accuracy:.2f} %, change "
-            f"{self.delta_accuracy:+.2f} points) on {count_of(self.n_rows, 'row')}; different prediction from the forest for "
-            f"{self.changed:.2f} %"
+            f"{self.delta_accuracy:+.2f} points) on {count_of(self.n_rows, 'row')}; different prediction from the "
+            f"forest for {self.changed:.2f} %"
         )
 
 
