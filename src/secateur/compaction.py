@@ -187,7 +187,7 @@ def _cover_all(rules: RuleSet, defaults: list[int]) -> tuple[NDArray[np.int64], 
 
 
 def _cost(rules: RuleSet, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
-    """Conditions, then rules, then fewer training rows of what is not written."""
+    """Conditions, then rules; then, negated, the training rows of the class that is not written: more are better."""
     gone = rules.deleted if deleted is None else deleted
     lengths = np.bincount(rules.paths.rule[~gone], minlength=len(rules))
     rows = float(np.nan_to_num(rules.source_support[rules.paths.leaf_class == default]).sum())

@@ -175,16 +175,19 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     short = summary["lists"][0]
     share = f"{short['measured']['disagreement'] / 100:.1%}"
     assert short["faithful"].startswith(
-        f"It differs from the tree on {share} of 284 rows set aside: on new rows, likely "
+        f"The answer is not the tree's for {share} of 284 rows set aside; on new rows, likely for "
     )
-    assert f"; the tree is right for {right}; always" in short["right"]
+    assert f" (the tree: {right}); always" in short["right"]
 
 
 def test_the_target_is_found_in_the_labels_and_need_not_be_known() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     rules = secateur.simplify(model, X, y)
-    assert summarize(rules, X, y)["target"] == "target"
+    assert summarize(rules, X, y)["target"] is None, "the name says nothing"
+    assert summarize(rules, X, y.rename("species"))["target"] == "species"
+    named = secateur.simplify(model, X, y.rename("species"))
+    assert summarize(named, X, y.to_numpy())["title"] == "What decides species"
     assert summarize(rules, X, y)["rows"]["is_training"], "rows that are passed again are the training rows"
     assert summarize(rules, X, y.to_numpy())["title"] == "The rules of a decision tree"
 

@@ -254,10 +254,10 @@ def test_merged_rules_are_sorted_by_votes_and_read_like_rules() -> None:
     assert repr(merged[0]) == "<merged[0] of 2 trees: age <= 30 => no>"
     assert merged.to_text(1) == "1. age <= 30 => no   (2 trees, support 10, 80.0% no)\n… and 3 more"
     assert str(merged).count("\n") == 3
-    frame = merged.to_frame(3, "pandas")
+    frame = merged.to_frame("pandas", n=3)
     assert frame["votes"].tolist() == [2, 2, 1]
     assert frame["rule"].tolist() == ["age <= 30", "age > 30", "age <= 40"]
-    assert len(merged.to_frame(None)) == 4
+    assert len(merged.to_frame(n=None)) == 4
     assert merged._repr_html_().count("<tr>") == 5
     assert "age &lt;= 30" in merged._repr_html_()
     assert [rule.index for rule in merged[1:3]] == [1, 2]

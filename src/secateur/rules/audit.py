@@ -21,6 +21,7 @@ from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.deciding import without_facts
+from secateur.rules.guess import find_guess
 from secateur.rules.intervals import check_squares, count_effective, find_interval
 from secateur.rules.per_rule import RuleAudits, check_since
 from secateur.rules.scores import find_distances, score_shares
@@ -61,7 +62,7 @@ class Audit:
     accuracy, tree_accuracy, delta_accuracy : float
         Accuracy of the rules and of the tree, in percent, and the difference in percentage points.
     baseline : float
-        Percentage of rows in the commonest class: the accuracy of always guessing it.
+        The accuracy of always guessing the commonest class of the training rows; of these rows, if those are not known.
     baseline_class : str
         The name of that class.
     conflict : float
@@ -337,6 +338,7 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     marks = by_rules == truth, by_tree == truth, by_rules == by_tree
     accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     sizes = np.bincount(truth, weights, minlength=n_classes)
+    guess = find_guess(rules, sizes)
     shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
     scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, shares.shape))
@@ -360,8 +362,8 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
-        baseline=100.0 * (float(sizes.max()) / total),
-        baseline_class=rules.tree.class_names[int(sizes.argmax())],
+        baseline=100.0 * (float(sizes[guess]) / total),
+        baseline_class=rules.tree.class_names[guess],
         conflict=100.0 * conflict,
         coverage=100.0 * (counts.total("covered") / counts.total("total")),
         agreement=agreement,

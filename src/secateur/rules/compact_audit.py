@@ -14,6 +14,7 @@ from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.audit import compare_classes, cross, none_if_nan
 from secateur.rules.decided_audits import DecidedAudits, check_since_compact
 from secateur.rules.deciding import without_facts
+from secateur.rules.guess import find_guess
 from secateur.rules.intervals import check_squares, count_effective, find_interval
 from secateur.rules.scores import find_distances, score_shares
 from secateur.rules.wording import count_of
@@ -44,10 +45,8 @@ class CompactAudit:
         Its limits, at 95 % (Clopper–Pearson).
     accuracy, tree_accuracy, delta_accuracy : float
         Accuracy of the rules and of the tree, and the difference.
-    baseline : float
-        Percentage of rows in the commonest class: the accuracy of always guessing it.
-    baseline_class : str
-        The name of that class.
+    baseline, baseline_class : float, str
+        As in :class:`Audit`.
     abs_delta_precision, abs_delta_recall : tuple of float
         Absolute change of precision and recall, class by class.
     macro_dev : float
@@ -196,6 +195,7 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
     marks = by_rules == truth, by_tree == truth, by_rules != by_tree, decider == len(rules)
     accuracy, tree_accuracy, differ, left = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     sizes = np.bincount(truth, weights, minlength=n_classes)
+    guess = find_guess(rules.rules, sizes)
     limits = find_interval(differ / 100.0, count_effective(total, counts.squares))
     tree_shares = rules.rules._find_shares("leaf")
     by_decider = cross(decider, truth, weights, rules.decided_counts.shape)
@@ -222,8 +222,8 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
-        baseline=100.0 * (float(sizes.max()) / total),
-        baseline_class=rules.tree.class_names[int(sizes.argmax())],
+        baseline=100.0 * (float(sizes[guess]) / total),
+        baseline_class=rules.tree.class_names[guess],
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
         macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),

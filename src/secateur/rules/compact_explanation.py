@@ -9,7 +9,16 @@ import numpy as np
 
 from secateur.facts.checking import find_broken_facts
 from secateur.rows.leaves import apply_tree
-from secateur.rules.explanation import as_value, find_covering, find_held, pair_values, read_row, say_broken, say_values
+from secateur.rules.explanation import (
+    as_value,
+    find_covering,
+    find_held,
+    list_reasons,
+    pair_values,
+    read_row,
+    say_broken,
+    say_values,
+)
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import count_of, read_conditions
@@ -74,15 +83,21 @@ class CompactExplanation:
     broken_facts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the explanation as plain values, for JSON."""
+        """Give the explanation as plain values, for JSON; what is about a rule is None, or empty, for "otherwise"."""
+        rule = self.rule
         return {
             "prediction": self.prediction,
             "tree_prediction": self.tree_prediction,
-            "rule": None if self.rule is None else self.rule.index + 1,
-            "text": None if self.rule is None else self.rule.text,
+            "rule": None if rule is None else rule.index + 1,
+            "text": None if rule is None else rule.text,
+            "conditions": [] if rule is None else [condition.text for condition in rule.conditions],
+            "support": None if rule is None else rule.support,
+            "reliability": None if rule is None else rule.reliability,
+            "reasons": [] if rule is None else list_reasons(rule.reasons),
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
             "failed": {str(index + 1): list(asked) for index, asked in self.failed.items()},
             "interval": None if self.interval is None else list(self.interval),
+            "own_rule": self.own_rule.index + 1,
             "own_leaf": self.own_rule.leaf_id,
             "values": dict(self.values),
             "broken_facts": list(self.broken_facts),

@@ -113,8 +113,13 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the columns before a pipeline, a sentence each."""
+        """Remarks of the method, on columns before a pipeline, and on classes that no rule of a leaf predicts."""
         return self.rules.remarks
+
+    @property
+    def rest_word(self) -> str:
+        """What the last line begins with: "otherwise", or "always" where there is no rule."""
+        return "otherwise" if len(self) else "always"
 
     @property
     def is_exact(self) -> bool:
@@ -206,7 +211,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     def decisions(self) -> Decisions:
         """The order in which rules decide, and what none of them covers."""
         is_ordered = self.rules.is_ranked or self.is_exact or len(np.unique(self.class_ids)) < 2
-        words = f"{'otherwise' if len(self) else 'always'} => {self.otherwise_name}"
+        words = f"{self.rest_word} => {self.otherwise_name}"
         order = np.arange(len(self))
         last = (self.otherwise, self.otherwise_reliability, words)
         return Decisions(self.rules, self.chosen, order, is_ordered, last, self.decided_reliability)
@@ -519,9 +524,6 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
-
-    def __str__(self) -> str:
-        return self.to_text()
 
     def __repr__(self) -> str:
         return (
