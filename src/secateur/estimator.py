@@ -55,6 +55,9 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     The scikit-learn classifier around :func:`secateur.simplify`. As a step inside a pipeline it turns each row into the
     rules that cover it.
 
+    A setting that the chosen method or form does not read does nothing, so that a search can try several at once:
+    ``budget`` is read by compact rules and by ``budgeted``, ``otherwise`` by compact rules.
+
     Parameters
     ----------
     estimator : estimator, default=None

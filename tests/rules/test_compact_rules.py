@@ -256,6 +256,10 @@ def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
         assert rules.audit(X, y).left_to_otherwise == 100
         assert "always" in rules._repr_html_()
         assert secateur.CompactRules.from_json(rules.to_json()) == rules
+        assert [*rules.to_frame("pandas")["conditions"]] == ["always"]
+        for written in (rules.to_csv(), rules.to_markdown(), rules.to_latex()):
+            assert "always" in written
+            assert "otherwise" not in written
     told = str(secateur.compact(tree, X, y)).splitlines()
     assert "always no   2 rows, 50.0% no" in told
     assert told[-1] == "Note: Every rule predicts no, though 50.0% of the rows are yes."

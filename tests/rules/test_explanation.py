@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import strategies
@@ -146,6 +148,25 @@ def test_compact_rules_name_the_facts_by_which_they_miss_no_leaf() -> None:
     assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
     written = whole.compact(otherwise="yes")
     assert "age is 29.5" in written.explain({"age": 29.5, "bmi": 20}).text
+
+
+def test_explanations_of_either_form_have_the_same_keys() -> None:
+    data = load_iris()
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
+    rules = secateur.simplify(model, data.data, data.target)
+    few = rules.compact()
+    for row in data.data[::15]:
+        whole, short = rules.explain(row).to_dict(), few.explain(row).to_dict()
+        assert json.loads(json.dumps(short)) == short
+        assert set(short) - set(whole) == {"failed"}
+        assert set(whole) <= set(short)
+        assert (whole["own_rule"], whole["own_leaf"]) == (short["own_rule"], short["own_leaf"])
+        decider = few.explain(row).rule
+        if decider is None:
+            assert (short["conditions"], short["reasons"], short["support"]) == ([], [], None)
+        else:
+            assert (short["support"], short["reliability"]) == (decider.support, decider.reliability)
+            assert [reason["text"] for reason in short["reasons"]] == [one.text for one in decider.reasons.values()]
 
 
 def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:

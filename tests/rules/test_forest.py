@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -252,7 +253,7 @@ def test_merged_rules_are_sorted_by_votes_and_read_like_rules() -> None:
     assert (merged[0].class_name, merged[0].prediction, merged[-1].support) == ("no", "no", 10)
     assert merged[1].reliability == 0.9
     assert repr(merged[0]) == "<merged[0] of 2 trees: age <= 30 => no>"
-    assert merged.to_text(1) == "1. age <= 30 => no   (2 trees, support 10, 80.0% no)\n… and 3 more"
+    assert merged.to_text(1) == "1. no if age ≤ 30   (2 trees, support 10, 80.0% no)\n… and 3 more"
     assert str(merged).count("\n") == 3
     frame = merged.to_frame("pandas", n=3)
     assert frame["votes"].tolist() == [2, 2, 1]
@@ -339,6 +340,10 @@ def test_an_audit_counts_over_all_trees(iris: Any) -> None:
     assert audit.forest_accuracy == pytest.approx(100 * np.average(forest.predict(X) == y, weights=weights))
     assert audit.accuracy - audit.forest_accuracy == audit.delta_accuracy
     assert str(audit).splitlines()[0].endswith(f"from {audit.n_rules} rules of 6 trees")
+    assert json.loads(json.dumps(audit.to_dict())) == vars(audit)
+    large = replace(audit, n_rows=12345, n_trees=1, n_rules=1)
+    assert "from 1 rule of 1 tree\n" in str(large)
+    assert " on 12,345 rows;" in str(large)
 
 
 def test_a_failed_verification_names_the_tree(iris: Any) -> None:

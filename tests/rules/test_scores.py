@@ -27,6 +27,7 @@ from secateur import InputError, ParameterError, RuleClassifier
 from secateur.cli import diagnose as diagnose_command
 from secateur.methods import METHODS as METHODS_BY_NAME
 from secateur.methods.contract import DEFAULT_TOLERANCE, TOLERANCES
+from secateur.report import summarize
 from secateur.rules.scores import score_shares
 from secateur.tree.tree import Tree
 
@@ -248,6 +249,19 @@ def test_rows_of_weight_0_are_not_counted_by_any_audit(tmp_path: Any) -> None:
         in_memory = audited.audit(X, y, sample_weight=weights)
         in_batches = audited.audit(tmp_path / "rows.parquet", "y", sample_weight="w")
         assert in_memory.n_rows == in_batches.n_rows == int(weights.sum())
+
+
+def test_a_guess_is_the_commonest_class_of_the_training_rows() -> None:
+    X = np.arange(30.0)[:, None]
+    y = np.array(["a"] * 18 + ["b"] * 12)
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    new, labels = X[10:], y[10:]  # mostly of the other class
+    for audited in (rules, rules.compact()):
+        audit = audited.audit(new, labels)
+        assert (audit.baseline_class, audit.baseline) == ("a", 100 * 8 / 20)
+    answer = summarize(rules, new, labels)["answer"]
+    assert (rules.tree.class_names[answer["guess"]], answer["guess_accuracy"]) == ("a", 100 * 8 / 20)
 
 
 def test_an_audit_of_compact_rules_has_no_nan_within_a_tuple() -> None:

@@ -1,12 +1,15 @@
 """The table of formats: every way to write rules, what it is called and which function writes it.
 
-``RuleSet.to_*``, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one. To add a format:
+``to_*`` of rules of either form, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one.
+To add a format:
 
-1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes.
+1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes. If it lists rules
+   rather than decide rows, compact rules need a function of their own, too: the ``compact_writer``.
 2. Add one :class:`Format` to ``FORMATS`` below. Its writer is named as text and imported when it is first used, because
    sqlglot, onnx and jinja2 load slowly or are not installed. Each option comes with the function that checks it.
 3. Add the name to ``Export`` in ``cli/options.py`` and a row to ``docs/exports.md``; tests compare both with the table.
-4. For Python users, add a method ``to_x`` to ``RuleSet`` that calls :func:`write_rules` with its keyword options.
+4. For Python users, add a method ``to_x`` to :class:`~secateur.rules.writable.Writable`, which both forms share: one
+   line that hands its keyword options to ``_write``.
 """
 
 from __future__ import annotations
