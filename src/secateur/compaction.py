@@ -14,6 +14,7 @@ from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS, Why
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.covering import Containment, choose_rules, find_containment
 from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
 from secateur.methods.row_mixture import mix_rows
@@ -51,7 +52,7 @@ def compact(
     y: Any = None,
     *,
     budget: float = 0.0,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     **known: Any,
 ) -> CompactRules:
@@ -118,7 +119,7 @@ def compact_rules(
     rules: RuleSet,
     *,
     budget: float = 0.0,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     rows: GivenRows | None = None,
 ) -> CompactRules:
@@ -136,7 +137,7 @@ def compact_rules(
 
 
 def compact_by_budget(
-    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = 0.05, otherwise: Any = "auto"
+    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
 ) -> Iterator[CompactRules]:
     """Make the compact rules of several budgets, as :func:`compact_rules` makes each, looking at the rows once.
 

@@ -19,6 +19,7 @@ from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_share, is_number
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
@@ -113,7 +114,7 @@ def select_budget(
     *,
     form: str = "each-leaf",
     smoothing: float = SMOOTHING,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     grid: Sequence[float] | None = None,
     max_conflict: float | None = None,

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.report import make_report
-from secateur.report.page import TEMPLATES, _read_limits, _read_points
+from secateur.report.page import TEMPLATES, _read_limits, _read_points, _squeeze
 from secateur.rules.plain_words import read_asked
 from secateur.rules.wording import read_count, read_share
 from secateur.tree.pipeline_columns import Columns
@@ -1074,17 +1074,19 @@ def test_scripts_write_numbers_as_python_does(browser: Any) -> None:
     source = (TEMPLATES / "words.js").read_text(encoding="utf-8")
     shares = [k / 16 for k in range(17)] + [k / 999 for k in range(0, 1000, 7)] + [0.0625 + 1e-12, 1e-9, 1 - 1e-9]
     counts = [0, 1, 1200, 2.5, 1234567.5, 12345.25, 0.1 + 0.2, 0.000123456789, 999999.5]
+    texts = ["a" * 160, "b" * 161, "c " * 150, "x" * 79 + "  😀" * 60]
     changes = [-0.125, 0.125, 0.375, 0.004, -1.005, 2.675]
     page = browser.new_page()
     found = page.evaluate(
-        f"([shares, counts, changes]) => {{ {source}\nreturn [shares.map(share), counts.map(count), "
-        "changes.map(points), shares.map((one) => limits([one, one]))]; }",
-        [shares, counts, changes],
+        f"([shares, counts, changes, texts]) => {{ {source}\nreturn [shares.map(share), counts.map(count), "
+        "changes.map(points), shares.map((one) => limits([one, one])), texts.map((one) => squeeze(one, 160))]; }",
+        [shares, counts, changes, texts],
     )
     page.close()
     assert found == [
         *([read_share(one) for one in shares], [read_count(one) for one in counts]),
         *([_read_points(one) for one in changes], [_read_limits([one, one]) for one in shares]),
+        [_squeeze(one) for one in texts],
     ]
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from secateur.errors import ParameterError, did_you_mean
 from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
+from secateur.methods.settings import check_flag
 from secateur.rules.compact_rules import CompactRules
 
 if TYPE_CHECKING:
@@ -141,14 +143,9 @@ def write_rules(rules: RuleSet | CompactRules, name: str, /, **options: Any) -> 
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 
 
-def _check_flag(value: Any) -> None:
-    if value not in (True, False):
-        raise ParameterError(f"Expected True or False, found {value!r}.")
-
-
 SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
 PYTHON = {"name": check_function_name}
-REASONS = {"reasons": _check_flag}
+REASONS = {"reasons": partial(check_flag, "reasons")}
 
 FORMATS = {
     written.name: written

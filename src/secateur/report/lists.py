@@ -16,12 +16,13 @@ from secateur.compaction import compact_by_budget
 from secateur.errors import InputError, ParameterError
 from secateur.export.compact_text import read_rarer_class
 from secateur.methods.settings import check_share
-from secateur.report.reason_texts import known_numbers
+from secateur.report.reason_texts import known_numbers, pair_limits
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
 from secateur.rules.cautions import find_cautions
 from secateur.rules.facts_used import list_facts
 from secateur.rules.intervals import check_squares, count_effective, find_interval
+from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,9 +150,7 @@ def _find_limits(rules: CompactRules, rows: NDArray[np.float64], hits: NDArray[n
     """
     if rules.rules.is_weighted:
         return [None] * len(rows)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = (np.round(side, 3) + 0.0 for side in find_interval(hits / rows, rows))
-    return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    return pair_limits(find_interval(divide_or_nan(hits, rows), rows))
 
 
 def _find_deciding_leaves(rules: CompactRules, at_hand: RowsAtHand) -> list[set[int]]:

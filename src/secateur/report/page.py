@@ -179,5 +179,6 @@ def _read_limits(limits: Sequence[float]) -> str:
 
 
 def _squeeze(text: str) -> str:
-    """Cut the middle out of a long condition: names differ at their start, and numbers come at the end."""
-    return text if len(text) <= LONG else f"{text[: LONG // 2]}…{text[1 - LONG // 2 :]}"
+    """Cut the middle out of a long condition, as the scripts do: names differ at their start, numbers come last."""
+    tail = LONG // 2 - 1
+    return text if len(text) <= LONG else f"{text[: LONG - tail - 1].rstrip()}…{text[-tail:].lstrip()}"

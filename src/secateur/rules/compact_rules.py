@@ -10,6 +10,7 @@ import numpy as np
 
 from secateur.counting.coverage import cover_rows, find_winners
 from secateur.methods import METHODS
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
@@ -94,7 +95,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     stand_ins: tuple[NDArray[np.int64], NDArray[np.int64]] = field(repr=False)
     drop_costs: NDArray[np.float64] = field(repr=False)
     budget: float = 0.0
-    tolerance: float = 0.05
+    tolerance: float = DEFAULT_TOLERANCE
     stored: StoredContent | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
