@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
+    from secateur.tree.facts import Claim
     from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
 
@@ -54,13 +55,17 @@ class Field:
     n_decimals: int | None = None  # of a number, if known
     decimals_fact: str | None = None  # that knowledge in words
     held: Region | None = None  # known values; a row that holds another one gets an answer, but no promise
-    held_facts: tuple[str, ...] = ()  # what says so, in words
+    claims: tuple[Claim, ...] = ()  # the facts that say so
     reading: Reading | None = None  # of a column of amounts, dates or times
 
     @property
     def choices(self) -> range:
         """The places that a label can have."""
         return range(len(self.labels) + self.takes_unlisted)
+
+    def _record_region(self, region: Region) -> dict[str, Any]:
+        codes = None if region.codes is None or not self.labels else sorted(region.codes)
+        return {"missing": region.missing, "low": _finite(region.low), "high": _finite(region.high), "codes": codes}
 
     def record(self, usual: Entry) -> dict[str, Any]:
         """Give the field as plain values; None stands for no bound."""
@@ -84,11 +89,8 @@ class Field:
             "known": None
             if held is None
             else {
-                "missing": held.missing,
-                "low": _finite(held.low),
-                "high": _finite(held.high),
-                "facts": list(self.held_facts),
-                "codes": None if held.codes is None or not self.labels else sorted(held.codes),
+                **self._record_region(held),
+                "claims": [{"text": str(claim), **self._record_region(claim.region)} for claim in self.claims],
             },
             "usual": usual,
         }
@@ -145,7 +147,7 @@ def _find_fields(tree: Tree) -> list[Field]:
             n_decimals=facts.decimals_of.get(feature),
             decimals_fact=tree.describe_decimals(feature) if feature in facts.decimals_of else None,
             held=facts.region_of(feature),
-            held_facts=tuple(str(claim) for claim in facts.claims if claim.subject == feature),
+            claims=tuple(claim for claim in facts.claims if claim.subject == feature),
             reading=tree.reading(feature),
         )
     return list(fields.values())

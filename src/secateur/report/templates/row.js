@@ -81,20 +81,22 @@ function complaint(field, entry) {
   return "";
 }
 
-// What is known of a column and does not hold for an entry, in words, and the facts that say so; or null.
-function brokenFact(field, entry) {
-  const known = field.known;
-  const never = (what) => ({ words: `${field.name} is never ${what}`, facts: known.facts });
-  if (entry === null) return known && !known.missing ? never("missing") : null;
-  if (field.kind === "category") return known?.codes && !known.codes.includes(entry) ? never(optionText(field, entry)) : null;
-  if (field.kind !== "number") return null;
-  const held = asHeld(entry); // facts are about the numbers that the tree holds
-  if (field.n_decimals !== null && asHeld(Number(held.toFixed(field.n_decimals))) !== held) {
+// What is known of a column and does not hold for an entry: in words, and the facts that say so.
+function brokenFacts(field, entry) {
+  const isNumber = field.kind === "number";
+  if (entry !== null && !isNumber && field.kind !== "category") return [];
+  const held = isNumber && entry !== null ? asHeld(entry) : entry; // facts are about the numbers that the tree holds
+  const breaks = ({ missing, low, high, codes }) => {
+    if (held === null) return !missing;
+    return isNumber ? (low !== null && held <= low) || (high !== null && held > high) : Boolean(codes) && !codes.includes(held);
+  };
+  const facts = (field.known?.claims ?? []).filter(breaks).map((claim) => claim.text);
+  const broken = facts.length ? [{ words: `${field.name} is never ${entryText(field, entry)}`, facts }] : [];
+  if (isNumber && held !== null && field.n_decimals !== null && asHeld(Number(held.toFixed(field.n_decimals))) !== held) {
     const words = field.n_decimals === 0 ? `${field.name} is a whole number` : `${field.name} has at most ${plural(field.n_decimals, "decimal", "decimals")}`;
-    return { words, facts: [field.decimals_fact] };
+    broken.push({ words, facts: [field.decimals_fact] });
   }
-  const beyond = known && ((known.low !== null && held <= known.low) || (known.high !== null && held > known.high));
-  return beyond ? never(entryText(field, entry)) : null;
+  return broken;
 }
 
 // Whether a list's guarantee is about a row that contradicts something, and what.
@@ -194,7 +196,7 @@ function showVerdict() {
   const asked = new Set((found.line < 0 ? [] : one.kept).map(fieldOfLink));
   data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", found.line >= 0 && !asked.has(place)));
   const others = found.holding.slice(1);
-  const broken = data.form.fields.map((field, place) => brokenFact(field, entries[place])).filter(Boolean);
+  const broken = data.form.fields.flatMap((field, place) => brokenFacts(field, entries[place]));
   const parts = found.line >= 0
     ? [make("h4", {}, "Because"), make("ul", {}, one.kept.length ? groupLinks(one.kept).map(metItem) : make("li", {}, make("span", { class: "mark" }, "✓"), "it always holds"))]
     : list.rules.length ? [make("h4", {}, "Because no rule holds"), ...missedItems(found)] : [];
