@@ -289,7 +289,7 @@ def test_a_tree_that_has_a_rule_twice_has_one_vote() -> None:
     merged = rules_of([builder.build()], method="exact").merged()
     assert [(rule.votes, rule.members) for rule in merged] == [(1, ((0, 2),)), (1, ((0, 0), (0, 1)))]
     assert merged[1].support is None  # no row was passed, so nobody knows what the widened rule covers
-    assert merged.to_text().endswith("2. a <= 0 => 0   (1 tree, support unknown)")
+    assert merged.to_text().endswith("2. 0 if a ≤ 0   (1 tree, support unknown)")
 
 
 def test_different_rules_have_different_digests_in_a_large_forest() -> None:
