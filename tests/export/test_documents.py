@@ -227,7 +227,7 @@ def test_rules_are_written_by_keyword_options() -> None:
     [
         ("text", {"reason": True}, "'text' has no option 'reason'; its options are reasons. Did you mean 'reasons'"),
         ("csv", {"table": "a"}, "'csv' has no option 'table'; it has none"),
-        ("text", {"reasons": "no"}, "Expected True or False, found 'no'"),
+        ("text", {"reasons": "no"}, "Expected reasons as True or False, found 'no'"),
         ("sql", {"dialect": "oracle"}, "no dialect 'oracle'"),
         ("sql", {"names": "abc"}, "Expected a name for each of rule, prediction, reliability, found the text 'abc'"),
         ("sql", {"table": "a..b"}, "found 'a..b'"),

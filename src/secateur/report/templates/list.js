@@ -139,7 +139,11 @@ function showDropped() {
   byId("dropped").replaceChildren(make("details", {}, make("summary", {}, `Why ${plural(items.length, "rule of a leaf is", "rules of leaves are")} not in the list`), make("ul", {}, items)));
 }
 
-const joinedText = (links) => groupLinks(links).map(groupText).map((text) => squeeze(text, LONG)).join(" and ") || "always";
+function joinedText(links) {
+  const groups = groupLinks(links);
+  const text = (group) => squeeze(groupText(group), LONG);
+  return groups.map((group) => (groups.length > 1 && saysOr(group) ? `(${text(group)})` : text(group))).join(" and ") || "always";
+}
 
 function startList() {
   onList.push(() => { isWhole = false; showList(); showNumbers(); });

@@ -93,7 +93,11 @@ function conditionSpan(links) {
   return make("span", { class: "asked", title: whole === text && text.length <= LONG ? null : whole.slice(0, 4000) }, squeeze(text, LONG));
 }
 
+// A condition that says "or" gets brackets unless it is alone.
+const saysOr = (links) => groupText(links).replace(data.form.fields[fieldOfLink(links[0])]?.name ?? "", "").includes(" or ");
+
 function joined(groups) {
   if (!groups.length) return [make("i", {}, "always")];
-  return groups.flatMap((links, place) => (place ? [" ", make("i", {}, "and"), " ", conditionSpan(links)] : [conditionSpan(links)]));
+  const item = (links) => (groups.length > 1 && saysOr(links) ? ["(", conditionSpan(links), ")"] : [conditionSpan(links)]);
+  return groups.flatMap((links, place) => (place ? [" ", make("i", {}, "and"), " ", ...item(links)] : item(links)));
 }
