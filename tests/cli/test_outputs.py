@@ -12,7 +12,7 @@ from secateur.cli.outputs import check_outputs, write_files
 def test_all_files_are_written_or_none(tmp_path: Path) -> None:
     (tmp_path / "dir" / "inside").mkdir(parents=True)
     with pytest.raises(InputError, match=r"Cannot write .*dir"):
-        write_files({tmp_path / "a": "a", tmp_path / "dir": "b"})
+        write_files({tmp_path / "a": "a", tmp_path / "dir": "b"}, force=True)
     assert [entry.name for entry in tmp_path.iterdir()] == ["dir"]
 
 
@@ -31,11 +31,11 @@ def test_files_that_were_replaced_come_back_when_a_later_one_fails(
 
     monkeypatch.setattr(os, "replace", fail_at_last)
     with pytest.raises(InputError, match=r"Cannot write .*last: Is a directory\. Name another place\."):
-        write_files({old: b"after", new: b"new", last: b"last"})
+        write_files({old: b"after", new: b"new", last: b"last"}, force=True)
     assert old.read_text() == "before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["old"]
     monkeypatch.undo()
-    write_files({old: b"after", new: b"new", last: b"last"})
+    write_files({old: b"after", new: b"new", last: b"last"}, force=True)
     assert {entry.name: entry.read_text() for entry in tmp_path.iterdir()} == {
         **{"old": "after", "new": "new", "last": "last"}
     }
