@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["app", "run"]
 
 STOPPED, PIPE_CLOSED, ENDED = 130, 141, 143  # 128 and the number of the signal, as in shells
-STOPS = {signal.SIGINT: (STOPPED, "\nStopped."), signal.SIGTERM: (ENDED, "Stopped by a signal (SIGTERM).")}
+STOPS: dict[int, tuple[int, str]] = {
+    signal.SIGINT: (STOPPED, "\nStopped."),
+    signal.SIGTERM: (ENDED, "Stopped by a signal (SIGTERM)."),
+}
 PATIENCE = 1.0  # seconds for cleaning up, in which further signals do nothing
 SHOWN_PATH = 80
 NO_MEMORY = "There is not enough memory: close other programs, or read a part of the rows with --sample 100000."

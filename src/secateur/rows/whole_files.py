@@ -64,7 +64,6 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
     token = token_hex(8)
     pockets = {directory: Pocket(directory, token, directories[0]) for directory in directories}
     moves: list[Move] = []
-    path = paths[0] if paths else Path()
     try:
         if not replace:
             _check_new(paths)
@@ -75,22 +74,22 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
                 if is_locked:
                     clean_dead(directory)
                 pocket.make()
-        for number, (path, target) in enumerate(zip(paths, targets, strict=True)):
+        for number, target in enumerate(targets):
             held = pockets[target.parent].path
             moves.append(Move(held / f"{number}.new", held / f"{number}.old", target))
             moves[-1].staged.touch(0o600 if target.exists() else 0o666, exist_ok=False)
         yield [move.staged for move in moves]
-        for path, move in zip(paths, moves, strict=True):
+        for move in moves:
             _finish(move)
         with lock_directories(directories):
             if not replace:
                 _check_new(paths)
             _move_all(moves, replace=replace)
     except BlockingIOError as error:
-        raise InputError(f"Another run of secateur is writing beside {path}: try again when it has ended.") from error
+        raise InputError(f"Another run of secateur is writing beside {paths[0]}: try again when it has ended.") from error
     except OSError as error:
         named = (one for one, move in zip(paths, moves, strict=False) if move.is_named_by(error))
-        raise _refuse(next(named, path), error) from error
+        raise _refuse(next(named, paths[0]), error) from error
     finally:
         for pocket in reversed(pockets.values()):  # the first one is the last to go: it may have the journal
             pocket.remove()
@@ -105,7 +104,11 @@ def _check_new(paths: Sequence[Path]) -> None:
 def _finish(move: Move) -> None:
     """Bring a staged file to the disk, with the permissions of what it replaces."""
     with move.staged.open("ab") as file:
-        os.fsync(file.fileno())
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            error.filename = str(move.staged)
+            raise
     if move.target.exists():
         shutil.copymode(move.target, move.staged)
 
