@@ -1,7 +1,7 @@
 /* System calls that fail, or kill the process, at the Nth one below a directory.
 
    Loaded before the C library (LD_PRELOAD), it counts calls on files below the directory that faults_arm names: open,
-   write, rename, link, unlink, mkdir, rmdir, chmod, fsync. Before the Nth it sends SIGKILL, or fails with an errno. */
+   write, rename, link, unlink, mkdir, rmdir, chmod, fsync. Before the Nth it sends a signal, or fails with an errno. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ static char place[PATH_MAX];
 static int nth = 0, fault = 0, lasting = 0, count = 0;
 static char kinds[65536];
 
-/* fault: an errno, or -1 for SIGKILL. nth 0 only counts. */
+/* fault: an errno, or a signal with a minus. nth 0 only counts. */
 void faults_arm(const char *directory, int at, int what, int lasts) {
     strncpy(place, directory, sizeof place - 1);
     nth = at, fault = what, lasting = lasts, count = 0;
@@ -52,7 +52,7 @@ static int strikes(int concerned, char kind) {
     if (count < (int)sizeof kinds - 1) kinds[count] = kind, kinds[count + 1] = 0;
     count++;
     if (!nth || !(count == nth || (lasting && count > nth))) return 0;
-    if (fault < 0) kill(getpid(), SIGKILL);
+    if (fault < 0) return kill(getpid(), -fault);
     errno = fault;
     return 1;
 }

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 HERE = Path(__file__).parent
-KILL = -1  # instead of an errno
+KILL, TERM = -signal.SIGKILL, -signal.SIGTERM  # instead of an errno
 TIMEOUT = 60.0
 
 
@@ -61,7 +61,7 @@ class Server:
         signal: int = signal.SIGKILL,
         warm: bool = False,
     ) -> Ended:
-        """Run a command, or Python after -c, in a directory; the Nth call below it fails, or a signal comes after some seconds."""
+        """Run a command, or Python after -c, in a directory; the Nth call below it fails, or a signal comes."""
         request = {"arguments": arguments, "place": str(place), "nth": nth, "fault": fault, "lasting": lasting}
         request |= {"kill_after": kill_after, "signal": int(signal), "warm": warm}
         for stream in (self._run.stdin, self._run.stdout):

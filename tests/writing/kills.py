@@ -25,7 +25,9 @@ from writing.fork_server import KILL, Server, compile_faults
 from writing.scenarios import NEXT, Scenario, make_scenarios
 
 
-def kill_once(server: Server, scenario: Scenario, place: Path, usual: tuple[float, int], number: int, seed: int) -> dict[str, Any]:
+def kill_once(
+    server: Server, scenario: Scenario, place: Path, usual: tuple[float, int], number: int, seed: int
+) -> dict[str, Any]:
     """Start a command, kill it, start the next one, and tell what was found."""
     drawn = random.Random(f"{seed} {number}")
     seconds, n_calls = usual

@@ -16,7 +16,10 @@ from secateur import datasets
 __all__ = ["NEXT", "Scenario", "make_scenarios"]
 
 # Another output in the same place, written by a run that comes later.
-NEXT = ["-c", "from pathlib import Path; from secateur.rows.whole_files import write_whole; write_whole(Path('n'), 'x')"]
+NEXT = [
+    "-c",
+    "from pathlib import Path; from secateur.rows.whole_files import write_whole; write_whole(Path('n'), 'x')",
+]
 PREDICT = """
 import secateur
 from pathlib import Path

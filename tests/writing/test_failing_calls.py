@@ -7,11 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from writing.fork_server import KILL, Ended, Server, compile_faults
+from writing.fork_server import KILL, TERM, Ended, Server, compile_faults
 from writing.scenarios import NEXT, Scenario, make_scenarios
 
-NAMES = ["simplify", "simplify-new", "simplify-apart", "export", "report", "diagnose", "predictions", "files", "files-new"]
-QUICK = ["files", "files-new"]  # every call, always; of the others a sample, unless --every-call asks for all
+NAMES = [
+    "simplify",
+    "simplify-new",
+    "simplify-apart",
+    "export",
+    "report",
+    "diagnose",
+    "predictions",
+    "files",
+    "files-new",
+]
+QUICK = ["files", "files-new"]  # of which more calls are tried, unless --every-call asks for all of all
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("writing")]
 
 
@@ -44,10 +54,12 @@ def run_clean(server: Server, scenario: Scenario, place: Path) -> Ended:
 
 def choose_calls(scenario: Scenario, calls: str, request: pytest.FixtureRequest) -> list[int]:
     """Choose which calls fail, counted from 1: all of them, or of slow commands a write, a move and what follows it."""
-    if scenario.name in QUICK or request.config.getoption("--every-call"):
+    if request.config.getoption("--every-call"):
         return list(range(1, len(calls) + 1))
-    last = _find(calls, "rl")[-1]
-    return [calls.index("w") + 1, last + 1, calls.index("s", last) + 1]
+    moves = _find(calls, "rl")
+    if scenario.name in QUICK:
+        return sorted({*range(1, len(calls) + 1, 3), *(move + 1 for move in moves), *(move + 2 for move in moves)})
+    return [calls.index("w") + 1, moves[-1] + 1, calls.index("s", moves[-1]) + 1]
 
 
 def _find(calls: str, kinds: str) -> list[int]:
@@ -93,6 +105,21 @@ def test_after_a_kill_the_next_run_finds_all_or_nothing(
         for written in {(place / output).parent for output in scenario.outputs}:
             assert server.ask(NEXT, place=written).status == 0
             (written / "n").unlink()
+        assert scenario.judge(place) in ("old", "new"), told
+        assert scenario.list_leftovers(place) == [], told
+
+
+@pytest.mark.parametrize("name", ["simplify", "simplify-apart", "report", "diagnose"])
+def test_sigterm_ends_a_command_as_ctrl_c_does(
+    name: str, server: Server, scenarios: dict[str, Scenario], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    scenario, place = scenarios[name], tmp_path / "out"
+    calls = run_clean(server, scenario, place).calls
+    for nth in choose_calls(scenario, calls, request):
+        scenario.prepare(place)
+        ended = server.ask(scenario.arguments, place=place, nth=nth, fault=TERM)
+        told = f"ended before call {nth} of {calls}: {ended.said!r}"
+        assert (ended.status, ended.said) == (143, "Stopped by a signal (SIGTERM).\n"), told
         assert scenario.judge(place) in ("old", "new"), told
         assert scenario.list_leftovers(place) == [], told
 

@@ -86,7 +86,7 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
                 _check_new(paths)
             _move_all(moves, replace=replace)
     except BlockingIOError as error:
-        raise InputError(f"Another run of secateur is writing beside {paths[0]}: try again when it has ended.") from error
+        raise InputError(f"Another run of secateur is writing beside {paths[0]}: try again after it.") from error
     except OSError as error:
         named = (one for one, move in zip(paths, moves, strict=False) if move.is_named_by(error))
         raise _refuse(next(named, paths[0]), error) from error
