@@ -51,6 +51,10 @@ def test_files_come_back_when_a_device_cannot_be_written(tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
 
 
+def test_nothing_to_write_is_no_mistake() -> None:
+    write_files({})
+
+
 def test_half_of_a_character_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"b: its text holds '\\ud800', half of a character"):
         write_files({tmp_path / "a": "a", tmp_path / "b": "x\ud800"})

@@ -59,6 +59,9 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
 
     With ``replace`` a path may exist already, and keeps its permissions; without, it is created, by one run only.
     """
+    if not paths:
+        yield []
+        return
     targets = [Path(os.path.realpath(path)) for path in paths]
     directories = list(dict.fromkeys(target.parent for target in targets))
     token = token_hex(8)
