@@ -25,7 +25,7 @@ from secateur.counting.rows_by_leaf import index_rows
 from secateur.kernels import budget as budget_kernels
 from secateur.kernels import routes, run_walks, walks
 from secateur.kernels.compiling import compile_module
-from secateur.methods import row_mixture
+from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
 from secateur.tree.paths import trace_paths
@@ -58,8 +58,8 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
     ),
     budget=st.sampled_from([0.0, 0.1, 0.5]),
 )
-@settings(max_examples=40, deadline=None)
-def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+@settings(max_examples=100, deadline=None)
+def test_compiled_plain_and_numpy_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
     tree, (X, y, weights) = problem
     paths = trace_paths(tree)
     if not len(paths.links):
@@ -72,9 +72,20 @@ def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, 
     is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
     arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
     plain = spend_budget(*arguments, kernels=budget_kernels)
-    quick = spend_budget(*arguments)
+    quick = spend_budget(*arguments, kernels=compile_module(budget_kernels))
     for name in ("deleted", "before", "after", "real"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(quick, name))
+    alike = Trained(y, None, *RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True))
+    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
+        rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), None, 10)
+    is_open = alike.leaf_counts.sum(axis=1) > 0
+    for tolerance in (0.0, 0.05, 1.0):
+        arguments = (tree, paths, rows, alike, deleted, is_open, budget, tolerance)
+        plain = spend_budget(*arguments, kernels=budget_kernels)
+        with mock.patch.object(budget_spending, "is_compiled", return_value=False):
+            by_masks = spend_budget(*arguments)
+        for name in vars(plain):
+            np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
 
 
 @given(
