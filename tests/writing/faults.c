@@ -47,6 +47,9 @@ static int below_fd(int fd) {
     path[length] = 0;
     return below(path);
 }
+static int below_at(int at, const char *path) {
+    return path && path[0] != '/' && at != AT_FDCWD ? below_fd(at) : below(path);
+}
 static int strikes(int concerned, char kind) {
     if (!concerned) return 0;
     if (count < (int)sizeof kinds - 1) kinds[count] = kind, kinds[count + 1] = 0;
@@ -72,7 +75,7 @@ OPEN(open64)
     int name(int at, const char *path, int flags, ...) {                                 \
         REAL(name);                                                                      \
         va_list more; va_start(more, flags); mode_t mode = va_arg(more, mode_t); va_end(more); \
-        if (strikes(below(path), 'o')) return -1;                                        \
+        if (strikes(below_at(at, path), 'o')) return -1;                                 \
         return real(at, path, flags, mode);                                              \
     }
 OPENAT(openat)
@@ -87,7 +90,7 @@ int renameat(int x, const char *a, int y, const char *b) { REAL(renameat); retur
 int link(const char *a, const char *b) { REAL(link); return strikes(below(b), 'l') ? -1 : real(a, b); }
 int linkat(int x, const char *a, int y, const char *b, int f) { REAL(linkat); return strikes(below(b), 'l') ? -1 : real(x, a, y, b, f); }
 int unlink(const char *a) { REAL(unlink); return strikes(below(a), 'u') ? -1 : real(a); }
-int unlinkat(int x, const char *a, int f) { REAL(unlinkat); return strikes(below(a), 'u') ? -1 : real(x, a, f); }
+int unlinkat(int x, const char *a, int f) { REAL(unlinkat); return strikes(below_at(x, a), 'u') ? -1 : real(x, a, f); }
 int rmdir(const char *a) { REAL(rmdir); return strikes(below(a), 'd') ? -1 : real(a); }
 int mkdir(const char *a, mode_t m) { REAL(mkdir); return strikes(below(a), 'm') ? -1 : real(a, m); }
 int chmod(const char *a, mode_t m) { REAL(chmod); return strikes(below(a), 'c') ? -1 : real(a, m); }
