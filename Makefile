@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PYTEST_WORKERS ?= 2
 ONLY ?= *
+N ?= 200
 BIN := .venv/bin
 SPREAD := -n $(PYTEST_WORKERS) --dist loadgroup
 
@@ -10,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai docs docs-serve axe pictures oldest oldest-slice pyxai te2rules clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,7 +76,10 @@ reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets 
 	$(BIN)/secateur reproduce readings
 	$(BIN)/secateur reproduce beyond
 
-reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
+reproduce-kills: .venv/.dev  ## Kill writing commands N times and look at what they leave (N=2000: half an hour; resumes in kills.jsonl)
+	nice -n 10 $(BIN)/python tests/writing/kills.py --kills $(N) --log kills.jsonl
+
+docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.paper.stored_results reproduction; fi
 	$(BIN)/python -m secateur.paper.documents docs
 

@@ -178,12 +178,14 @@ def _cover_all(rules: RuleSet, defaults: list[int]) -> tuple[NDArray[np.int64], 
     paths = rules.paths
     contained = find_containment(_possible_tree(rules), paths, rules.deleted)
     lengths = rules.n_conditions
-    chosen = {c: choose_rules(contained, lengths, paths.leaf_class == c) for c in range(rules.tree.n_classes)}
+    chosen = {c: choose_rules(contained, lengths, paths.leaf_class == c) for c in np.unique(paths.leaf_class).tolist()}
+    # Of the classes that no leaf predicts, which leave all rules to be written, the first stands for the others.
+    unpredicted = sorted(set(defaults) - set(chosen))[:1]
     written = {
         default: np.concatenate([np.zeros(0, np.int64), *(some for c, some in chosen.items() if c != default)])
-        for default in defaults
+        for default in [*(c for c in defaults if c in chosen), *unpredicted]
     }
-    default = min(defaults, key=lambda c: (*_cost(rules, written[c], c), c))
+    default = min(written, key=lambda c: (*_cost(rules, written[c], c), c))
     return written[default], default, contained
 
 

@@ -225,7 +225,13 @@ def test_a_reader_that_goes_away_gets_no_traceback(place: Path) -> None:
     assert complaint == b""
 
 
-def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "status", "words"),
+    [(signal.SIGINT, 130, b"\nStopped.\n"), (signal.SIGTERM, 143, b"Stopped by a signal (SIGTERM).\n")],
+)
+def test_a_stopped_command_says_so_and_leaves_nothing(
+    how: signal.Signals, status: int, words: bytes, tmp_path: Path
+) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     arguments = [SCRIPT, "simplify", "-", *T]
     with subprocess.Popen(
@@ -235,9 +241,9 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
         while not list(tmp_path.glob("secateur-*/stdin")) and waited < 60:  # it waits for its standard input now
             time.sleep(0.1)
             waited += 0.1
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         shown, complaint = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == status
     assert shown == b""
-    assert complaint == b"\nStopped.\n"
+    assert complaint == words
     assert not list(tmp_path.iterdir())

@@ -94,7 +94,9 @@ def _show_proofs(out: Console, story: Story) -> None:
 def _show_next(out: Console, story: Story, *, verbose: bool) -> None:
     from rich.text import Text
 
-    command = "secateur simplify " + " ".join(shlex.quote(word) for word in story.again)
+    from secateur.tree.shown_text import show_text
+
+    command = show_text("secateur simplify " + " ".join(shlex.quote(word) for word in story.again))
     out.print(Text.assemble("\nNext: ", (command, "bold")), soft_wrap=True)
     if story.compact is not None and not verbose:
         out.print(Text(f"More: {'' if story.compact.budget else SHORTER}{MORE}", style="dim"))

@@ -109,7 +109,7 @@ def command(
     from secateur.cli.model_files import is_rules_file
 
     write = _choose_writer(output, as_json=as_json)
-    check_outputs(output, force=force)
+    check_outputs(output, inputs=(data, model), force=force)
     if method is not None and not choosing.overlaps:
         raise ParameterError("--method shortens the rules for --overlaps: add --overlaps, or leave --method out.")
     if data is None and (model is None or used != Rows() or reading != Reading()):
@@ -129,7 +129,7 @@ def command(
         story = replace(story, notes=(told, *story.notes))
     leaves = choosing.choose(story.diagnosis)
     if write is not None:
-        deliver(write(story, leaves, choosing.pairs), output, quiet=quiet)
+        deliver(write(story, leaves, choosing.pairs), output, force=force, quiet=quiet)
     elif as_json:
         print_json(story.to_dict(leaves, pairs=choosing.pairs))
     elif not quiet:

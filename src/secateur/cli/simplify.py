@@ -71,12 +71,12 @@ class Writing:
     ] = None
     force: Force = False
 
-    def check(self, *, as_json: bool) -> Export | None:
+    def check(self, *inputs: str | Path | None, as_json: bool) -> Export | None:
         """Refuse what cannot be written, and settle what to export."""
         export = choose_export(self.export, self.output)
         if as_json and export is not None and is_screen(self.output):
             raise ParameterError("--json and --export would both go to the screen: name a file with --output.")
-        check_outputs(self.output, self.report, self.save_model, force=self.force)
+        check_outputs(self.output, self.report, self.save_model, inputs=inputs, force=self.force)
         return export
 
     def write(self, story: Story, export: Export | None, *, as_json: bool, quiet: bool) -> str | bytes | None:
@@ -94,7 +94,7 @@ class Writing:
         made = None if export is None else make_export(story.rules, export, self.dialect, self.sql_table)
         if made is not None and self.output is not None and not is_screen(self.output):
             files[self.output], made = made, None
-        write_files(files, quiet=quiet or as_json)
+        write_files(files, force=self.force, quiet=quiet or as_json)
         return made
 
 
@@ -141,7 +141,7 @@ def command(
     """
     if data is not None and table is not None:
         raise ParameterError("Name a file or an embedded table, not both: leave out --table.")
-    export = writing.check(as_json=as_json)
+    export = writing.check(data, model, as_json=as_json)
     if data is None and used.target is not None:
         raise ParameterError("--target names a column of DATA: name the file too.")
     if data is None and (holdout or used != Rows() or reading != Reading()):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided
-from secateur.export.csv import guard_cell
+from secateur.export.csv import write_csv
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
 from secateur.frames import make_frame
@@ -48,12 +46,8 @@ def compact_to_frame(rules: CompactRules, library: str | None = None) -> Any:
 def compact_to_csv(rules: CompactRules) -> str:
     """Write a line for each rule, and one for "otherwise"; what is not known is empty."""
     columns = _list_columns(rules)
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(["rule", *columns])
-    for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
-        writer.writerow([number, *(guard_cell(cell) for cell in cells)])
-    return file.getvalue()
+    numbers = range(1, len(columns["conditions"]) + 1)
+    return write_csv(["rule", *columns], zip(numbers, *columns.values(), strict=True))
 
 
 def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:

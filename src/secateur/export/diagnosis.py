@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.export.csv import guard_cell
+from secateur.export.csv import write_csv
 from secateur.rules.deletion_effects import read_points
 from secateur.rules.wording import count_of, join_conditions, read_conditions, read_count, read_link, read_share
 from secateur.tree.shares import none_if_nan
@@ -264,11 +262,6 @@ def diagnosis_to_dict(
 
 def diagnosis_to_csv(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = None) -> str:
     """Write a line for each condition; what is not known is empty."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
     names = list(diagnosis._make_columns(np.zeros(0, dtype=np.int64)))
-    writer.writerow(names)
     listed = diagnosis if leaf_ids is None else (row for leaf in leaf_ids for row in diagnosis.of_leaf(leaf))
-    for row in listed:
-        writer.writerow([guard_cell(getattr(row, name)) for name in names])
-    return file.getvalue()
+    return write_csv(names, ([getattr(row, name) for name in names] for row in listed))

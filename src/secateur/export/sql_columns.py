@@ -20,6 +20,7 @@ from secateur.export.sql_nodes import (
     is_beyond,
     is_in,
     is_null,
+    join,
     make_name,
     make_number,
     own_name,
@@ -141,7 +142,7 @@ class TypedTable:
                 case.set("default", answer)
                 break
             asked = [part for test in tests for part in self._ask(test)]
-            case.append("ifs", when(exp.and_(*asked, copy=False), answer, words))
+            case.append("ifs", when(join(exp.and_, asked), answer, words))
         return case
 
     def refuse(self, place: int) -> list[tuple[str, Node]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.wording import count_of, read_count, read_share
+from secateur.tree.shown_text import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ def say_classes(
         shares.append(f"{read_share(rest)} of {len(order) - SHOWN_CLASSES} other classes")
     joined = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
     among = f"training rows of weight {read_count(total)}" if is_weighted else count_of(total, "training row")
-    return f"{who} {target or 'the class'}: of {among}, {joined}."
+    return f"{who} {show_text(target or 'the class')}: of {among}, {joined}."
 
 
 def say_right(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:

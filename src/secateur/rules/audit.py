@@ -348,7 +348,7 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
     scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, shares.shape))
-    apart = find_distances(shares[decider], tree_shares[leaf])
+    apart = find_distances(shares, decider, tree_shares, leaf)
     moved = np.abs(rules.reliability - rules.source_reliability)
     moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
     tolerance = rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
@@ -410,8 +410,8 @@ def compare_classes(
     n_classes: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find how far precision and recall of each class differ between tree and rules, in percentage points."""
-    old_precision, old_recall = _precision_recall(cross(truth, by_tree, weights, (n_classes, n_classes)))
-    new_precision, new_recall = _precision_recall(cross(truth, by_rules, weights, (n_classes, n_classes)))
+    old_precision, old_recall = _precision_recall(truth, by_tree, weights, n_classes)
+    new_precision, new_recall = _precision_recall(truth, by_rules, weights, n_classes)
     return np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
 
 
@@ -423,7 +423,14 @@ def cross(
     return table.astype(np.float64).reshape(shape)
 
 
-def _precision_recall(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute precision and recall of each class in percent, from rows by class and prediction."""
-    precision, recall = (np.nan_to_num(divide_or_nan(100.0 * np.diag(table), table.sum(axis=axis))) for axis in (0, 1))
+def _precision_recall(
+    truth: NDArray[np.int64], predicted: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute precision and recall of each class in percent; a table of all pairs of classes may not fit."""
+    right = truth == predicted
+    hits = np.bincount(truth[right], weights[right], minlength=n_classes)
+    precision, recall = (
+        np.nan_to_num(divide_or_nan(100.0 * hits, np.bincount(named, weights, minlength=n_classes)))
+        for named in (predicted, truth)
+    )
     return precision, recall

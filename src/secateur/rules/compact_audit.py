@@ -202,7 +202,7 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
     if rules.is_counted:
         distances, scores = (
-            find_distances(rules.shares[decider], tree_shares[leaf]),
+            find_distances(rules.shares, decider, tree_shares, leaf),
             score_shares(rules.shares, by_decider),
         )
     else:  # then probabilities are the tree's own

@@ -343,7 +343,8 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Class shares of what each rule, and at the end "otherwise", decides; where it decides no row, its class."""
-        shares: NDArray[np.float64] = np.eye(self.tree.n_classes)[np.append(self.class_ids, self.otherwise_id)]
+        shares = np.zeros((len(self) + 1, self.tree.n_classes))
+        shares[np.arange(len(self) + 1), np.append(self.class_ids, self.otherwise_id)] = 1.0
         total = self.decided_counts.sum(axis=1, keepdims=True)
         np.divide(self.decided_counts, total, out=shares, where=total > 0)
         return shares

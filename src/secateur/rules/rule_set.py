@@ -538,7 +538,8 @@ class RuleSet(Writable, ArraySequence[Rule]):
             counts = self.tree.counts[self.paths.leaf_ids]
         else:
             counts = self.class_counts if self.is_ranked and of == "rule" else self.source_class_counts
-        shares = np.eye(self.tree.n_classes)[self.paths.leaf_class]  # where no row was counted, only the class is known
+        shares = np.zeros((len(self), self.tree.n_classes))
+        shares[np.arange(len(self)), self.paths.leaf_class] = 1.0  # where no row was counted, only the class is known
         total = counts.sum(axis=1, keepdims=True)
         np.divide(counts, total, out=shares, where=total > 0)
         return shares

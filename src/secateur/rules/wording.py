@@ -19,6 +19,7 @@ from secateur.rules.moments import read_moment, read_moments
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import Region, read_links
+from secateur.tree.shown_text import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -273,13 +274,13 @@ def read_assimilation(rule: Rule) -> str:
 
 def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXACT) -> str:
     """Write what a row holds in a column as an equation, a column of a group as an equation of the group."""
-    place, name = tree.facts.group_of.get(feature), tree.feature_name(feature)
+    place, name = tree.facts.group_of.get(feature), show_text(tree.feature_name(feature))
     if place is not None and value in (0, 1):
         group = tree.facts.groups[place]
         label = group.labels[group.features.index(feature)]
-        return voice.among(group.name, [_read_label(label)], by_exclusion=value == 0)
+        return voice.among(show_text(group.name), [_read_label(label)], by_exclusion=value == 0)
     if value is None or not isinstance(value, float):
-        return voice.equal(name, "missing" if value is None else str(value))
+        return voice.equal(name, "missing" if value is None else show_text(str(value)))
     reading, n_decimals = tree.reading(feature), tree.facts.decimals_of.get(feature)
     if reading is not None and reading.is_moment:
         return voice.equal(name, read_moment(value, reading))
@@ -307,6 +308,7 @@ def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
 
 def _read_name(name: str) -> str:
     """Put a name between backticks where it could be taken for a part of the condition."""
+    name = show_text(name)
     return f"`{name}`" if CONFUSING.search(name) or name != name.strip() or not name else name
 
 
@@ -420,7 +422,7 @@ def _read_set(name: str, levels: tuple[Label, ...], region: Region, voice: Voice
 
 def _read_label(label: Label) -> str:
     """Quote a label where it would be misread in a list."""
-    text = str(label)
+    text = show_text(str(label))
     return f'"{text}"' if not text or text != text.strip() or any(mark in text for mark in ",{}") else text
 
 
