@@ -32,6 +32,7 @@ __all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
+PADDINGS = (("", ""), (" ", ""), ("", " "), (" ", " "))  # blanks around a text that means a blank do not count
 DELIMITERS = (",", ";", "\t", "|")
 MOST_NESTED = 1_000
 NOT_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
@@ -235,7 +236,7 @@ def _describe_csv(
         **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": header},
         "skip": 0,  # else a header shorter than the lines below it is skipped
         "sample_size": -1,  # else a text after many numbers is an error
-        "nullstr": list(dict.fromkeys(missing)),
+        "nullstr": list(dict.fromkeys(before + text + after for text in missing for before, after in PADDINGS)),
         "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],  # dates are read from their texts, by one rule
         "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
         "max_line_size": MAX_LINE.value,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.cli.tables.written_columns import find_reading, read_values, tell_readings
+from secateur.cli.tables.written_columns import cut_column, find_reading, read_values, tell_cut, tell_readings
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.labels import as_label
+from secateur.tree.readings import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.cli.tables.table_file import TableFile
-    from secateur.tree.readings import Reading
 
 __all__ = ["TrainingTable", "find_column", "make_training_table", "read_labels", "split_names"]
 
@@ -103,7 +103,7 @@ def make_training_table(
     )
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
-    kept, labels, notes = read_labels(table, target, drop_classes)
+    kept, labels, notes, cut = read_labels(table, target, drop_classes, as_text=target in as_text)
     frame = frame[kept]  # its index still numbers the rows, for messages
     _check_classes(labels, target)
     categories, used, found = [], [], {}
@@ -117,6 +117,9 @@ def make_training_table(
             kind, everything = "text", everything.astype(object).map(as_label, na_action="ignore")
             frame[column] = everything[kept]
         elif kind in ("text", "date") and column not in as_text:
+            if kind == "text" and (without := cut_column(everything)) is not None:
+                everything, frame[column] = without, without[kept]
+                cut.append(column)
             one = find_reading(everything, column, month_first=table.month_first)
             if one is not None:
                 numbers = read_values(everything, one.reading, column, table.name)
@@ -127,6 +130,7 @@ def make_training_table(
         if reason is not None:
             notes.append(f"Left out {column!r}: {reason}.")
             found.pop(column, None)
+            cut = [name for name in cut if name != column]
             continue
         used.append(column)
         if kind in ("text", "boolean"):
@@ -135,7 +139,8 @@ def make_training_table(
             _check_numbers(column, frame[column])
     if not used:
         raise InputError(f"{table.name} has no column to predict {target!r} from. {' '.join(notes)}".rstrip())
-    notes += tell_readings(found)
+    cut = [column for column in cut if column not in found]  # blanks beside a number go without saying
+    notes += [*tell_cut(cut), *tell_readings(found)]
     counted = {
         column: _count_decimals(frame[column].to_numpy(dtype=np.float64))
         for column in used
@@ -152,7 +157,8 @@ def make_training_table(
         notes=tuple(notes),
         decimals={column: number for column, number in counted.items() if number is not None},
         filled=tuple(column for column in used if not frame[column].isna().any()),
-        readings={column: one.reading for column, one in found.items()},
+        readings={column: one.reading for column, one in found.items()}
+        | {column: Reading("text") for column in cut if column != target},
     )
 
 
@@ -179,10 +185,15 @@ def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> lis
 
 
 def read_labels(
-    table: TableFile, target: str, drop_classes: Sequence[str] = ()
-) -> tuple[NDArray[np.bool_], NDArray[Any], list[str]]:
-    """Find the rows with a label, their labels, and notes of the rows without one."""
+    table: TableFile, target: str, drop_classes: Sequence[str] = (), *, as_text: bool = False
+) -> tuple[NDArray[np.bool_], NDArray[Any], list[str], list[str]]:
+    """Find the rows with a label, their labels, notes of the rows without one, and the target if blanks were cut.
+
+    With ``as_text`` the labels stay as they are written.
+    """
     column, kind = table.frame[target], table.kinds[target]
+    without = cut_column(column) if kind == "text" and not as_text else None
+    column, cut = (column, []) if without is None else (without, [target])
     if kind in UNFIT_TARGETS:
         raise InputError(f"The target {target!r} holds {UNFIT_TARGETS[kind]}: expected a class in each row.")
     kept: NDArray[np.bool_] = column.notna().to_numpy()
@@ -199,11 +210,11 @@ def read_labels(
         notes.append(f"Left out {int(unwanted.sum()):,} rows of the classes {', '.join(drop_classes)}.")
         kept = kept & ~unwanted
     if kind != "number":
-        return kept, column[kept].to_numpy(dtype=bool if kind == "boolean" else object), notes
+        return kept, column[kept].to_numpy(dtype=bool if kind == "boolean" else object), notes, cut
     labels = column[kept].to_numpy()
     if labels.dtype.kind != "f" or not ((np.floor(labels) != labels) | (np.abs(labels) >= LARGEST_WHOLE)).any():
         labels = labels.astype(np.int64)
-    return kept, labels, notes
+    return kept, labels, notes, cut
 
 
 def _write_label(label: Any) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
+from secateur.rows.encoding import cut_blanks
 from secateur.rows.written_values import find_unread, read_written
 from secateur.tree.readings import STEPS, Reading
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Tree
 
-__all__ = ["Found", "find_reading", "read_values", "set_readings", "tell_readings"]
+__all__ = ["Found", "cut_column", "find_reading", "read_values", "set_readings", "tell_cut", "tell_readings"]
 
 # Different texts that are looked at first, to leave columns of words alone.
 LOOKED_AT = 500
@@ -106,11 +107,27 @@ def set_readings(tree: Tree, readings: Mapping[str, Reading]) -> Tree:
     """Tell a tree how the columns of its rows are read; what it knows already stays."""
     if tree.readings or not readings:
         return tree
-    found = [
-        readings.get(tree.feature_name(feature)) if tree.categories[feature] is None else None
-        for feature in range(tree.n_features)
-    ]
+    found = []
+    for feature, levels in enumerate(tree.categories):
+        reading = readings.get(tree.feature_name(feature))
+        found.append(reading if reading is not None and reading.is_trim == (levels is not None) else None)
     return replace(tree, readings=tuple(found)) if any(found) else tree
+
+
+def cut_column(values: Any) -> Any:
+    """Cut the blanks around the texts of a column of a pandas frame; None if there are none."""
+    texts = [text for text in values.dropna().unique() if isinstance(text, str)]
+    cut = {text: own for text, own in zip(texts, cut_blanks(texts), strict=True) if own != text}
+    if not cut:
+        return None
+    return values.map(lambda text: cut.get(text, text), na_action="ignore").astype(object).fillna(np.nan)
+
+
+def tell_cut(columns: Sequence[str]) -> list[str]:
+    """Say of which columns blanks were cut, and how to undo it; nothing if of none."""
+    if not columns:
+        return []
+    return [f"Cut the blanks around the texts of {', '.join(columns)} (--text COLUMN keeps one as it is written)."]
 
 
 def tell_readings(found: Mapping[str, Found]) -> list[str]:
