@@ -74,13 +74,13 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
     texts, counts = pa.array(counted.index, type=pa.large_string()), counted.to_numpy()
     looked_at, times = texts[:LOOKED_AT], counts[:LOOKED_AT] / counts[:LOOKED_AT].sum()
     candidates = _list_candidates(looked_at.to_pylist(), times, month_first=month_first)
-    shares = [(1.0 - times[find_unread(looked_at, one)].sum(), one) for one in candidates]
+    shares = [(1.0 - times[_find_unfit(looked_at, one)].sum(), one) for one in candidates]
     share, best = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     if best is None or share < MEANT_SHARE - ROUNDING:
         return None
     if best.kind == "number" and not find_unread(texts, Reading("number")).any():
         return None  # a file of typed columns holds digits as text for a reason, such as codes
-    unread = find_unread(texts, best)
+    unread = _find_unfit(texts, best)
     if unread.any():
         _refuse_odd(present, name, texts.filter(pa.array(unread)).to_pylist(), counts[unread].sum(), best)
         return None
@@ -89,6 +89,19 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
     other = replace(best, order={"dmy": "mdy", "mdy": "dmy", "ymd": "ymd"}[best.order])
     is_ambiguous = other != best and not find_unread(texts, other).any()
     return Found(best, str(present.iloc[0]).strip(" "), is_ambiguous)
+
+
+def _find_unfit(texts: Any, reading: Reading) -> NDArray[np.bool_]:
+    """Mark the texts that do not speak for a reading: those that it cannot read, and beside percentages bare numbers.
+
+    In later tables a bare 12.5 means 12.5%; among percentages it may be a share that somebody forgot to turn into one.
+    """
+    import pyarrow.compute as pc
+
+    unfit = find_unread(texts, reading)
+    if reading.unit == "%":
+        unfit |= ~pc.match_substring(texts, "%").fill_null(True).to_numpy(zero_copy_only=False)
+    return unfit
 
 
 def read_values(values: Any, reading: Reading, name: str, table: str) -> NDArray[np.float64]:
