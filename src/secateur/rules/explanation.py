@@ -185,7 +185,7 @@ def find_needed(rules: RuleSet | CompactRules) -> set[int] | None:
 def find_unseen(tree: Tree, cells: NDArray[Any], row: Any) -> dict[int, Any]:
     """Find what a row holds where the tree knows no such category, by feature; nothing if the row has no names."""
     names = frame_columns(row)
-    if not _is_mapping(row) and (names is None or len(row) != 1):
+    if not _is_mapping(row) and (names is None or not hasattr(row, "__len__")):
         return {}
     if names is not None:
         import narwhals as nw
