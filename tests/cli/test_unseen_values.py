@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from secateur.cli.app import make_app
 from secateur.cli.model_files import load_rules
+from secateur.errors import InputError
 
 
 def run(*arguments: object) -> str:
@@ -56,3 +57,9 @@ def test_a_table_of_new_values_is_told_of(place: Path, command: tuple[str, ...])
     note = rf"300 of 300 rows of {place}/caps.csv hold a value of employed that the tree does not know, such as "
     assert re.search(note + r"'(Yes|No)', and count as any other: it knows 'no', 'yes'.* mean '(yes|no)'\?", told)
     assert "does not know" not in run(command[0], place / "rules.json", place / "loans.csv", *command[1:])
+
+
+def test_another_table_is_told_by_its_columns_before_its_labels(place: Path) -> None:
+    pd.DataFrame({"hours": [1, 2, 3], "income": ["low", "high", "low"]}).to_csv(place / "other.csv", index=False)
+    with pytest.raises(InputError, match=r"other.csv has none of the columns that the model was fitted on \('age', "):
+        run("audit", place / "rules.json", place / "other.csv", "--target", "income")

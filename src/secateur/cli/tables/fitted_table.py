@@ -213,8 +213,8 @@ def label_rows(
     beside = [target, *split_names(columns, drop, table.name)]
     labels = to_label_types(labels, tree.classes.tolist())
     table, readings, told = read_for_tree(table, tree, beside)
+    rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)  # first: it may be another table
     _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
-    rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
     notes += [*told, *tell_unseen(rows, tree, table.name)]
     return TrainingTable(rows, labels, target, (), (), tuple(notes), readings=readings)
 

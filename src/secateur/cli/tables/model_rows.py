@@ -43,6 +43,11 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
         named = table.frame[rest].set_axis([str(name) for name in rest], axis=1)
         return _check_types(to_types(named, tree), tree, table.name)
     absent = [name for name in names if name not in present]
+    if absent and len(absent) == len(names):
+        raise InputError(
+            f"{table.name} has none of the columns that the model was fitted on ({shorten(names)}): is it another "
+            "table?"
+        )
     if absent:
         raise InputError(
             f"{table.name} does not fit the model: it has no column{'s' * (len(absent) > 1)} {shorten(absent)}, which "
