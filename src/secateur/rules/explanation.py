@@ -184,13 +184,17 @@ def find_needed(rules: RuleSet | CompactRules) -> set[int] | None:
 
 def find_unseen(tree: Tree, cells: NDArray[Any], row: Any) -> dict[int, Any]:
     """Find what a row holds where the tree knows no such category, by feature; nothing if the row has no names."""
-    names = frame_columns(row)
-    if not _is_mapping(row) and (names is None or not hasattr(row, "__len__")):
-        return {}
-    if names is not None:
+    if not _is_mapping(row):
+        names = frame_columns(row)
+        if names is None:
+            return {}
         import narwhals as nw
 
-        row = {name: nw.from_native(row, eager_only=True)[name].to_list()[0] for name in names}
+        try:
+            frame = nw.from_native(row, eager_only=True)
+        except TypeError:  # rows that are not in memory
+            return {}
+        row = {name: frame[name].to_list()[0] for name in names}
     return {
         feature: row[tree.feature_name(feature)]
         for feature in sorted(tested_features(tree))

@@ -28,6 +28,7 @@ __all__ = ["TrainingTable", "find_column", "make_training_table", "read_labels",
 # The most different whole numbers that are taken for classes.
 MAX_NUMBER_CLASSES = 30
 MAX_CLASSES = 200
+SHOWN_COLUMNS = 8
 # Texts of which more than this share are different are names of rows, not categories.
 DISTINCT_SHARE = 0.5
 FEW_CATEGORIES = 20
@@ -163,7 +164,7 @@ def make_training_table(
 
 
 def find_column(columns: Sequence[str], name: str, where: str) -> str:
-    """Find a column by its name, apart from blanks around it; if there is none, suggest one."""
+    """Find a column by its name, apart from blanks around it, or without names by its place; else suggest one."""
     if name in columns:
         return name
     trimmed = [column for column in columns if column.strip() == name.strip()]
@@ -171,8 +172,17 @@ def find_column(columns: Sequence[str], name: str, where: str) -> str:
         return trimmed[0]
     hint = did_you_mean(name, columns)
     if columns and list(columns) == [f"column_{place + 1}" for place in range(len(columns))]:
+        if f"column_{name.strip()}" in columns:
+            return f"column_{name.strip()}"
         hint = " Its first line holds no names: name a column by its place, or pass --header if it does."
-    raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {shorten(list(columns))}.")
+    raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {_list_ends(columns)}.")
+
+
+def _list_ends(columns: Sequence[str]) -> str:
+    """List columns; of many the first few and the last, which is often the column of the classes."""
+    if len(columns) <= SHOWN_COLUMNS:
+        return shorten(columns)
+    return f"{', '.join(map(repr, columns[: SHOWN_COLUMNS - 2]))}, …, {columns[-2]!r} and {columns[-1]!r}"
 
 
 def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> list[str]:
@@ -276,7 +286,7 @@ def _leave_out(column: str, values: Any, everything: Any, kind: str, *, is_wante
         if n_different == len(present) and len(present) > 1:
             return "every row has a different value, like a name or an identifier"
         if n_different > max(FEW_CATEGORIES, DISTINCT_SHARE * len(present)):
-            return f"{n_different:,} different texts in {len(present):,} rows are names rather than categories"
+            return f"{n_different:,} different texts in {len(present):,} rows are too many for categories, like names"
         words = present.drop_duplicates().astype(str).str.split().str.len().median()
         if n_different > FEW_CATEGORIES and words >= SENTENCE_WORDS:
             return f"it is free text: {n_different:,} different texts, usually of {words:g} words"
