@@ -177,7 +177,7 @@ def read_row(rules: RuleSet, row: Any, needed: Collection[int] | None = None) ->
 
 def find_needed(rules: RuleSet | CompactRules) -> set[int] | None:
     """Find the features that decide whatever the others are; None if that may be all that the tree asks for."""
-    if not METHODS[rules.method].is_exact or getattr(rules, "budget", 0):
+    if not METHODS[rules.method].is_exact or getattr(rules, "budget", False):
         return None
     return {column.feature for column in make_decision_list(rules).columns}
 
