@@ -14,6 +14,7 @@ from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS, Why
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.covering import Containment, choose_rules, find_containment
 from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
 from secateur.methods.row_mixture import mix_rows
@@ -51,7 +52,7 @@ def compact(
     y: Any = None,
     *,
     budget: float = 0.0,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     **known: Any,
 ) -> CompactRules:
@@ -118,7 +119,7 @@ def compact_rules(
     rules: RuleSet,
     *,
     budget: float = 0.0,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     rows: GivenRows | None = None,
 ) -> CompactRules:
@@ -136,7 +137,7 @@ def compact_rules(
 
 
 def compact_by_budget(
-    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = 0.05, otherwise: Any = "auto"
+    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
 ) -> Iterator[CompactRules]:
     """Make the compact rules of several budgets, as :func:`compact_rules` makes each, looking at the rows once.
 
@@ -190,7 +191,7 @@ def _cover_all(rules: RuleSet, defaults: list[int]) -> tuple[NDArray[np.int64], 
 
 
 def _cost(rules: RuleSet, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
-    """Conditions, then rules, then fewer training rows of what is not written."""
+    """Conditions, then rules; then, negated, the training rows of the class that is not written: more are better."""
     gone = rules.deleted if deleted is None else deleted
     lengths = np.bincount(rules.paths.rule[~gone], minlength=len(rules))
     rows = float(np.nan_to_num(rules.source_support[rules.paths.leaf_class == default]).sum())

@@ -21,6 +21,7 @@ from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
@@ -54,6 +55,9 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     The scikit-learn classifier around :func:`secateur.simplify`. As a step inside a pipeline it turns each row into the
     rules that cover it.
+
+    A setting that the chosen method or form does not read does nothing, so that a search can try several at once:
+    ``budget`` is read by compact rules and by ``budgeted``, ``otherwise`` by compact rules.
 
     Parameters
     ----------
@@ -149,7 +153,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self,
         estimator: Any = None,
         method: str = "exact",
-        tolerance: float = 0.05,
+        tolerance: float = DEFAULT_TOLERANCE,
         *,
         form: str = "each-leaf",
         otherwise: Any = "auto",

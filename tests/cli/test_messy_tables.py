@@ -98,7 +98,12 @@ def test_what_the_rules_lack_is_warned_of_at_the_top(place: Path) -> None:
     deep = json.loads(
         run("simplify", place / "messy.csv", "--target", "status", "--min-rows", "1", "--max-depth", "12", "--json")
     )
-    assert any("fewer than 5 rows" in warning and "--min-rows 5" in warning for warning in deep["warnings"])
+    assert any("fewer than 5 rows" in one and one.endswith("--min-rows 5 may avoid that.") for one in deep["warnings"])
+    asked = ("simplify", place / "messy.csv", "--target", "status", "--max-depth", "12", "--json")
+    each = json.loads(run(*asked, "--min-rows", "1", "--each-leaf"))
+    assert any("fewer than 5 rows" in one and one.endswith("--min-rows 5 avoids them.") for one in each["warnings"])
+    # Each leaf has five rows, but not every line decides as many: what was done already is not advised.
+    assert not any("--min-rows" in warning for warning in json.loads(run(*asked))["warnings"])
 
 
 def test_leaves_have_five_rows_unless_fewer_are_asked_for(place: Path) -> None:

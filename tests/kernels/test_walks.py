@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -190,3 +191,36 @@ def run_compiled(kernel: str, tree: Tree, paths: object, *state: object) -> np.n
     walk, box = run_walks.make_walkable(tree, paths), run_walks.make_box(tree)  # type: ignore[arg-type]
     getattr(module, kernel)(walk, box, paths.offsets, paths.links, paths.leaf_class, *state)  # type: ignore[attr-defined]
     return np.asarray(state[-1])
+
+
+def run_fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A fresh process, in which nothing is compiled yet."""
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+
+
+ROUTE = """
+import numpy as np
+from secateur.kernels import routes
+from secateur.kernels.compiling import compile_module
+goes_left = compile_module(routes).goes_left
+print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
+"""
+
+
+def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> None:
+    shown = "import sys; sys.stderr.isatty = lambda: True\n" + ROUTE
+    cache = str(tmp_path)
+    first, second = run_fresh(shown, NUMBA_CACHE_DIR=cache), run_fresh(shown, NUMBA_CACHE_DIR=cache)
+    assert first.stdout == second.stdout == "True\n"
+    assert first.stderr == "Compiling for this machine, once: about 2 s …\n"
+    assert second.stderr == "", "the second process finds the code that was kept"
+    assert run_fresh(ROUTE, NUMBA_CACHE_DIR=str(tmp_path / "new")).stderr == "", "no terminal, nobody waits"
+
+
+def test_where_compiled_code_cannot_be_kept_it_is_said_once_and_goes_on() -> None:
+    nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []\n" + ROUTE
+    found = run_fresh(nowhere)
+    assert found.stdout == "True\n"
+    assert found.stderr.count("set NUMBA_CACHE_DIR to a directory that can be written") == 1

@@ -116,8 +116,8 @@ def command(
         raise ParameterError("Name a table with its --target, or a model with --model, or both.")
     if data is None and (choosing.pairs or choosing.overlaps):
         raise ParameterError("--pairs and --overlaps are about rows: name a table with its --target.")
-    if model is not None and growing != Growing():
-        raise ParameterError("--max-depth, --min-rows and --seed are for a tree that is fitted here: leave them out.")
+    if model is not None:
+        growing.refuse_with_model()
     brought = None if model is None else trusting.load(model, quiet=quiet)
     if data is None:
         story = _from_model(brought, str(model), tolerance)

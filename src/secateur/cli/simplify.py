@@ -33,6 +33,7 @@ from secateur.cli.options import (
     SqlTable,
     Trusting,
     is_screen,
+    spell,
     spread,
 )
 from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export, write_files
@@ -145,14 +146,19 @@ def command(
         raise ParameterError("--target names a column of DATA: name the file too.")
     if data is None and (holdout or used != Rows() or reading != Reading()):
         raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
-    if model is not None and replace(growing, seed=0) != Growing():
-        raise ParameterError(
-            "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
-        )
+    if model is not None:
+        growing.refuse_with_model()
+    given = (
+        *(() if model is None else ("--model", str(model))),
+        *spell(form),
+        *(() if method is None else ("--method", method)),
+        *(word for one in fact or () for word in ("--fact", one)),
+        *(word for group in (replace(used, target=None), knobs, growing, reading, trusting) for word in spell(group)),
+    )
     method = "exact" if method is None else method
     options = {**read_settings(method, knobs, form), **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
-    making = _Making(method, options, knobs, form)
+    making = _Making(method, options, knobs, form, given)
     if data is not None:
         story = _from_data(data, brought, used, growing, reading, holdout, making, quiet=quiet)
     elif model is not None:
@@ -183,6 +189,7 @@ class _Making:
     options: dict[str, Any]
     knobs: Knobs
     form: Form
+    given: tuple[str, ...]  # the options that make the same rules of the same table once more
 
     @property
     def take_facts(self) -> bool:
@@ -298,12 +305,21 @@ def _from_data(
         unseen = "that the tree has not seen" if model is None else "set aside, which the model may have seen"
         audited, measured = f"{len(on.y):,} rows {unseen}", (on.X, on.y)
     opening = _open(whole, fitted.target, f"{'A decision tree' if model is None else 'The model'} for {fitted.name}")
-    again = (data, "--target", fitted.target, *_what_next(holdout))
-    warnings = warn_of_rules(rules, audit.accuracy / 100, on.y, is_fitted=model is None, balanced=growing.balanced)
+    set_aside = ("--holdout", str(holdout or 0.25))
     return Story(
-        *(fitted.name, opening, fitted.model, rules, audit, audited, proof, again, fitted.notes, granted, measured),
+        name=fitted.name,
+        opening=opening,
+        model=fitted.model,
+        rules=rules,
+        audit=audit,
+        audited=audited,
+        proof=proof,
+        again=(data, "--target", fitted.target, *making.given, *set_aside, "--report", "page.html"),
+        notes=fitted.notes,
+        granted=granted,
+        measured=measured,
         target=fitted.target,
-        warnings=warnings,
+        warnings=warn_of_rules(rules, audit, min_rows=fitted.min_rows, balanced=growing.balanced),
     )
 
 
@@ -314,10 +330,6 @@ def _open(rules: RuleSet, target: str, what: str) -> str:
     sizes = rules.source_class_counts.sum(axis=0)
     names = rules.tree.class_names
     return say_classes(names, sizes, target, is_weighted=rules.is_weighted, who=f"{what} predicts")
-
-
-def _what_next(holdout: float) -> tuple[str, ...]:
-    return ("--report", "page.html") if holdout else ("--holdout", "0.25", "--report", "page.html")
 
 
 def _from_batches(data: str, model: Any, target: str, reading: Reading, making: _Making, quiet: bool) -> Story:
@@ -334,7 +346,7 @@ def _from_batches(data: str, model: Any, target: str, reading: Reading, making: 
             audit, proof = rules.audit(table, target), rules.verify(table, target)
     rules = _let_go(rules)  # the table is closed
     opening = _open(whole, target, f"The model for {table.name}")
-    again = (data, "--target", target, "--model", "MODEL", "--export", "sql")
+    again = (data, "--target", target, *making.given, "--export", "sql")
     audited = f"the {audit.n_rows:,} rows that the rules were made from"
     return Story(table.name, opening, model, rules, audit, audited, proof, again, tuple(notes), target=target)
 
@@ -360,7 +372,7 @@ def _from_model(model: Any, name: str, making: _Making) -> Story:
     rules = making.finish(simplify(read_one_tree(model), method=making.method, **making.options))
     classes = ", ".join(rules.tree.class_names[:-1]) + f" or {rules.tree.class_names[-1]}"
     opening = f"{name}: a decision tree that predicts {classes}; no rows were named, so nothing was measured."
-    again = ("DATA", "--target", "COLUMN", "--model", name)
+    again = ("DATA", "--target", "COLUMN", *making.given)
     return Story(name, opening, model, rules, None, "no rows", rules.verify(), again)
 
 

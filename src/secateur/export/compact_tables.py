@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["compact_to_csv", "compact_to_frame", "compact_to_latex", "compact_to_markdown"]
 
-OTHERWISE = "otherwise"
-
 
 def _list_columns(rules: CompactRules) -> dict[str, list[Any]]:
     """List what each rule, and at the end "otherwise", says, by column."""
     listed = list(rules)
     return {
-        "conditions": [*(join_conditions(rule.conditions) for rule in listed), OTHERWISE],
+        "conditions": [*(join_conditions(rule.conditions) for rule in listed), rules.rest_word],
         "prediction": [*(rule.prediction for rule in listed), rules.otherwise],
         "class_name": [*(rule.class_name for rule in listed), rules.otherwise_name],
         "decided_support": [*(rule.decided_support for rule in listed), rules.otherwise_support],
@@ -66,7 +64,7 @@ def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
         cells = join_asked(rule.asks), rule.class_name, read_decided(rules, rule.index)
         lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {count_leaves(rule)} |")
     rest = map(escape_markdown, (rules.otherwise_name, read_decided(rules, len(rules))))
-    lines.append(f"| {len(rules) + 1} | {OTHERWISE} | {' | '.join(rest)} | |")
+    lines.append(f"| {len(rules) + 1} | {rules.rest_word} | {' | '.join(rest)} | |")
     if rules.remarks:
         lines += ["", *(f"- Note: {escape_markdown(remark)}" for remark in rules.remarks)]
     if not reasons:
@@ -94,7 +92,7 @@ def compact_to_latex(rules: CompactRules) -> str:
         *(r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
     ]
     columns = _list_columns(rules)
-    columns["conditions"] = [*(join_asked(rule.asks) for rule in rules), OTHERWISE]
+    columns["conditions"] = [*(join_asked(rule.asks) for rule in rules), rules.rest_word]
     names = ("conditions", "class_name", "decided_support", "decided_reliability")
     rows = []
     for number, (asked, name, support, share) in enumerate(zip(*(columns[n] for n in names), strict=True), start=1):

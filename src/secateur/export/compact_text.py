@@ -49,7 +49,7 @@ def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None =
     if most is not None and len(rules) > most:
         yield f"  … and {count_of(len(rules) - most, 'more rule')}", ""
     share = read_decided(rules, len(rules))
-    yield f"{'otherwise' if len(rules) else 'always'} {rules.otherwise_name}", share
+    yield f"{rules.rest_word} {rules.otherwise_name}", share
     if reasons and len(rules.dropped):
         yield "", ""
         yield NOT_WRITTEN, ""

@@ -52,7 +52,7 @@ def compact_to_html(rules: CompactRules) -> str:
         (_write_asked(rule), escape(rule.class_name), escape(read_decided(rules, rule.index)))
         for rule in rules[:SHOWN_RULES]
     ]
-    rest = (f"<i>{'otherwise' if len(rules) else 'always'}</i>", escape(rules.otherwise_name))
+    rest = (f"<i>{rules.rest_word}</i>", escape(rules.otherwise_name))
     rows.append((*rest, escape(read_decided(rules, len(rules)))))
     before, after = say_answer(rules)
     after += [ROUNDED] if rounds_a_number(rules.rules, rules) else []

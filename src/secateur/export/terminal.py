@@ -63,7 +63,7 @@ def compact_to_table(rules: CompactRules) -> Table:
     for rule in rules:
         numbers = read_decided(rules, rule.index), count_leaves(rule)
         table.add_row(str(rule.index + 1), Text(join_asked(rule.asks)), Text(rule.class_name), *numbers)
-    words = Text("otherwise" if len(rules) else "always", style="italic")
+    words = Text(rules.rest_word, style="italic")
     rest = Text(rules.otherwise_name), read_decided(rules, len(rules)), "the rest"
     table.add_row(str(len(rules) + 1), words, *rest)
     return table

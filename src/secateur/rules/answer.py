@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.rules.compact_rules import CompactRules
 from secateur.rules.wording import count_of, read_count, read_share
 
 if TYPE_CHECKING:
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
 
     from secateur.rules.audit import Audit
     from secateur.rules.compact_audit import CompactAudit
-    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = [
-    *("find_limiting_facts", "find_target", "say_answer", "say_classes", "say_faithful", "say_measured", "say_right"),
-    "warn_of_weights",
+    *("find_limiting_facts", "find_target", "name_target", "say_answer", "say_classes", "say_difference"),
+    *("say_faithful", "say_measured", "say_right", "warn_of_weights"),
 ]
 
 SHOWN_CLASSES = 5
@@ -65,30 +65,27 @@ def say_classes(
     return f"{who} {target or 'the class'}: of {among}, {joined}."
 
 
-def say_right(share: float, rows: str, guess: str, guessed: float) -> str:
-    """Say how often rules are right, beside always guessing the commonest class."""
-    return f"Right for {read_share(share)} of {rows}; always saying {guess} is right for {read_share(guessed)}."
+def say_right(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:
+    """Say how often rules are right, beside the tree if it is not as often, and beside always making one guess."""
+    right = f"Right for {read_share(share)} of {rows}"
+    if by_tree is not None and by_tree != share:
+        right += f" (the tree: {read_share(by_tree)})"
+    return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
 
 
 def say_measured(audit: Audit | CompactAudit, rows: str) -> str:
     """Say the same of audited rows."""
-    right = f"Right for {read_share(audit.accuracy / 100)} of {rows}"
-    if audit.accuracy != audit.tree_accuracy:
-        right += f" (the tree: {read_share(audit.tree_accuracy / 100)})"
-    return f"{right}; always saying {audit.baseline_class} is right for {read_share(audit.baseline / 100)}."
+    shares = audit.accuracy / 100, audit.baseline / 100, audit.tree_accuracy / 100
+    return say_right(shares[0], rows, audit.baseline_class, *shares[1:])
 
 
 def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
     """Say how far compact rules are what the tree says, by an audit on other rows if there is one."""
     if rules.is_exact:
-        known = " that keeps to what is known of the columns" if find_limiting_facts(rules.rules) else ""
+        known = " that keeps to what is known of the columns" if find_limiting_facts(rules) else ""
         return f"Nothing is lost: every possible row{known} gets the tree's answer."
     if audit is not None:
-        low, high = audit.disagreement_interval
-        share = read_share(audit.disagreement / 100)
-        return (
-            f"The answer is not the tree's for {share} of these rows; on new rows, likely for {low:.1f} to {high:.1f}%."
-        )
+        return say_difference(audit.disagreement, "these rows", audit.disagreement_interval)
     if rules.budget:
         return (
             f"At most {100 * rules.budget:.6g}% of the training rows{_by_weight(rules.rules)} get another answer than "
@@ -97,15 +94,28 @@ def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
     return f"Some rows may get another answer than the tree's: {rules.method!r} allows it, and audit(X, y) counts them."
 
 
-def find_limiting_facts(rules: RuleSet) -> tuple[str, ...]:
+def say_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:
+    """Say for how many of some rows the answer is not the tree's; with limits, for how many of new ones that may be."""
+    said = f"The answer is not the tree's for {read_share(percentage / 100)} of {rows}"
+    if limits is None:
+        return f"{said}; on new rows that may be more."
+    return f"{said}; on new rows, likely for {limits[0]:.1f} to {limits[1]:.1f}%."
+
+
+def find_limiting_facts(rules: RuleSet | CompactRules) -> tuple[str, ...]:
     """Find the facts that the guarantee rests on, but for those that only say which columns are one category's."""
+    used = rules._facts_used if isinstance(rules, CompactRules) else rules.facts_used.used
     groups = {str(group) for group in rules.tree.facts.groups}
-    return tuple(fact for fact in rules.facts_used.used if fact not in groups)
+    return tuple(fact for fact in used if fact not in groups)
 
 
 def find_target(rules: RuleSet) -> str | None:
     """Find the name of what is predicted, where the labels have one."""
-    labels: Any = None if rules.training is None else rules.training.y
+    return None if rules.training is None else name_target(rules.training.y)
+
+
+def name_target(labels: Any) -> str | None:
+    """Find what labels are called: the name of their column, if it says anything."""
     name = labels if isinstance(labels, str) else getattr(labels, "name", None)
     return name if isinstance(name, str) and name.lower() not in EMPTY_NAMES else None
 

@@ -16,8 +16,10 @@ from secateur.rules.explanation import (
     find_needed,
     find_unseen,
     leave_out_absent,
+    list_reasons,
     pair_values,
     read_row,
+    say_broken,
     say_values,
     warn_of_unseen,
 )
@@ -68,7 +70,8 @@ class CompactExplanation:
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
-        Known facts about the columns that this row contradicts; the guarantee does not cover such a row.
+        Known facts about the columns that this row contradicts. The guarantee does not cover the row if it rests on one
+        of them, which the text says.
     """
 
     prediction: Label
@@ -84,15 +87,21 @@ class CompactExplanation:
     broken_facts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the explanation as plain values, for JSON."""
+        """Give the explanation as plain values, for JSON; what is about a rule is None, or empty, for "otherwise"."""
+        rule = self.rule
         return {
             "prediction": self.prediction,
             "tree_prediction": self.tree_prediction,
-            "rule": None if self.rule is None else self.rule.index + 1,
-            "text": None if self.rule is None else self.rule.text,
+            "rule": None if rule is None else rule.index + 1,
+            "text": None if rule is None else rule.text,
+            "conditions": [] if rule is None else [condition.text for condition in rule.conditions],
+            "support": None if rule is None else rule.support,
+            "reliability": None if rule is None else rule.reliability,
+            "reasons": [] if rule is None else list_reasons(rule.reasons),
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
             "failed": {str(index + 1): list(asked) for index, asked in self.failed.items()},
             "interval": None if self.interval is None else list(self.interval),
+            "own_rule": self.own_rule.index + 1,
             "own_leaf": self.own_rule.leaf_id,
             "values": dict(self.values),
             "broken_facts": list(self.broken_facts),
@@ -181,13 +190,11 @@ def _tell(
     lines.append(say_own_leaf(rules.source, own, differs=differs))
     if differs:
         lines.append(_say_difference(rules, broken))
-    if broken:
-        lines.append(f"The guarantee does not cover this row, which contradicts what is known: {'; '.join(broken)}.")
-    return lines
+    return [*lines, *say_broken(rules, broken)]
 
 
 def _say_difference(rules: CompactRules, broken: Sequence[str]) -> str:
-    if broken:
+    if rules._rests_on(broken):
         return "Nothing is promised for a row that contradicts what is known."
     if rules.budget:
         return "This row is among those that the budget allows to differ from the tree."

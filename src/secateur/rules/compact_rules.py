@@ -10,6 +10,7 @@ import numpy as np
 
 from secateur.counting.coverage import cover_rows, find_winners
 from secateur.methods import METHODS
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
@@ -17,6 +18,7 @@ from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.compact_rule import CompactRule
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
+from secateur.rules.facts_used import find_facts_of_choice
 from secateur.rules.reasons import make_reasons
 from secateur.rules.witnesses import Witnesses
 from secateur.rules.writable import Writable
@@ -93,7 +95,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     stand_ins: tuple[NDArray[np.int64], NDArray[np.int64]] = field(repr=False)
     drop_costs: NDArray[np.float64] = field(repr=False)
     budget: float = 0.0
-    tolerance: float = 0.05
+    tolerance: float = DEFAULT_TOLERANCE
     stored: StoredContent | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -112,8 +114,13 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the columns before a pipeline, a sentence each."""
+        """Remarks of the method, on columns before a pipeline, and on classes that no rule of a leaf predicts."""
         return self.rules.remarks
+
+    @property
+    def rest_word(self) -> str:
+        """What the last line begins with: "otherwise", or "always" where there is no rule."""
+        return "otherwise" if len(self) else "always"
 
     @property
     def is_exact(self) -> bool:
@@ -184,18 +191,28 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
                 f"rule with a training reliability more than {self.tolerance:g} below its leaf's, or with another "
                 f"class more common among its rows; {earlier} deletions may move reliability further."
             )
-        used = self.rules.facts_used.used if self.is_exact else ()
+        used = self._facts_used if self.is_exact else ()
         return (
             f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(used)}."
             if used
             else sentence
         )
 
+    @cached_property
+    def _facts_used(self) -> tuple[str, ...]:
+        """The facts that the guarantee rests on, in words; a budget's is about the training rows, which keep to all."""
+        return () if self.budget else find_facts_of_choice(self.rules, self.chosen, self.otherwise_id)
+
+    def _rests_on(self, facts: Iterable[str]) -> bool:
+        """Whether the guarantee rests on one of some facts about the columns, in words."""
+        listed = list(facts)
+        return not self.budget and (self.rules._rests_on(listed) or not set(listed).isdisjoint(self._facts_used))
+
     @property
     def decisions(self) -> Decisions:
         """The order in which rules decide, and what none of them covers."""
         is_ordered = self.rules.is_ranked or self.is_exact or len(np.unique(self.class_ids)) < 2
-        words = f"{'otherwise' if len(self) else 'always'} => {self.otherwise_name}"
+        words = f"{self.rest_word} => {self.otherwise_name}"
         order = np.arange(len(self))
         last = (self.otherwise, self.otherwise_reliability, words)
         return Decisions(self.rules, self.chosen, order, is_ordered, last, self.decided_reliability)
@@ -508,9 +525,6 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
         with self.rules._open(X) as rows:
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
-
-    def __str__(self) -> str:
-        return self.to_text()
 
     def __repr__(self) -> str:
         return (

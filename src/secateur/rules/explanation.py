@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.rules.wording import Condition
@@ -49,9 +50,11 @@ __all__ = [
     "find_needed",
     "find_unseen",
     "leave_out_absent",
+    "list_reasons",
     "make_up",
     "pair_values",
     "read_row",
+    "say_broken",
     "say_values",
     "warn_of_unseen",
 ]
@@ -112,11 +115,9 @@ class Explanation:
             "reliability": rule.reliability,
             "interval": None if self.interval is None else list(self.interval),
             "own_rule": self.own_rule.index + 1,
+            "own_leaf": self.own_rule.leaf_id,
             "values": dict(self.values),
-            "reasons": [
-                {"link": link, "deleted": reason.deleted, "kind": reason.kind, "text": reason.text}
-                for link, reason in rule.reasons.items()
-            ],
+            "reasons": list_reasons(rule.reasons),
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
             "broken_facts": list(self.broken_facts),
             "explanation": self.text,
@@ -129,6 +130,14 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text
+
+
+def list_reasons(reasons: Mapping[int, Reason]) -> list[dict[str, Any]]:
+    """Give the reasons of a rule's links as plain values."""
+    return [
+        {"link": link, "deleted": reason.deleted, "kind": reason.kind, "text": reason.text}
+        for link, reason in reasons.items()
+    ]
 
 
 def explain_row(rules: RuleSet, row: Any) -> Explanation:
@@ -418,9 +427,14 @@ def _tell(
         )
     differs = rules.tree.leaf_class[rules.paths.leaf_ids[own]] != class_id
     lines.append(say_own_leaf(rules, own, differs=bool(differs)))
-    if broken:
-        said = "This row contradicts what is known, but the guarantee does not rest on it"
-        if rules._rests_on(broken):
-            said = "The guarantee does not cover this row, which contradicts what is known"
-        lines.append(f"{said}: {'; '.join(broken)}.")
-    return lines
+    return [*lines, *say_broken(rules, broken)]
+
+
+def say_broken(rules: RuleSet | CompactRules, broken: Sequence[str]) -> list[str]:
+    """Say that a row contradicts what is known, if it does, and whether the guarantee is about it nevertheless."""
+    if not broken:
+        return []
+    said = "This row contradicts what is known, but the guarantee does not rest on it"
+    if rules._rests_on(broken):
+        said = "The guarantee does not cover this row, which contradicts what is known"
+    return [f"{said}: {'; '.join(broken)}."]

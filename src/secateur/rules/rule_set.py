@@ -10,6 +10,7 @@ import numpy as np
 
 from secateur.counting.coverage import cover_rows, find_winners
 from secateur.methods import METHODS, Deletions
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
@@ -52,6 +53,7 @@ class StoredContent:
     digest: str | None
     content_digest: str
     version: str
+    is_worded: bool = True  # whether it holds the reasons in words
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,7 +332,9 @@ class RuleSet(Writable, ArraySequence[Rule]):
         """
         return self._on_rows("covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows))
 
-    def compact(self, *, budget: float = 0.0, tolerance: float = 0.05, otherwise: Any = "auto") -> CompactRules:
+    def compact(
+        self, *, budget: float = 0.0, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
+    ) -> CompactRules:
         """Choose few of the rules, and leave one class to what none of them covers.
 
         Parameters

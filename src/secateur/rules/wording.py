@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,8 @@ __all__ = [
 
 # Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
 CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
+SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)  # as the page's scripts round
+LEAST_FIXED = 1e-6
 MAX_DIGITS = 17  # enough significant digits for every float64
 ROUNDINGS = {
     digits: [Context(prec=digits, rounding=rounding) for rounding in (ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN)]
@@ -195,8 +197,18 @@ def read_threshold(limit: float, dtype: str) -> str:
 
 
 def read_count(value: float) -> str:
-    """Write a number of rows, weighted or not."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+    """Write a number of rows, weighted or not: a whole number as it is, another in six digits.
+
+    Examples
+    --------
+    >>> read_count(1234567.0), read_count(1234567.5), read_count(0.1 + 0.2)
+    ('1,234,567', '1,234,570', '0.3')
+    """
+    if value == round(value):
+        return f"{value:,.0f}"
+    if abs(value) < LEAST_FIXED:  # a fixed point would be lost among zeros
+        return f"{value:.6g}"
+    return _plain_decimal(SIX_DIGITS.create_decimal(value), ",")
 
 
 def count_of(number: float, noun: str) -> str:
@@ -271,9 +283,10 @@ def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXA
     reading, n_decimals = tree.reading(feature), tree.facts.decimals_of.get(feature)
     if reading is not None and reading.is_moment:
         return voice.equal(name, read_moment(value, reading))
-    if n_decimals is not None:
-        written = voice.decimal(name, last_with_decimals(value, n_decimals, tree.dtype))
-    else:
+    known = None if n_decimals is None else last_with_decimals(value, n_decimals, tree.dtype)
+    if known is not None and np.dtype(tree.dtype).type(float(known)) == value:
+        written = voice.decimal(name, known)
+    else:  # also of a row that has more decimals than is known
         written = voice.value(name, value, tree.dtype)
     return voice.equal(name, written if reading is None else reading.write_unit(written))
 
@@ -385,8 +398,8 @@ def _can_be_missing(tree: Tree, subject: int) -> bool:
     return held is None or held.missing
 
 
-def _plain_decimal(number: Decimal) -> str:
-    text = f"{number:f}"
+def _plain_decimal(number: Decimal, marks: str = "") -> str:
+    text = f"{number:{marks}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,11 +58,7 @@ class FittedTable:
     train: TrainingTable = field(repr=False)  # the rows that the rules are made from
     held_out: TrainingTable | None = field(repr=False)  # rows to measure on
     notes: tuple[str, ...]  # what was left out and why, a sentence each
-
-    @property
-    def class_sizes(self) -> dict[Any, int]:
-        """Rows of each class, the most frequent first."""
-        return dict(Counter(self.train.y.tolist()).most_common())
+    min_rows: int | None = None  # the fewest rows that a leaf may have, of a tree that was fitted here
 
 
 def fit_table(
@@ -90,12 +85,12 @@ def fit_table(
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     train, held_out = split_table(used, holdout, seed)
-    fitted = model
+    fitted, fewest = model, None
     if model is None:
         fewest = choose_min_rows(len(train.y)) if min_rows is None else min_rows
         fitted = fit_tree(train, max_depth=max_depth, min_rows=fewest, seed=seed, balanced=balanced)
     notes = (*table.notes, *used.notes)
-    return FittedTable(table.name, used.target, fitted, train, held_out, notes)
+    return FittedTable(table.name, used.target, fitted, train, held_out, notes, fewest)
 
 
 def choose_min_rows(n_rows: int) -> int:

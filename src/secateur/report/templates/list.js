@@ -77,8 +77,7 @@ function showList() {
   let group = null;
   list.rules.slice(0, shown).forEach((rule, line) => {
     if (!group || group.class !== rule.class) {
-      const n = list.rules.filter((other) => other.class === rule.class).length;
-      group = { class: rule.class, rows: make("tbody", {}, make("tr", { class: "head" }, make("th", { colspan: 3, scope: "colgroup" }, chip(rule.class), n > 1 ? " if one of these holds" : " if"))) };
+      group = { class: rule.class, rows: make("tbody", {}, make("tr", { class: "head" }, make("th", { colspan: 3, scope: "colgroup" }, chip(rule.class), list.rules[line + 1]?.class === rule.class ? " if one of these holds" : " if"))) };
       parts.push(group.rows);
     }
     group.rows.append(lineRow(line, most));
