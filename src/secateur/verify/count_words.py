@@ -37,7 +37,7 @@ def describe_difference(
     differing = np.flatnonzero(~np.isclose(again, stated, rtol=ROUNDING, atol=ROUNDING))
     shown = np.arange(len(classes)) if len(classes) <= SHOWN_CLASSES else differing[:SHOWN_CLASSES]
     counted, told = (
-        _join([f"{counts[place]:,.6g} {classes[place]}" for place in shown.tolist()]) for counts in (again, stated)
+        _join([f"{counts[place]:,.10g} {classes[place]}" for place in shown.tolist()]) for counts in (again, stated)
     )
     return f"{what} {WORDS[name]} {counted} of these rows, but states {told}."
 
