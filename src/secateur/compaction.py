@@ -11,7 +11,7 @@ import numpy as np
 
 from secateur.adapters.forests import is_forest
 from secateur.counting.row_evidence import RowEvidence
-from secateur.errors import InputError, ParameterError, did_you_mean
+from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS, Why
 from secateur.methods.contract import DEFAULT_TOLERANCE
@@ -160,7 +160,10 @@ def _find_defaults(rules: RuleSet, otherwise: Any) -> list[int]:
         if otherwise in names:
             return [names.index(otherwise)]
     hint = did_you_mean(otherwise, [str(label) for label in labels]) if isinstance(otherwise, str) else ""
-    raise ParameterError(f'Expected otherwise as "auto" or one of {labels}, found {otherwise!r}.{hint}')
+    raise ParameterError(
+        f"There is no class {otherwise!r} to leave to otherwise: the classes are {shorten(labels)}, and 'auto' chooses "
+        f"one.{hint}"
+    )
 
 
 def _possible_tree(rules: RuleSet) -> Any:

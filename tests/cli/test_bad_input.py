@@ -145,7 +145,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "a row that is no number": (("explain", "rules.json", "--row", "age=x,number=2"), "Expected a number for 'age'"),
     "rows of other columns": (
         ("explain", "rules.json", "other.json"),
-        "does not fit the model: it has no columns 'age', 'number', which",
+        "has none of the columns that the model was fitted on",
     ),
     "export of a table": (("export", "loans.csv", "-f", "sql"), "loans.csv is not JSON"),
     "export of nothing": (("export", "rules.json"), "Say what to write with --format"),

@@ -202,6 +202,22 @@ def test_what_a_database_cannot_read_is_counted_or_stops_it(place: Path) -> None
         rules.predict(rows)
 
 
+def test_a_percentage_may_be_a_bare_number_in_later_tables(place: Path, table: pd.DataFrame) -> None:
+    rules = load_rules(place / "leaves.json")
+    wanted = rules.apply(table)
+    bare = table.assign(used=table["used"].str.rstrip("%"))
+    assert (rules.apply(bare) == wanted).all()
+    written: dict[str, Any] = {}
+    exec(rules.to_python(), written)
+    assert [written["predict"](row)[1] for row in bare.to_dict("records")] == (wanted + 1).tolist()
+    with duckdb.connect() as database:
+        database.register("bare", bare)
+        assert (database.sql(rules.to_sql("duckdb", table="bare")).df()["rule"] == wanted + 1).all()
+    table.assign(used=bare["used"].where(table.index % 20 == 0, table["used"])).to_csv(place / "mixed.csv", index=False)
+    with pytest.raises(InputError, match="'used' mixes numbers and texts"):
+        run("simplify", place / "mixed.csv", "--target", "status")
+
+
 def test_explain_takes_a_row_as_people_write_it(place: Path) -> None:
     rules = load_rules(place / "rules.json")
     asked = {condition.name for rule in rules for condition in rule.conditions}

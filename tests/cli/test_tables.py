@@ -533,10 +533,12 @@ def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path
 def test_audit_without_since_says_that_a_fall_is_expected(files: Path) -> None:
     asked = files / "rules.json", files / "loans.csv", "--target", "outcome"
     alone, compared = invoke("audit", *asked), invoke("audit", *asked, "--since", files / "later.csv")
-    said = "Against the training rows, to which the rules were fitted, so that a fall is expected"
+    said = "Training rows flatter"
     assert said in " ".join(alone.stdout.split())
     assert said not in " ".join(compared.stdout.split())
     assert " still hold (" in " ".join(alone.stdout.split())  # on how many rows
+    assert "since=" not in alone.stdout  # which is Python
+    assert "compare with an earlier audit on other rows (--since FILE)" in " ".join(alone.stdout.split())
 
 
 def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_row_may_be_a_list_a_mapping_a_series_or_a_frame(rules: secateur.RuleS
 
 
 def test_bad_rows_are_refused(rules: secateur.RuleSet) -> None:
-    with pytest.raises(secateur.InputError, match="no value for 'sepal length"):
+    with pytest.raises(secateur.InputError, match="no value for 'sepal width"):
         rules.explain({"petal width (cm)": 1.0})
     with pytest.raises(secateur.InputError, match="one row to explain, found 2"):
         rules.explain(load_iris().data[:2])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from secateur import __version__
 
@@ -47,6 +49,16 @@ COMMANDS = {
 }
 
 
+# What the library that parses options says, and what a person can use.
+PLAIN_WORDS = {
+    r"^Value error, ": "",
+    r"^Input should be a valid number.*": "expected a number, such as 0.01.",
+    r"^Input should be a valid integer.*": "expected a whole number.",
+    r"^Input should be greater than or equal to (\S+)$": r"expected at least \1.",
+    r"^Input should be less than or equal to (\S+)$": r"expected at most \1.",
+}
+
+
 def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(f"module 'secateur.cli.app' has no attribute {name!r}")
@@ -58,6 +70,7 @@ def make_app(only: str | None = None) -> typer.Typer:
     """Make the command line; with ``only`` one command is loaded, or none if it is empty, which halves the start."""
     made = typer.Typer(
         name="secateur",
+        cls=_PlainGroup,
         no_args_is_help=True,
         invoke_without_command=True,
         add_completion=True,
@@ -75,6 +88,19 @@ def make_app(only: str | None = None) -> typer.Typer:
         else:
             made.command(name, short_help=words)(_call_whole)
     return made
+
+
+class _PlainGroup(TyperGroup):
+    """Commands whose options are refused in plain words."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            for theirs, ours in PLAIN_WORDS.items():
+                error.message = re.sub(theirs, ours, error.message)
+            raise
 
 
 def _keep_lines(text: str) -> str:

@@ -6,6 +6,8 @@ import math
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from secateur.rules.answer import say_answer
 from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
 from secateur.rules.wording import count_of, read_count, read_link, read_share
@@ -67,7 +69,8 @@ def read_decided(rules: CompactRules, index: int) -> str:
     """Word the training rows that a rule, or after the last one "otherwise", decides, and the share of its class."""
     counts = rules.decided_counts[index]
     total = float(counts.sum())
-    if math.isnan(total):
+    # Without rows, the numbers of one line beside none of the others would only make people wonder.
+    if math.isnan(total) or (not rules.rules.is_ranked and np.isnan(rules.decided_counts).any()):
         return "rows unknown"
     if total == 0:
         return "no row"

@@ -36,7 +36,7 @@ HEAD = ("leaf", "predicts", "condition", "status", "presumed", "D alone", "effec
 
 NO_COUNTS = "unknown: the tree carries no class counts"
 EFFECTS = {
-    "positive-relevance": "positive relevance: the rule needs it",
+    "positive-relevance": "positive relevance: the rule is less reliable without it",
     "negative-relevance": "negative relevance: it sets apart rows of lower reliability",
     "probabilistic-irc": "probabilistic IRC: reliability hardly depends on it",
 }
@@ -128,7 +128,10 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
     elif diagnosis.has_rows:
         yield "effect", "unknown: no training row satisfies the rule"
     if row.exact:
-        yield "certificate", f"without it the tree still says {name} wherever the rule holds"
+        yield (
+            "certificate",
+            f"the class does not need it: without it the tree still says {name} wherever the rule holds",
+        )
 
 
 def _class_name(tree: Tree, row: DiagnosisRow) -> str:

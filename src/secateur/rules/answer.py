@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 SHOWN_CLASSES = 5
+FAR = 0.1  # from what a guess gives, as a share
 EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it
 
 
@@ -125,7 +126,7 @@ def _by_weight(rules: RuleSet) -> str:
 
 
 def warn_of_weights(rules: RuleSet) -> list[str]:
-    """Say so where the model weighs rows otherwise than they are counted here."""
+    """Say so where the model weighs rows otherwise than they are counted here, or was fitted to other labels."""
     weighed = rules.tree.counts
     if weighed is None or not rules.is_ranked:
         return []
@@ -136,7 +137,31 @@ def warn_of_weights(rules: RuleSet) -> list[str]:
         own[known] / sums[known, None], counted[known] / totals[known, None], rtol=0, atol=1e-3
     ):
         return []
+    own, counted = own[known], counted[known]
+    if (alarm := _warn_of_labels(own, counted, rules.paths.leaf_class[known])) is not None:
+        return [alarm]
     return [
         "The shares count rows as they were given; the model weighs them otherwise (class or sample weights, or other "
         "rows), so a rule may say a class that is not the commonest among its rows."
     ]
+
+
+def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said: NDArray[np.int64]) -> str | None:
+    """Say so where the labels fit the leaves far worse than a guess, though the model's own do not; None if they fit.
+
+    Every class counts alike, so that class weights change nothing.
+    """
+    present = (own.sum(axis=0) > 0) & (counted.sum(axis=0) > 0)
+
+    def find_recall(counts: NDArray[np.float64]) -> float:
+        right = np.bincount(said, weights=counts[np.arange(len(said)), said], minlength=counts.shape[1])
+        return float((right[present] / counts.sum(axis=0)[present]).mean()) if present.any() else 0.0
+
+    guess = 1 / max(int(present.sum()), 1)
+    if find_recall(own) < guess + FAR or find_recall(counted) > guess - FAR:
+        return None
+    right, fitted = (float(counts[np.arange(len(said)), said].sum() / counts.sum()) for counts in (counted, own))
+    return (
+        f"The labels do not fit the model: it is right for {read_share(right)} of these rows, worse than a guess, and "
+        f"for {read_share(fitted)} of those that it was fitted to. Are these the labels that it was fitted to?"
+    )

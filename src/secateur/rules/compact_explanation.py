@@ -13,11 +13,15 @@ from secateur.rules.explanation import (
     as_value,
     find_covering,
     find_held,
+    find_needed,
+    find_unseen,
+    leave_out_absent,
     list_reasons,
     pair_values,
     read_row,
     say_broken,
     say_values,
+    warn_of_unseen,
 )
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked
@@ -116,8 +120,8 @@ class CompactExplanation:
 def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
     """Explain the prediction for one row."""
     tree, paths, whole = rules.tree, rules.rules.paths, rules.rules
-    rows = read_row(whole, row)
-    cells = rows.matrix[0]
+    rows = read_row(whole, row, find_needed(rules))
+    cells, unseen = rows.matrix[0], find_unseen(tree, rows.matrix[0], row)
     covers = find_covering(whole, cells)[rules.chosen]
     covering = [rule for rule in rules if covers[rule.index]]
     held = find_held(whole, cells)
@@ -135,7 +139,7 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
     class_id = int(rules.class_ids[decider] if covering else rules.otherwise_id)
     broken = find_broken_facts(tree, rows)
     features = list(dict.fromkeys(asked))
-    values = {tree.feature_name(feature): as_value(whole, feature, cells[feature]) for feature in features}
+    values = {tree.feature_name(feature): as_value(whole, feature, cells[feature], unseen) for feature in features}
     told = covering[0].conditions if covering else [one for missed in lacking.values() for one in missed]
     return CompactExplanation(
         prediction=covering[0].prediction if covering else rules.otherwise,
@@ -145,9 +149,11 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
         failed=failed,
         own_rule=rules.source[own],
         interval=find_share_interval(whole, rules.decided_counts[decider], class_id),
-        values=values,
-        asked=pair_values(whole, told, cells),
-        text=_tell(rules, covering, lacking, cells, own, class_id, broken),
+        values=leave_out_absent(values, row),
+        asked=pair_values(whole, told, cells, unseen),
+        text="\n".join(
+            [*warn_of_unseen(tree, unseen), *_tell(rules, covering, lacking, cells, unseen, own, class_id, broken)]
+        ),
         broken_facts=tuple(broken),
     )
 
@@ -157,15 +163,16 @@ def _tell(
     covering: list[CompactRule],
     lacking: Mapping[int, tuple[Condition, ...]],
     cells: np.ndarray[Any, Any],
+    unseen: Mapping[int, Any],
     own: int,
     class_id: int,
     broken: list[str],
-) -> str:
+) -> list[str]:
     whole, name = rules.rules, rules.tree.class_names[class_id]
     if covering:
         winner = covering[0]
         lines = [f"Predicted {name}, because rule {winner.index + 1} holds: {join_asked(winner.asks)}."]
-        seen = say_values(whole, winner.conditions, cells)
+        seen = say_values(whole, winner.conditions, cells, unseen)
         lines += [f"  This row: {', '.join(seen)}."] if seen else []
         lines += tell_share(whole, rules.decided_counts[winner.index], class_id, "Rows that this rule decides")
         if len(covering) > 1:
@@ -174,7 +181,7 @@ def _tell(
         lines = [f"Predicted {name}, because no rule holds:"]
         for index, conditions in list(lacking.items())[:SHOWN_RULES]:
             asked = join_asked([condition.text for condition in conditions])
-            held = ", ".join(say_values(whole, conditions, cells))
+            held = ", ".join(say_values(whole, conditions, cells, unseen))
             lines.append(f"  rule {index + 1} ({rules[index].class_name}) asks {asked}; this row: {held}")
         if len(lacking) > SHOWN_RULES:
             lines.append(f"  and {count_of(len(lacking) - SHOWN_RULES, 'more rule')} ask what it does not have, either")
@@ -183,7 +190,7 @@ def _tell(
     lines.append(say_own_leaf(rules.source, own, differs=differs))
     if differs:
         lines.append(_say_difference(rules, broken))
-    return "\n".join([*lines, *say_broken(rules, broken)])
+    return [*lines, *say_broken(rules, broken)]
 
 
 def _say_difference(rules: CompactRules, broken: Sequence[str]) -> str:

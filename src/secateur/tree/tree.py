@@ -84,7 +84,8 @@ class Tree:
     facts : Facts
         What is known of the columns beyond the tree.
     readings : tuple of (Reading or None), length n_features or 0
-        For a numeric feature whose column holds text or dates: which number each of them means. Empty if none does.
+        For a numeric feature whose column holds text or dates: which number each of them means. For one of categories:
+        that blanks around its texts do not count. Empty if no column has a reading.
 
     Examples
     --------
@@ -236,7 +237,7 @@ class Tree:
         return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
 
     def reading(self, feature: int) -> Reading | None:
-        """Say how the texts of a column become numbers; None for a column that holds what the tree compares.
+        """Say how the texts of a column are read; None for a column that holds what the tree compares.
 
         Parameters
         ----------

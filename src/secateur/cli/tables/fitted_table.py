@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.adapters.forests import is_forest
-from secateur.cli.tables.model_rows import pick_columns, read_for_tree
+from secateur.cli.tables.model_rows import pick_columns, read_for_tree, tell_unseen
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
@@ -203,13 +203,15 @@ def label_rows(
     """Pick the labelled rows of a table as a tree takes them, and turn their labels into the tree's classes."""
     columns = list(table.frame.columns)
     target = find_column(columns, target, table.name)
-    kept, labels, notes = read_labels(table, target, drop_classes)
+    is_blank_kept = any(isinstance(one, str) and one.strip(" ") != one for one in tree.classes.tolist())
+    kept, labels, notes, _ = read_labels(table, target, drop_classes, as_text=is_blank_kept)
     beside = [target, *split_names(columns, drop, table.name)]
     labels = to_label_types(labels, tree.classes.tolist())
     table, readings, told = read_for_tree(table, tree, beside)
+    rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)  # first: it may be another table
     _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
-    rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
-    return TrainingTable(rows, labels, target, (), (), (*notes, *told), readings=readings)
+    notes += [*told, *tell_unseen(rows, tree, table.name)]
+    return TrainingTable(rows, labels, target, (), (), tuple(notes), readings=readings)
 
 
 def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) -> None:
