@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
+    from secateur.rules.fidelity import Fidelity
     from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.tree.tree import Label, Tree
@@ -68,6 +69,8 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         What the joint deletion was allowed; the budget of exact rules is 0.
     stored : StoredContent, default=None
         What the file says of itself, for compact rules that were read from one.
+    fidelity : Fidelity, default=None
+        How far the rules say what a model says that is no tree, for those that :func:`secateur.approximate` made.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     budget: float = 0.0
     tolerance: float = 0.05
     stored: StoredContent | None = field(default=None, repr=False)
+    fidelity: Fidelity | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.chosen, self.decided_counts, *self.stand_ins, self.drop_costs):

@@ -1,0 +1,138 @@
+"""What lists of rules make of ensembles: how often they say the same on rows held out, how long they are, how long it took.
+
+One approach at a time, each split of each data set and model once; what is finished is kept in ``./reproduction`` and
+reused. A peer gets the training rows and the model's answers on them, as its documentation asks, and its default
+settings. Each fit runs in a process of its own that is stopped after a time limit; a pair of data set and model that
+twice took too long is not tried again.
+
+The licence of TE2Rules is non-commercial (CC BY-NC 4.0): it has an environment of its own (``make te2rules``), and
+nothing of secateur imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import multiprocessing
+import time
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+from secateur.datasets import load
+from secateur.paper.protocol import DATASETS, split_rows
+from secateur.rows.whole_files import write_whole
+
+__all__ = ["APPROACHES", "MODELS", "run"]
+
+TIME_LIMIT = 120.0  # seconds of one list
+MOST_TIMEOUTS = 2  # of one data set and model, after which it is not tried again
+N_SPLITS = 10
+
+
+def make_forest(split: int) -> Any:
+    return RandomForestClassifier(n_estimators=100, random_state=split)
+
+
+def make_boosting(split: int) -> Any:
+    return GradientBoostingClassifier(n_estimators=100, random_state=split)
+
+
+def make_xgboost(split: int) -> Any:
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(n_estimators=100, random_state=split, n_jobs=1)
+
+
+MODELS: dict[str, Callable[[int], Any]] = {"forest": make_forest, "boosting": make_boosting, "xgboost": make_xgboost}
+
+
+def list_by_te2rules(model: Any, X: Any, answers: Any, X_new: Any) -> tuple[int, int, Any]:
+    """Give the rules, the conditions and the answers of TE2Rules' list."""
+    from te2rules.explainer import ModelExplainer
+
+    names = [f"x{column}" for column in range(X.shape[1])]
+    explainer = ModelExplainer(model=model, feature_names=names, verbose=False)
+    rules = explainer.explain(X=X.tolist(), y=answers.tolist())
+    return len(rules), sum(len(rule.split(" & ")) for rule in rules), np.array(explainer.predict(X_new.tolist()))
+
+
+# What an approach is called -> its package and the function that makes a list.
+APPROACHES: dict[str, tuple[str, Callable[[Any, Any, Any, Any], tuple[int, int, Any]]]] = {
+    "te2rules": ("te2rules", list_by_te2rules),
+}
+
+
+def measure(approach: str, kind: str, dataset: str, split: int, data_dir: str | None, sender: Any) -> None:
+    """Fit a model, let an approach make its list, and measure it on the rows left out."""
+    warnings.simplefilter("ignore")
+    X, X_new, y, y_new = split_rows(load(dataset, data_dir), split)
+    model = MODELS[kind](split).fit(X, y)
+    answers, wanted = model.predict(X).astype(int), model.predict(X_new).astype(int)
+    sender.send("fitted")
+    start = time.perf_counter()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):  # some are talkative
+        n_rules, n_conditions, said = APPROACHES[approach][1](model, X, answers, X_new)
+    sender.send(
+        {
+            "n_rules": n_rules,
+            "n_conditions": n_conditions,
+            "fidelity": float(np.mean(said == wanted)),
+            "accuracy": float(np.mean(said == y_new)),
+            "model_accuracy": float(np.mean(wanted == y_new)),
+            "seconds": time.perf_counter() - start,
+        }
+    )
+
+
+def measure_within(approach: str, kind: str, dataset: str, split: int, data_dir: str | None) -> dict[str, Any]:
+    """Measure in a process of its own; say so where it took too long or failed."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    work = multiprocessing.Process(target=measure, args=(approach, kind, dataset, split, data_dir, sender))
+    work.start()
+    sender.close()
+    try:
+        receiver.recv()  # the model is fitted
+        found: dict[str, Any] = {"ended": "time limit"}
+        if receiver.poll(TIME_LIMIT):
+            found = {"ended": "yes", **receiver.recv()}
+    except EOFError:
+        found = {"ended": "failed"}
+    work.kill()
+    work.join()
+    return found
+
+
+def run(approach: str, n_splits: int, output: Path, data_dir: str | None) -> None:
+    """Measure an approach on all data sets and models, split by split."""
+    described = {"version": version(APPROACHES[approach][0]), "scikit-learn": version("scikit-learn")}
+    n_timeouts: dict[tuple[str, str], int] = {}
+    for split in range(n_splits):
+        for dataset in DATASETS:
+            for kind in MODELS:
+                path = output / "ensembles" / approach / kind / dataset / f"{split:02d}.json"
+                found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+                if found is None or not described.items() <= found.items():
+                    if n_timeouts.get((dataset, kind), 0) >= MOST_TIMEOUTS:
+                        continue
+                    found = {**described, **measure_within(approach, kind, dataset, split, data_dir)}
+                    write_whole(path, json.dumps(found))
+                n_timeouts[dataset, kind] = n_timeouts.get((dataset, kind), 0) + (found["ended"] == "time limit")
+                print(approach, split, dataset, kind, found, flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("approach", choices=list(APPROACHES))
+    parser.add_argument("--output", default="reproduction", type=Path, help="where finished splits are kept")
+    parser.add_argument("--data-dir", help="directory of the published data files")
+    parser.add_argument("--splits", default=N_SPLITS, type=int)
+    given = parser.parse_args()
+    run(given.approach, given.splits, given.output, given.data_dir)
