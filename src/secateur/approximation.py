@@ -135,9 +135,7 @@ def approximate(
     grower = _Grower(codes, answers, own, coding, classes, names)
     tree, expected = grower.choose(wanted, random, seed)
     building = answers[:n_building]
-    made = simplify(
-        tree, rows.building.native, np.array(classes)[building], method="exact", class_names=class_names
-    )
+    made = simplify(tree, rows.building.native, np.array(classes)[building], method="exact", class_names=class_names)
     rules = compact_rules(made, otherwise=otherwise)
     measured = _measure(rules, rows, asked.ask(rows.held.native, n_held), name_model(model), expected, wanted.fidelity)
     return replace(rules, fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours))
@@ -156,9 +154,7 @@ class _Wanted:
     def check(cls, fidelity: Any, max_rules: Any, max_conditions: Any, otherwise: Any) -> _Wanted:
         is_number = isinstance(fidelity, (int, float, np.integer, np.floating)) and not isinstance(fidelity, bool)
         if fidelity is not None and not (is_number and 0 < fidelity <= 1):
-            raise ParameterError(
-                f"Expected fidelity as a share above 0 and up to 1, such as 0.95, found {fidelity!r}."
-            )
+            raise ParameterError(f"Expected fidelity as a share above 0 and up to 1, such as 0.95, found {fidelity!r}.")
         for name, value in (("max_rules", max_rules), ("max_conditions", max_conditions)):
             _check_whole(name, value)
         if fidelity is None and max_rules is None and max_conditions is None:

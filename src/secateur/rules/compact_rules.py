@@ -170,6 +170,9 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     @property
     def guarantee(self) -> str:
         """What is preserved, in a sentence, with the facts that this rests on."""
+        if self.fidelity is not None:
+            of_tree = replace(self, fidelity=None).guarantee
+            return f"The rules approximate {self.fidelity.model}; what is promised is about a surrogate tree: {of_tree}"
         if self.is_exact:
             sentence = (
                 "Exact for every possible row: each row gets the class that the tree predicts, from a rule that covers "
@@ -517,6 +520,12 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         return self.to_text()
 
     def __repr__(self) -> str:
+        if self.fidelity is not None:
+            return (
+                f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise "
+                f"{self.otherwise_name}; the same as {self.fidelity.model} for {self.fidelity.overall} of "
+                f"{self.fidelity.n_rows} held-out rows>"
+            )
         return (
             f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise {self.otherwise_name}; "
             f"the tree has {self.source_n_rules} rules with {self.source_n_conditions}>"

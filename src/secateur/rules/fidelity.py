@@ -213,9 +213,7 @@ class Fidelity:
         }
 
     def __str__(self) -> str:
-        return (
-            f"On {count_of(self.n_rows, 'held-out row')} the rules say the same as {self.model} for {self.overall}."
-        )
+        return f"On {count_of(self.n_rows, 'held-out row')} the rules say the same as {self.model} for {self.overall}."
 
 
 def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
@@ -231,10 +229,11 @@ def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
     made = f"{count_of(found.n_building, 'row')}"
     if found.n_neighbours:
         made += f" and {count_of(found.n_neighbours, 'shuffled neighbour')} of them"
+    known = " that keeps to what is known of the columns" if rules.rules.facts_used.used else ""
     leaves = "1 leaf" if rules.source_n_rules == 1 else f"{rules.source_n_rules} leaves"
     after.append(
-        f"They are not the model. They say exactly what a tree of {leaves} says that was fitted to the model's answers "
-        f"for {made} ({count_of(found.n_queries, 'question')} in all)."
+        f"They are not the model. On every possible row{known} they equal a tree of {leaves} that was fitted to the model's "
+        f"answers for {made}; with the held-out rows the model was asked {count_of(found.n_queries, 'question')}."
     )
     return before, after
 
@@ -244,8 +243,8 @@ def _say_wanted(found: Fidelity) -> list[str]:
         return []
     asked = f"You asked for {read_share(found.wanted)}"
     if found.is_reached is None:
-        return [f"{asked}: so few held-out rows do not tell whether that is reached."]
-    return [f"{asked}: that is {'reached' if found.is_reached else 'not reached'}, as far as held-out rows tell."]
+        return [f"{asked}: whether that is reached, {count_of(found.n_rows, 'held-out row')} cannot tell."]
+    return [f"{asked}, which is {'reached' if found.is_reached else 'not reached'}."]
 
 
 def _say_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
@@ -254,9 +253,11 @@ def _say_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
     listed.sort(key=lambda pair: -pair[0].n_rows)
     if len(listed) < 2:
         return []
-    told = [f"{name}, for {one} of {count_of(one.n_rows, 'row')}" for one, name in listed[:SHOWN_CLASSES]]
-    more = f"; and so on for {len(listed) - SHOWN_CLASSES} other classes" if len(listed) > SHOWN_CLASSES else ""
-    return [f"Where the model says {'; '.join(told)} the rules say it too{more}."]
+    (first, name), *rest = listed[:SHOWN_CLASSES]
+    told = [f"Where the model says {name}, the rules say it too for {first} of {count_of(first.n_rows, 'row')}"]
+    told += [f"where it says {name}, for {one} of {read_count(one.n_rows)}" for one, name in rest]
+    more = [f"and so on for {len(listed) - SHOWN_CLASSES} other classes"] if len(listed) > SHOWN_CLASSES else []
+    return [f"{'; '.join([*told, *more])}."]
 
 
 def _say_weakest(rules: CompactRules) -> list[str]:
@@ -281,7 +282,7 @@ def _say_right(found: Fidelity) -> list[str]:
     total = found.n_rows
     right = (
         f"The rules are right for {read_share(found.n_right / total)} of the held-out rows, the model for "
-        f"{read_share(found.n_model_right / total)}"
+        f"{read_share(found.n_model_right / total)} (too good if it was fitted on them)"
     )
     if found.guess is not None:
         name, n_rows = found.guess

@@ -68,13 +68,12 @@ def find_answering(model: Any) -> Any:
             f"Expected a fitted classifier with predict, or a function that gives a class for each row, found "
             f"{model if isinstance(model, type) else type(model).__name__!s}."
         )
-    kind = getattr(model, "_estimator_type", None) or getattr(
-        getattr(_find_tags(model), "estimator_type", None), "__str__", str
-    )()
+    kind = (
+        getattr(model, "_estimator_type", None)
+        or getattr(getattr(_find_tags(model), "estimator_type", None), "__str__", str)()
+    )
     if kind == "regressor":
-        raise UnsupportedModelError(
-            f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}."
-        )
+        raise UnsupportedModelError(f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}.")
     return answering or model
 
 

@@ -84,7 +84,7 @@ class Table:
         series = nw.from_native(self.native, eager_only=True)[:, place]
         if series.dtype.is_numeric() and not series.dtype.is_decimal():
             numbers = series.cast(nw.Float64) if series.is_null().any() else series
-            found = numbers.to_numpy()
+            found: NDArray[Any] = numbers.to_numpy()
             return found if found.dtype.kind in "fiu" else found.astype(np.float64)
         if series.dtype.is_decimal():
             return np.array([np.nan if value is None else float(value) for value in series.to_list()])
@@ -142,9 +142,15 @@ class ColumnCoding(NamedTuple):
             return np.zeros((len(column), 0), dtype=np.float32)
         place = {label: code for code, label in enumerate(self.labels)}
         codes = np.array([_find_code(place, value) for value in column.tolist()], dtype=np.int64)
-        told = np.arange(len(self.labels))
-        found = (codes[:, None] == told).astype(np.float32)
-        return np.column_stack([found, codes == MISSING]) if self.holds_missing else found
+        return np.column_stack(
+            [codes == (MISSING if category == len(self.labels) else category) for category in self.told]
+        ).astype(np.float32)
+
+    @property
+    def told(self) -> tuple[int, ...]:
+        """The codes of categories that have a column; the number of categories for "missing"."""
+        named = (1,) if self.labels == (False, True) else range(len(self.labels))
+        return (*named, *([len(self.labels)] if self.holds_missing else []))
 
 
 MISSING, UNLISTED = -1, -2
@@ -202,11 +208,12 @@ def code_columns(building: Table, others: Sequence[Table]) -> Coding:
         _code_column(building.column(place), [table.column(place) for table in others])
         for place in range(building.n_columns)
     ]
-    features, categories = [], []
+    features: list[int] = []
+    categories: list[int] = []
     for place, one in enumerate(columns):
-        width = 1 if one.kind == "number" else len(one.labels) + one.holds_missing if one.kind == "category" else 0
-        features += [place] * width
-        categories += [-1] if one.kind == "number" else list(range(width))
+        coded = [-1] if one.kind == "number" else one.told if one.kind == "category" else []
+        features += [place] * len(coded)
+        categories += coded
     return Coding(tuple(columns), np.array(features, dtype=np.int64), np.array(categories, dtype=np.int64))
 
 
@@ -229,6 +236,8 @@ def _code_column(column: NDArray[Any], others: Sequence[NDArray[Any]]) -> Column
             return ColumnCoding("other", nothing, (), False)
     if len({type(value) for value in counted}) > 1:
         return ColumnCoding("other", nothing, (), False)
+    if counted.keys() <= {False, True} and all(isinstance(value, bool) for value in counted):
+        return ColumnCoding("category", nothing, (False, True), has_blank)
     common = sorted(counted, key=lambda value: (-counted[value], value))[:MAX_CATEGORIES]
     return ColumnCoding("category", nothing, tuple(sorted(common)), has_blank)
 

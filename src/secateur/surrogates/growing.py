@@ -49,7 +49,8 @@ class GrownTree:
     @property
     def node_class(self) -> NDArray[np.int64]:
         """The commonest class at each node."""
-        return self.class_ids[self.source.value[:, 0, :].argmax(axis=1)]
+        commonest: NDArray[np.int64] = self.class_ids[self.source.value[:, 0, :].argmax(axis=1)]
+        return commonest
 
     def answer(self, codes: NDArray[np.float32], sizes: Sequence[int]) -> NDArray[np.int64]:
         """Give the class of each row by the tree of each size, shape (n_sizes, n_rows)."""
@@ -86,8 +87,8 @@ class GrownTree:
             everything = range(len(column.labels) + 1)  # with one code for all that is not listed
             codes_of[node] = [code for code in everything if code != category or category == len(column.labels)]
             missing_left[node] = category != len(column.labels)
-        numeric = coding.is_numeric
         plain = (None,) * len(coding.columns), (False,) * len(coding.columns)
+        asked = tuple(np.unique(feature[left >= 0]).tolist())
         return make_tree(
             children_left=left,
             children_right=right,
@@ -102,7 +103,7 @@ class GrownTree:
             categories=[one.labels if one.kind == "category" else None for one in coding.columns],
             feature_names=names,
             dtype="float64",
-            columns=None if numeric else Columns(*plain),
+            columns=None if coding.is_numeric else Columns(*plain, asked=asked),
         )
 
 
@@ -129,7 +130,7 @@ def find_limit(values: NDArray[np.float64], threshold: float) -> float:
     """
     if math.isinf(threshold):
         return threshold
-    place = int(math.floor(threshold))
+    place = math.floor(threshold)
     below, above = float(values[place]), float(values[place + 1])
     middle = below / 2 + above / 2
     if not below <= middle < above:
