@@ -1,4 +1,4 @@
-"""What lists of rules make of ensembles: how often they say the same on rows held out, how long they are, how long it took.
+"""What lists of rules make of ensembles: how often they say the same on rows held out, and how long they are.
 
 One approach at a time, each split of each data set and model once; what is finished is kept in ``./reproduction`` and
 reused. A peer gets the training rows and the model's answers on them, as its documentation asks, and its default

@@ -304,7 +304,8 @@ class _Grower:
     def choose(self, wanted: _Wanted, random: np.random.Generator, seed: int) -> tuple[Tree, float]:
         """Choose the number of leaves, and give the tree and the fidelity that folds promise for it."""
         sizes = wanted.sizes
-        shares = estimate_fidelity(self.codes, self.answers, self.neighbours_of, sizes, random, seed).tolist()
+        estimates = estimate_fidelity(self.codes, self.answers, self.neighbours_of, sizes, random, seed)
+        shares, mixed = (one.tolist() for one in estimates)
         n_real = len(self.codes) - len(self.neighbours_of)
         weights = np.append(np.ones(n_real), np.full(len(self.neighbours_of), NEIGHBOUR_WEIGHT))
         whole = grow(self.codes, self.answers, weights, sizes[-1], seed)
@@ -313,7 +314,7 @@ class _Grower:
             return whole.to_tree(sizes[place], self.coding, self.classes, self.names)
 
         # From the most faithful down, the shorter of equal ones first; or, for a wanted fidelity, from the shortest up.
-        order = sorted(range(len(sizes)), key=lambda place: (-shares[place], sizes[place]))
+        order = sorted(range(len(sizes)), key=lambda place: (-mixed[place], sizes[place]))
         if wanted.fidelity is not None:
             enough = [place for place, share in enumerate(shares) if share >= wanted.fidelity]
             order = enough + [place for place in order if place not in enough]

@@ -67,7 +67,7 @@ def count_leaves(rule: CompactRule) -> str:
 def read_decided(rules: CompactRules, index: int) -> str:
     """Word the training rows that a rule, or after the last one "otherwise", decides, and the share of its class.
 
-    Of rules that approximate a model they are the held-out rows, and the share is of those where the model says the same.
+    Of rules that approximate a model: the held-out rows, and the share of them for which the model says the same.
     """
     if rules.fidelity is not None:
         return read_agreement(rules.fidelity, index)

@@ -10,8 +10,8 @@ import numpy as np
 from secateur.facts.checking import find_broken_facts
 from secateur.rows.leaves import apply_tree
 from secateur.rules.explanation import as_value, find_covering, find_held, pair_values, read_row, say_values
-from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.fidelity import read_agreement
+from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import count_of, read_conditions
 

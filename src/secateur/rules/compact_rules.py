@@ -523,7 +523,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         if self.fidelity is not None:
             return (
                 f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise "
-                f"{self.otherwise_name}; the same as {self.fidelity.model} for {self.fidelity.overall} of "
+                f"{self.otherwise_name}; approximates {self.fidelity.model}: the same for {self.fidelity.overall} of "
                 f"{self.fidelity.n_rows} held-out rows>"
             )
         return (

@@ -232,8 +232,8 @@ def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
     known = " that keeps to what is known of the columns" if rules.rules.facts_used.used else ""
     leaves = "1 leaf" if rules.source_n_rules == 1 else f"{rules.source_n_rules} leaves"
     after.append(
-        f"They are not the model. On every possible row{known} they equal a tree of {leaves} that was fitted to the model's "
-        f"answers for {made}; with the held-out rows the model was asked {count_of(found.n_queries, 'question')}."
+        f"They are not the model. On every possible row{known} they equal a tree of {leaves} that was fitted to the "
+        f"model's answers for {made}; with the held-out rows the model was asked {count_of(found.n_queries, 'question')}."
     )
     return before, after
 

@@ -204,10 +204,13 @@ class Coding:
 
 def code_columns(building: Table, others: Sequence[Table]) -> Coding:
     """Settle the codes by the rows to learn from; the others only tell whether a column may hold a blank."""
-    columns = [
-        _code_column(building.column(place), [table.column(place) for table in others])
-        for place in range(building.n_columns)
-    ]
+    columns = []
+    for place in range(building.n_columns):
+        values = [table.column(place) for table in (building, *others)]
+        if any(some.dtype.kind == "f" and np.isinf(some).any() for some in values):
+            name = f"x{place}" if building.names is None else building.names[place]
+            raise InputError(f"Column {name!r} of X holds an infinite value: replace it, or leave its rows out.")
+        columns.append(_code_column(values[0], values[1:]))
     features: list[int] = []
     categories: list[int] = []
     for place, one in enumerate(columns):
