@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
+import secateur
 from secateur.datasets import load
 from secateur.paper.protocol import split_rows
 from secateur.rows.whole_files import write_whole
@@ -54,7 +55,7 @@ def make_xgboost(split: int) -> Any:
 MODELS: dict[str, Callable[[int], Any]] = {"forest": make_forest, "boosting": make_boosting, "xgboost": make_xgboost}
 
 
-def list_by_te2rules(model: Any, X: Any, answers: Any, X_new: Any) -> tuple[int, int, Any]:
+def list_by_te2rules(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
     """Give the rules, the conditions and the answers of TE2Rules' list."""
     from te2rules.explainer import ModelExplainer
 
@@ -64,13 +65,44 @@ def list_by_te2rules(model: Any, X: Any, answers: Any, X_new: Any) -> tuple[int,
     return len(rules), sum(len(rule.split(" & ")) for rule in rules), np.array(explainer.predict(X_new.tolist()))
 
 
+def list_by_secateur(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
+    """Give the same of our list, of at most so many conditions; by default of at most 10 rules."""
+    rules = secateur.approximate(model, X, held_out=X_new, max_conditions=limit)
+    return len(rules), rules.n_conditions, rules.predict(X_new)
+
+
+def list_by_skope(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
+    """Give the same of the rules of skope-rules, as imodels has them: a row is of the class if a rule holds."""
+    from imodels import SkopeRulesClassifier
+
+    names = [f"x{column}" for column in range(X.shape[1])]
+    fitted = SkopeRulesClassifier(random_state=0).fit(X, answers, feature_names=names)
+    said = np.asarray(fitted.predict(X_new)).astype(int)
+    return len(fitted.rules_), sum(str(rule).count(" and ") + 1 for rule in fitted.rules_), said
+
+
+def list_by_greedy(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
+    """Give the same of imodels' greedy rule list: each rule asks one thing, and the rest goes on."""
+    from imodels import GreedyRuleListClassifier
+
+    fitted = GreedyRuleListClassifier().fit(X, answers)
+    rules = [rule for rule in fitted.rules_ if "index_col" in rule]
+    return len(rules), len(rules), np.asarray(fitted.predict(X_new)).astype(int)
+
+
 # What an approach is called -> its package and the function that makes a list.
-APPROACHES: dict[str, tuple[str, Callable[[Any, Any, Any, Any], tuple[int, int, Any]]]] = {
+APPROACHES: dict[str, tuple[str, Callable[[Any, Any, Any, Any, int | None], tuple[int, int, Any]]]] = {
     "te2rules": ("te2rules", list_by_te2rules),
+    "secateur": ("secateur", list_by_secateur),
+    "skope-rules": ("imodels", list_by_skope),
+    "greedy-list": ("imodels", list_by_greedy),
 }
+BESIDE = "te2rules"  # the peer whose list tells how many conditions ours may have
 
 
-def measure(approach: str, kind: str, dataset: str, split: int, data_dir: str | None, sender: Any) -> None:
+def measure(
+    approach: str, kind: str, dataset: str, split: int, limit: int | None, data_dir: str | None, sender: Any
+) -> None:
     """Fit a model, let an approach make its list, and measure it on the rows left out."""
     warnings.simplefilter("ignore")
     X, X_new, y, y_new = split_rows(load(dataset, data_dir), split)
@@ -79,7 +111,7 @@ def measure(approach: str, kind: str, dataset: str, split: int, data_dir: str | 
     sender.send("fitted")
     start = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):  # some are talkative
-        n_rules, n_conditions, said = APPROACHES[approach][1](model, X, answers, X_new)
+        n_rules, n_conditions, said = APPROACHES[approach][1](model, X, answers, X_new, limit)
     sender.send(
         {
             "n_rules": n_rules,
@@ -92,10 +124,12 @@ def measure(approach: str, kind: str, dataset: str, split: int, data_dir: str | 
     )
 
 
-def measure_within(approach: str, kind: str, dataset: str, split: int, data_dir: str | None) -> dict[str, Any]:
+def measure_within(
+    approach: str, kind: str, dataset: str, split: int, limit: int | None, data_dir: str | None
+) -> dict[str, Any]:
     """Measure in a process of its own; say so where it took too long or failed."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    work = multiprocessing.Process(target=measure, args=(approach, kind, dataset, split, data_dir, sender))
+    work = multiprocessing.Process(target=measure, args=(approach, kind, dataset, split, limit, data_dir, sender))
     work.start()
     sender.close()
     try:
@@ -110,6 +144,15 @@ def measure_within(approach: str, kind: str, dataset: str, split: int, data_dir:
     return found
 
 
+def _find_limit(path: Path, approach: str) -> int | None:
+    """Find how many conditions the peer's list has, for ours; None where it has none, or for a peer."""
+    peer = Path(str(path).replace(f"/{approach}/", f"/{BESIDE}/"))
+    if approach != "secateur" or not peer.is_file():
+        return None
+    found = json.loads(peer.read_text(encoding="utf-8"))
+    return max(1, found["n_conditions"]) if found["ended"] == "yes" else None
+
+
 def run(approach: str, n_splits: int, output: Path, data_dir: str | None) -> None:
     """Measure an approach on all data sets and models, split by split."""
     described = {"version": version(APPROACHES[approach][0]), "scikit-learn": version("scikit-learn")}
@@ -122,7 +165,9 @@ def run(approach: str, n_splits: int, output: Path, data_dir: str | None) -> Non
                 if found is None or not described.items() <= found.items():
                     if (dataset, kind) in too_long:
                         continue
-                    found = {**described, **measure_within(approach, kind, dataset, split, data_dir)}
+                    limit = _find_limit(path, approach)
+                    measured = measure_within(approach, kind, dataset, split, limit, data_dir)
+                    found = {**described, "limit": limit, **measured}
                     write_whole(path, json.dumps(found))
                 if found["ended"] == "time limit":
                     too_long.add((dataset, kind))

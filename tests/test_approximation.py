@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from scipy.stats import beta
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -248,12 +249,12 @@ def test_fidelity_is_what_a_slow_count_gives() -> None:
 def test_the_weakest_region_has_enough_rows_and_an_interval_that_allows_for_the_choice() -> None:
     X = make_rows(1_200)
     model = RandomForestClassifier(20, random_state=0).fit(X, two_bends(X))
-    rules = approximate(model, X, max_rules=2)
+    rules = approximate(model, X, max_rules=1)
     found = rules.fidelity
     assert found is not None
     weakest = found.weakest
     assert weakest is not None
-    large = found.leaf_counts[found.leaf_counts[:, 0] >= 20]
+    large = found.leaf_counts[found.leaf_counts[:, 0] >= 10]
     assert weakest.n_regions == len(large)
     assert weakest.agreement.share == (large[:, 1] / large[:, 0]).min()
     assert weakest.agreement.level == pytest.approx(1 - 0.05 / len(large))
@@ -502,9 +503,9 @@ def test_a_model_that_is_not_fitted_says_so() -> None:
 
 
 def test_too_few_rows_are_refused_and_few_held_out_rows_have_a_wide_interval() -> None:
-    with pytest.raises(InputError, match="Expected at least 20 rows, .* found 19"):
+    with pytest.raises(InputError, match=r"Expected at least 20 rows, .* found 19"):
         approximate(two_bends, make_rows(19))
-    with pytest.raises(InputError, match="Expected at least 10 rows to learn from, found 3: .*n_queries"):
+    with pytest.raises(InputError, match=r"Expected at least 10 rows to learn from, found 3: .*n_queries"):
         approximate(two_bends, make_rows(100), n_queries=4)
     with pytest.raises(InputError, match="Expected at least 10 rows to learn from, found 5"):
         approximate(two_bends, make_rows(5), held_out=make_rows(50))
@@ -520,13 +521,11 @@ def test_rows_of_other_columns_and_labels_of_other_classes_are_refused() -> None
         approximate(two_bends, X, held_out=X[:, :3])
     with pytest.raises(InputError, match="held_out has no rows"):
         approximate(two_bends, X, held_out=X[:0])
-    with pytest.raises(InputError, match="No label of y is a class of the model: y holds '1', '2'"):
+    with pytest.raises(InputError, match="No label of y is a class of the model: y holds"):
         approximate(two_bends, X, np.resize([1, 2], len(X)))
     with pytest.raises(InputError, match="Expected one label for each of the 240 rows"):
         approximate(two_bends, X, [1, 2])
     with pytest.raises(InputError, match="sparse matrix"):
-        from scipy.sparse import csr_matrix
-
         approximate(two_bends, csr_matrix(X))
     with pytest.raises(InputError, match="infinite"):
         approximate(lambda rows: np.isfinite(rows[:, 0]), np.where(X > 2, np.inf, X))

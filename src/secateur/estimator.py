@@ -225,6 +225,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         weights = check_weights(sample_weight, len(y))
         _set_seeds(fitted, self.random_state)
         fitted.fit(X, y, **self._route(fitted, weights, fit_params))
+        rules: RuleSet | CompactRules
         if self.form == "compact" and is_ensemble(_thaw(fitted)):
             rules = self._approximate(_thaw(fitted), X, y)
         else:

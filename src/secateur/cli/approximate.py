@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -205,7 +206,11 @@ def make_approximation(
         beside, notes = [target, *beside], [*notes, *told]
     X, names = _pick_columns(model, table, beside)
     otherwise: Any = "auto" if wishes.otherwise is None else wishes.otherwise
-    with working("Asking the model, and fitting a tree to its answers", quiet=quiet):
+    with (
+        working("Asking the model, and fitting a tree to its answers", quiet=quiet),
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always", UserWarning)
         rules = approximate(
             model,
             X[kept],
@@ -219,11 +224,11 @@ def make_approximation(
             feature_names=names,
             random_state=wishes.seed,
         )
-    return rules, notes
+    return rules, [*notes, *dict.fromkeys(str(one.message) for one in warned)]
 
 
 def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any, list[str] | None]:
-    """Pick the columns that the model takes; one that was fitted without names gets an array, and the rules the names."""
+    """Pick the columns that the model takes; one fitted without names gets an array, and the rules the names."""
     frame = table.frame.reset_index(drop=True)
     own = getattr(model, "feature_names_in_", None)
     if own is not None:

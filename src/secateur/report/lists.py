@@ -15,13 +15,14 @@ import numpy as np
 from secateur.compaction import compact_by_budget
 from secateur.errors import InputError, ParameterError
 from secateur.methods.settings import check_share
+from secateur.report.fidelity import count_agreement
 from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
 from secateur.rules.intervals import count_effective, find_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,7 +109,9 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
                 else [texts.place(reason.text) for reason in rules[place].reasons.values()],
             }
         )
-    numbers = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
+    numbers: Iterable[Any] = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
+    if rules.fidelity is not None:  # training rows would show what the surrogate was fitted to
+        numbers = count_agreement(rules.fidelity.by_rule)
     last: dict[str, Any] = {"class": rules.otherwise_id}
     for line, (n_rows, n_hits, interval) in zip([*listed, last], numbers, strict=True):
         line.update({"rows": n_rows, "hits": n_hits, "limits": interval})

@@ -61,11 +61,11 @@ def say_faithful(listed: Mapping[str, Any], rows: Mapping[str, Any], has_facts: 
     return f"{words}: on new rows, likely {low} to {high} %."
 
 
-def say_few(listed: Mapping[str, Any], is_weighted: bool) -> str:
-    """Warn of rules that decide few training rows; an empty text where there are none."""
+def say_few(listed: Mapping[str, Any], is_weighted: bool, what: str = "training row") -> str:
+    """Warn of rules that decide few rows; an empty text where there are none."""
     few = [] if is_weighted else [one["rows"] for one in listed["rules"] if one["rows"] is not None and one["rows"] < 5]
     if not few:
         return ""
     if len(few) == 1:
-        return "One rule decides fewer than five training rows: its percentage may be chance."
-    return f"{read_count(len(few))} rules decide fewer than five training rows each: their percentages may be chance."
+        return f"One rule decides fewer than five {what}s: its percentage may be chance."
+    return f"{read_count(len(few))} rules decide fewer than five {what}s each: their percentages may be chance."

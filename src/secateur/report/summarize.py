@@ -14,6 +14,7 @@ from secateur.report.answer import describe_answer
 from secateur.report.diagnosing import describe_effects
 from secateur.report.distributions import describe_splits
 from secateur.report.drawing import describe_tree
+from secateur.report.fidelity import describe_fidelity
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
 from secateur.report.leaf_rules import describe_rules
@@ -95,6 +96,9 @@ def summarize(
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"Expected {name} as text, found {value!r}.")
     budgets = check_budgets(budgets)
+    measured = None if given is None else describe_fidelity(given)
+    if measured is not None:
+        budgets = ()  # the fidelity is that of the given list alone
     target = _find_target(y) if target is None else target
     at_hand = find_rows(whole, X, y, sample_weight)
     seen = whole if at_hand.training is None else replace(whole, training=at_hand.training)
@@ -112,9 +116,10 @@ def summarize(
     summary: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
-        "title": title or (f"What decides {target}" if target else "The rules of a decision tree"),
+        "title": title or _make_title(target, measured),
         "target": target,
         "answer": describe_answer(whole, at_hand),
+        "fidelity": measured,
         "lists": [
             describe_list(rules, at_hand, texts if tell else None) for rules, tell in zip(lists, told, strict=True)
         ],
@@ -159,6 +164,17 @@ def _say(summary: dict[str, Any]) -> None:
         listed["faithful"] = say_faithful(listed, rows, any(fact["is_used"] for fact in summary["facts"]))
         listed["right"] = say_right(listed["measured"], answer, summary)
         listed["few"] = say_few(listed, rows["is_weighted"])
+    if (measured := summary["fidelity"]) is not None:
+        answer["predicted"], answer["cautions"] = measured["first"], []
+        for listed in summary["lists"]:
+            listed["faithful"], listed["right"] = measured["after"][0], " ".join(measured["after"][1:])
+            listed["few"] = say_few(listed, False, "held-out row")
+
+
+def _make_title(target: str | None, measured: dict[str, Any] | None) -> str:
+    if target:
+        return f"What decides {target}"
+    return "The rules of a decision tree" if measured is None else f"Rules that approximate {measured['model']}"
 
 
 def _find_target(y: Any) -> str | None:

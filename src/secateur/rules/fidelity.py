@@ -6,6 +6,7 @@ same is a number that was measured, with an interval, and never a promise.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
     from secateur.rules.compact_rules import CompactRules
 
-__all__ = ["Agreement", "Fidelity", "WeakestRegion", "read_agreement", "say_fidelity"]
+__all__ = ["Agreement", "Fidelity", "WeakestRegion", "read_agreement", "round_outwards", "say_fidelity"]
 
 FEW_ROWS = 5  # held-out rows below which a share says nothing
-LEAST_OF_REGION = 20  # held-out rows of a leaf that may be named as the one where the rules fail most
+LEAST_OF_REGION = 10  # held-out rows of a leaf that may be named as the one where the rules fail most
 SHOWN_CLASSES = 5
 
 
@@ -62,8 +63,8 @@ class Agreement(NamedTuple):
     def __str__(self) -> str:
         if self.interval is None:
             return "no held-out row"
-        low, high = self.interval
-        return f"{read_share(self.share)} ({_read_end(low, is_low=True)} to {_read_end(high, is_low=False)})"
+        low, high = round_outwards(self.interval)
+        return f"{read_share(self.share)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 class WeakestRegion(NamedTuple):
@@ -170,12 +171,17 @@ class Fidelity:
 
     @property
     def weakest(self) -> WeakestRegion | None:
-        """The leaf with the lowest agreement, of those with at least 20 held-out rows; None if there are not two."""
+        """The leaf with the lowest agreement, of those with at least 10 held-out rows.
+
+        None if there are not two of them, or if none is below the share of all rows.
+        """
         sizes, same = self.leaf_counts.T
         large = np.flatnonzero(sizes >= LEAST_OF_REGION)
         if len(large) < 2:
             return None
         place = int(large[np.argmin(same[large] / sizes[large])])
+        if same[place] / sizes[place] >= self.share:
+            return None
         # Of several regions the worst looks worse than it is: each gets its part of the doubt (Bonferroni).
         agreement = Agreement(int(sizes[place]), int(same[place]), 1 - (1 - LEVEL) / len(large))
         return WeakestRegion(int(self.leaf_ids[place]), agreement, len(large))
@@ -223,7 +229,7 @@ def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
     names = rules.tree.class_names
     before = [
         f"These rules approximate {found.model}: on {count_of(found.n_rows, 'row')} held out, which had no part in "
-        f"making the rules, they say the same as the model for {found.overall}."
+        f"making the rules, they say the same as the model for {found.overall}{_say_guess(found, names)}."
     ]
     after = [*_say_wanted(found), *_say_classes(found, names), *_say_weakest(rules), *_say_right(found)]
     made = f"{count_of(found.n_building, 'row')}"
@@ -233,9 +239,19 @@ def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
     leaves = "1 leaf" if rules.source_n_rules == 1 else f"{rules.source_n_rules} leaves"
     after.append(
         f"They are not the model. On every possible row{known} they equal a tree of {leaves} that was fitted to the "
-        f"model's answers for {made}; with the held-out rows the model was asked {count_of(found.n_queries, 'question')}."
+        f"model's answers for {made}; with the held-out rows the model was asked "
+        f"{count_of(found.n_queries, 'question')}."
     )
     return before, after
+
+
+def _say_guess(found: Fidelity, names: Sequence[str]) -> str:
+    """Say how often one class alone would agree with the model."""
+    said = found.counts.sum(axis=0)
+    place = int(said.argmax())
+    if place == len(names) or said[place] == said.sum():
+        return ""
+    return f"; always saying {names[place]} would for {read_share(float(said[place] / said.sum()))}"
 
 
 def _say_wanted(found: Fidelity) -> list[str]:
@@ -271,8 +287,8 @@ def _say_weakest(rules: CompactRules) -> list[str]:
     where = join_asked([one.text for one in read_conditions(rules.tree, paths, links, rules.rules._voice)])
     least = weakest.agreement
     return [
-        f"They fail most where {where}: the same for {least} of {count_of(least.n_rows, 'held-out row')}, the lowest of "
-        f"{weakest.n_regions} regions with at least {LEAST_OF_REGION}."
+        f"They fail most where {where}: the same for {least} of {count_of(least.n_rows, 'held-out row')}, the lowest "
+        f"of {weakest.n_regions} regions with at least {LEAST_OF_REGION}."
     ]
 
 
@@ -301,8 +317,13 @@ def read_agreement(found: Fidelity, index: int) -> str:
     return f"{rows}, the model says the same for {one}"
 
 
-def _read_end(value: float, *, is_low: bool) -> str:
-    """Write an end of an interval in percent, rounded outwards, so that rounding never narrows it."""
-    tenths = 1000 * value
-    whole = np.floor(tenths + 1e-9) if is_low else np.ceil(tenths - 1e-9)
-    return f"{whole / 10:.1f}"
+def round_outwards(interval: tuple[float, float]) -> tuple[float, float]:
+    """Round the ends of an interval to a tenth of a percent, outwards, so that rounding never narrows it.
+
+    Examples
+    --------
+    >>> round_outwards((0.90168, 0.9882))
+    (0.901, 0.989)
+    """
+    low, high = interval
+    return math.floor(1000 * low + 1e-9) / 1000, math.ceil(1000 * high - 1e-9) / 1000
