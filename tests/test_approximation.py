@@ -162,6 +162,14 @@ def test_a_fidelity_out_of_reach_is_said_and_the_most_faithful_list_is_made() ->
         approximate(guess, make_rows(), fidelity=0.95, max_rules=2)
 
 
+def test_many_rows_are_estimated_by_one_fold() -> None:
+    X = make_rows(28_000)
+    rules = approximate(two_bends, X, n_queries=30_000)
+    assert rules.fidelity is not None
+    assert rules.fidelity.n_building == 21_000
+    assert rules.fidelity.expected == pytest.approx(rules.fidelity.share, abs=0.01)
+
+
 def test_the_result_is_the_same_each_time_and_another_for_another_seed() -> None:
     X = make_rows()
     one, again, other = (approximate(two_bends, X, random_state=seed) for seed in (3, 3, 4))
