@@ -1,7 +1,7 @@
 """How often the stated interval of a fidelity holds the fidelity on a large fresh sample.
 
 Each simulation draws rows, asks a model, makes a list and compares its interval with the share on fresh rows that are
-many enough to stand for all. Prints one line for each model, and one for all.
+many enough to stand for all. Writes one line for each model to ``stored/coverage.csv``.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import secateur
+from secateur.paper.stored_results import STORED
+from secateur.rows.whole_files import write_whole
 
-N_FRESH = 50_000
+N_FRESH = 20_000
 WIDTH = 5
 
 
@@ -65,13 +68,12 @@ def simulate(name: str, number: int) -> bool:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", default=300, type=int, help="for each model")
+    parser.add_argument("--output", default=Path(str(STORED)) / "coverage.csv", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    total = 0
+    lines = ["model,simulations,covered"]
     for name in MODELS:
         covered = sum(simulate(name, number) for number in range(given.simulations))
-        total += covered
-        print(f"{name}: {covered} of {given.simulations} intervals hold the fidelity on fresh rows", flush=True)
-    print(
-        f"all: {total} of {given.simulations * len(MODELS)} ({100 * total / (given.simulations * len(MODELS)):.1f} %)"
-    )
+        lines.append(f"{name},{given.simulations},{covered}")
+        print(lines[-1], flush=True)
+    write_whole(given.output, "\n".join([*lines, ""]))

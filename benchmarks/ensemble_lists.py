@@ -33,7 +33,7 @@ from secateur.rows.whole_files import write_whole
 
 __all__ = ["APPROACHES", "MODELS", "run"]
 
-TIME_LIMIT = 120.0  # seconds of one list
+TIME_LIMIT = 120.0  # seconds of one list, by the clock
 SMALL_FIRST = ("backache", "heart-h", "ionosphere", "cancer", "german", "spambase", "EEG", "adult")
 N_SPLITS = 10
 
@@ -114,7 +114,7 @@ def measure(
         small = make_forest(0).set_params(n_estimators=2).fit(few, few[:, 0] > 30)
         make_list(small, few, small.predict(few).astype(int), few, None)  # what is loaded on first use does not count
         sender.send("fitted")
-        start = time.perf_counter()
+        start = time.process_time()  # of this process alone: others may be busy
         n_rules, n_conditions, said = make_list(model, X, answers, X_new, limit)
     sender.send(
         {
@@ -123,7 +123,7 @@ def measure(
             "fidelity": float(np.mean(said == wanted)),
             "accuracy": float(np.mean(said == y_new)),
             "model_accuracy": float(np.mean(wanted == y_new)),
-            "seconds": time.perf_counter() - start,
+            "seconds": time.process_time() - start,
         }
     )
 
@@ -157,14 +157,14 @@ def _find_limit(path: Path, approach: str) -> int | None:
     return max(1, found["n_conditions"]) if found["ended"] == "yes" else None
 
 
-def run(approach: str, n_splits: int, output: Path, data_dir: str | None) -> None:
-    """Measure an approach on all data sets and models, split by split."""
+def run(approach: str, datasets: list[str], n_splits: int, output: Path, data_dir: str | None) -> None:
+    """Measure an approach on data sets and all models, split by split."""
     package = APPROACHES[approach][0]
     own = secateur.__version__ if package == "secateur" else version(package)
     described = {"version": own, "scikit-learn": version("scikit-learn")}
     too_long = set()
     for split in range(n_splits):
-        for dataset in SMALL_FIRST:
+        for dataset in datasets:
             for kind in MODELS:
                 path = output / "ensembles" / approach / kind / dataset / f"{split:02d}.json"
                 found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
@@ -186,5 +186,6 @@ if __name__ == "__main__":
     parser.add_argument("--output", default="reproduction", type=Path, help="where finished splits are kept")
     parser.add_argument("--data-dir", help="directory of the published data files")
     parser.add_argument("--splits", default=N_SPLITS, type=int)
+    parser.add_argument("--datasets", default=list(SMALL_FIRST), nargs="+", choices=SMALL_FIRST)
     given = parser.parse_args()
-    run(given.approach, given.splits, given.output, given.data_dir)
+    run(given.approach, given.datasets, given.splits, given.output, given.data_dir)
