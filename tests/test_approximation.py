@@ -403,6 +403,8 @@ def test_a_table_in_a_file_is_read(tmp_path: Any) -> None:
     X.assign(said=two_bends(X)).to_parquet(tmp_path / "rows.parquet")
     rules = approximate(model, str(tmp_path / "rows.parquet"), "said")
     assert rules == approximate(model, X, two_bends(X))
+    with pytest.raises(InputError, match="taken with the column of their labels: pass y"):
+        approximate(model, str(tmp_path / "rows.parquet"))
 
 
 def test_arrays_of_objects_truth_values_and_small_and_large_numbers() -> None:

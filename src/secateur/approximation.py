@@ -22,7 +22,7 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
 from secateur.rows.labels import as_label, to_label_types
 from secateur.rows.leaves import apply_tree
-from secateur.rows.opening import hold_rows
+from secateur.rows.opening import hold_rows, open_rows
 from secateur.rules.fidelity import Fidelity
 from secateur.simplification import simplify
 from secateur.surrogates.answers import Respondent, find_answering, name_model
@@ -248,10 +248,13 @@ def _hold(model: Any, X: Any, y: Any) -> tuple[Table, NDArray[Any] | None]:
     """Bring rows into memory, in the model's columns where it names them, and labels if there are any."""
     own = getattr(model, "feature_names_in_", None)
     names = None if own is None else [str(name) for name in own]
-    if y is None and frame_columns(X) is not None and not hasattr(X, "collect"):
-        given, labels = X, None
-    else:
-        given, labels, _ = hold_rows(X, y, None, IN_MEMORY, names)
+    with open_rows(X) as rows:
+        if y is None and not rows.in_memory:
+            raise InputError(
+                "Rows in a file or a database are taken with the column of their labels: pass y, or read them into a "
+                "data frame."
+            )
+    given, labels, _ = hold_rows(X, y, None, IN_MEMORY, names)
     found = frame_columns(given)
     if names is not None and found is not None and found != names and set(names) <= set(found):
         import narwhals as nw

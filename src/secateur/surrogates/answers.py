@@ -68,20 +68,17 @@ def find_answering(model: Any) -> Any:
             f"Expected a fitted classifier with predict, or a function that gives a class for each row, found "
             f"{model if isinstance(model, type) else type(model).__name__!s}."
         )
-    kind = (
-        getattr(model, "_estimator_type", None)
-        or getattr(getattr(_find_tags(model), "estimator_type", None), "__str__", str)()
-    )
-    if kind == "regressor":
+    if _is_regressor(model):
         raise UnsupportedModelError(f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}.")
     return answering or model
 
 
-def _find_tags(model: Any) -> Any:
+def _is_regressor(model: Any) -> bool:
+    """Whether a model says of itself, as scikit-learn's do, that it predicts numbers."""
     try:
-        return model.__sklearn_tags__()
-    except Exception:  # models of other libraries have none, or fail
-        return None
+        return bool(model.__sklearn_tags__().estimator_type == "regressor")
+    except Exception:  # models of other libraries have no tags, or fail to make them
+        return False
 
 
 def check_answers(given: Any, n_rows: int) -> NDArray[Any]:
