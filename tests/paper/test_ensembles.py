@@ -12,6 +12,7 @@ from secateur.paper.ensembles import (
     OURS,
     compare_lists,
     find_gains,
+    load_coverage,
     load_lists,
     make_blocks,
     store_lists,
@@ -32,6 +33,12 @@ def test_ours_is_more_faithful_on_average_and_on_most_data_sets(kind: str) -> No
     n_alone = len(DATASETS) - len(gains)
     assert sum(gains.values()) > 0
     assert sum(gain > 0 for gain in gains.values()) + n_alone >= 6
+
+
+def test_the_interval_holds_the_fidelity_on_fresh_rows() -> None:
+    covered, total = load_coverage()
+    assert total >= 300
+    assert covered >= 0.94 * total
 
 
 def test_every_data_set_has_a_list_of_ours() -> None:
