@@ -71,16 +71,6 @@ def list_by_secateur(model: Any, X: Any, answers: Any, X_new: Any, limit: int | 
     return len(rules), rules.n_conditions, rules.predict(X_new)
 
 
-def list_by_skope(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
-    """Give the same of the rules of skope-rules, as imodels has them: a row is of the class if a rule holds."""
-    from imodels import SkopeRulesClassifier
-
-    names = [f"x{column}" for column in range(X.shape[1])]
-    fitted = SkopeRulesClassifier(random_state=0).fit(X, answers, feature_names=names)
-    said = np.asarray(fitted.predict(X_new)).astype(int)
-    return len(fitted.rules_), sum(str(rule).count(" and ") + 1 for rule in fitted.rules_), said
-
-
 def list_by_greedy(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
     """Give the same of imodels' greedy rule list: each rule asks one thing, and the rest goes on."""
     from imodels import GreedyRuleListClassifier
@@ -94,7 +84,6 @@ def list_by_greedy(model: Any, X: Any, answers: Any, X_new: Any, limit: int | No
 APPROACHES: dict[str, tuple[str, Callable[[Any, Any, Any, Any, int | None], tuple[int, int, Any]]]] = {
     "te2rules": ("te2rules", list_by_te2rules),
     "secateur": ("secateur", list_by_secateur),
-    "skope-rules": ("imodels", list_by_skope),
     "greedy-list": ("imodels", list_by_greedy),
 }
 BESIDE = "te2rules"  # the peer whose list tells how many conditions ours may have

@@ -36,7 +36,7 @@ __all__ = [
 FILE = "ensembles.csv"
 KINDS = {"forest": "forest of 100", "boosting": "boosting of 100", "xgboost": "XGBoost of 100"}
 OURS, BESIDE = "secateur", "te2rules"
-PEERS = {"te2rules": "TE2Rules", "skope-rules": "skope-rules", "greedy-list": "greedy list (imodels)"}
+PEERS = {"te2rules": "TE2Rules", "greedy-list": "greedy list (imodels)"}
 COLUMNS = (
     *("approach", "kind", "dataset", "split", "version", "ended", "limit", "n_rules", "n_conditions"),
     *("fidelity", "accuracy", "model_accuracy", "seconds"),
