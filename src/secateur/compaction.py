@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.forests import is_forest
+from secateur.adapters.forests import is_ensemble
 from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
@@ -64,7 +64,8 @@ def compact(
     Parameters
     ----------
     model : fitted tree, pipeline or Tree
-        As in :func:`simplify`; a forest has no such form.
+        As in :func:`simplify`. A forest, or another model of several trees, has no such form of its own: its rules
+        are those of :func:`approximate`, which needs rows.
     X, y : array-like, data frame or table, default=None
         The training rows and labels, as in :func:`simplify`. Without a budget none are needed; with one they are held
         in memory.
@@ -93,8 +94,8 @@ def compact(
     >>> rules.source_n_conditions, rules.n_conditions
     (44, 13)
     """
-    if is_forest(model):
-        raise InputError("Compact rules are of one tree: pass one of the forest's, as from_model(forest, tree=0).")
+    if is_ensemble(model):
+        return _approximate(model, X, y, budget, otherwise, known)
     if (further := next((name for name in known if name not in (simplify.__kwdefaults__ or ())), None)) is not None:
         hint = did_you_mean(further, ["budget", "tolerance", "otherwise", *(simplify.__kwdefaults__ or ())])
         raise ParameterError(f"compact has no argument {further!r}.{hint}")
@@ -113,6 +114,23 @@ def compact(
         with open_rows_of(model, X, y, weight) as rows:  # those of Spark are not kept, but may be counted again
             given = None if rows.is_once else GivenRows(X, y, weight)
     return compact_rules(rules, budget=budget, tolerance=tolerance, otherwise=otherwise, rows=given)
+
+
+def _approximate(model: Any, X: Any, y: Any, budget: float, otherwise: Any, known: dict[str, Any]) -> CompactRules:
+    """Take several trees to :func:`approximate`; refuse what only one tree has."""
+    from secateur.approximation import approximate
+
+    if X is None:
+        raise InputError(
+            "A model of several trees is approximated by compact rules, from rows: secateur.approximate(model, X)."
+        )
+    named = {name: known.pop(name) for name in ("feature_names", "class_names") if name in known}
+    if budget or (known := {name: value for name, value in known.items() if name != "progress" and value is not None}):
+        raise ParameterError(
+            f"A model of several trees is approximated, and {'budget' if budget else next(iter(known))} is for one "
+            "tree: leave it out, or call secateur.approximate(model, X), which has fidelity and max_rules."
+        )
+    return approximate(model, X, y, otherwise=otherwise, **named)
 
 
 def compact_rules(

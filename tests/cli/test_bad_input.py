@@ -120,7 +120,12 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "pickle": (("simplify", "loans.csv", *T, "--model", "model.pkl"), "can run any code.*--trust-pickle"),
     "no model": (("simplify", "loans.csv", *T, "--model", "loans.csv"), "loans.csv is no model"),
     "absent model": (("simplify", "loans.csv", *T, "--model", "m.skops"), "There is no file m.skops"),
-    "forest": (("simplify", "loans.csv", *T, "--model", "forest.skops"), "forest of trees, but the command line"),
+    "forest": (("simplify", "--model", "forest.skops"), "several trees, and this is about one tree"),
+    "budget of a forest": (
+        ("simplify", "loans.csv", *T, "--model", "forest.skops", "--budget", "0.01"),
+        "forest.skops is of several trees, which few rules approximate",
+    ),
+    "forest of other columns": (("approximate", "forest.skops", "loans.csv", *T), "it has no column 'height'"),
     "model of other columns": (
         ("simplify", "loans.csv", *T, "--model", "named.skops"),
         "does not fit the model: it has no column 'height'",

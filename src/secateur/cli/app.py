@@ -36,6 +36,7 @@ secateur simplify loans.csv --target outcome --export sql > rules.sql
 # Each is a module of this package that is loaded when it is called; to list them takes only these words.
 COMMANDS = {
     "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
+    "approximate": "Say in few rules what a forest or any other model does, and how far.",
     "explain": "Say which rule decides a row, and why.",
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
     "audit": "Say which rules still hold on new rows; status 1 if one moved.",

@@ -159,6 +159,15 @@ def command(
     options = {**read_settings(method, knobs, form), **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
     making = _Making(method, options, knobs, form, given)
+    if brought is not None and model is not None and data is not None and _is_ensemble(brought):
+        if method != "exact" or knobs != Knobs() or form.each_leaf or fact or writing.save_model is not None:
+            raise ParameterError(
+                f"{model.name} is of several trees, which few rules approximate: leave out what is about one tree "
+                f"(--method, --budget, --each-leaf and the like), or see `secateur approximate --help`."
+            )
+        return _approximate(
+            brought, model, data, used, growing, holdout, form, writing, reading, verbose, as_json, quiet
+        )
     if data is not None:
         story = _from_data(data, brought, used, growing, reading, holdout, making, quiet=quiet)
     elif model is not None:
@@ -179,6 +188,39 @@ def command(
     if not story.proof.ok and (as_json or quiet or shown is not None):
         tell(str(story.proof))
     raise typer.Exit(code=0 if story.proof.ok else 1)
+
+
+def _is_ensemble(model: Any) -> bool:
+    from secateur.adapters.forests import is_ensemble
+
+    return is_ensemble(model)
+
+
+def _approximate(
+    brought: Any,
+    model: Path,
+    data: str,
+    used: Rows,
+    growing: Growing,
+    holdout: float,
+    form: Form,
+    writing: Writing,
+    reading: Reading,
+    verbose: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Take a model of several trees to ``secateur approximate``."""
+    from secateur.cli import approximate
+
+    own = {name: value for name, value in vars(writing).items() if name != "save_model"}
+    wishes = approximate.Wishes(otherwise=form.otherwise, seed=growing.seed, holdout=holdout or 0.25)
+    approximate.run(
+        *(brought, model, data, used, wishes, approximate.Writing(**own), reading),
+        verbose=verbose,
+        as_json=as_json,
+        quiet=quiet,
+    )
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided
+from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided, title_decided
 from secateur.export.csv import write_csv
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
@@ -33,6 +33,21 @@ def _list_columns(rules: CompactRules) -> dict[str, list[Any]]:
         "n_conditions": [*(len(rule.kept_ids) for rule in listed), 0],
         "n_leaves": [*(len(rule.leaf_ids) for rule in listed), None],
         "leaf_id": [*(rule.leaf_id for rule in listed), None],
+        **_list_agreement(rules),
+    }
+
+
+def _list_agreement(rules: CompactRules) -> dict[str, list[Any]]:
+    """List how far each rule that approximates a model says what it says, on held-out rows."""
+    if rules.fidelity is None:
+        return {}
+    found = rules.fidelity.by_rule
+    limits = [one.interval or (None, None) for one in found]
+    return {
+        "held_out_rows": [one.n_rows for one in found],
+        "fidelity": [one.share for one in found],
+        "fidelity_low": [low for low, _ in limits],
+        "fidelity_high": [high for _, high in limits],
     }
 
 
@@ -52,7 +67,8 @@ def compact_to_csv(rules: CompactRules) -> str:
 
 def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
     """Write a table of rules; with reasons, say below it why conditions went or stayed, and rules went."""
-    lines = [escape_markdown(rules.guarantee), "", "| # | If | Then | Training rows decided | Stands for |"]
+    lines = [escape_markdown(rules.guarantee), ""]
+    lines.append(f"| # | If | Then | {title_decided(rules).capitalize()} | Stands for |")
     lines.append("|--:|---|---|---|---|")
     for rule in rules:
         cells = join_asked(rule.asks), rule.class_name, read_decided(rules, rule.index)
@@ -87,7 +103,8 @@ def compact_to_latex(rules: CompactRules) -> str:
     ]
     columns = _list_columns(rules)
     columns["conditions"] = [*(join_asked(rule.asks) for rule in rules), rules.rest_word]
-    names = ("conditions", "class_name", "decided_support", "decided_reliability")
+    numbers = ("decided_support", "decided_reliability") if rules.fidelity is None else ("held_out_rows", "fidelity")
+    names = ("conditions", "class_name", *numbers)
     rows = []
     for number, (asked, name, support, share) in enumerate(zip(*(columns[n] for n in names), strict=True), start=1):
         cells = asked, name, "unknown" if support is None else read_count(support), read_share(share)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.rules.answer import say_answer
+from secateur.rules.fidelity import read_agreement
 from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
 from secateur.rules.wording import count_of, read_count, read_link, read_share
 
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rule import CompactRule
     from secateur.rules.compact_rules import CompactRules
 
-__all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "list_lines", "read_decided", "read_rarer_class"]
+__all__ = [
+    "NOT_WRITTEN",
+    "compact_to_text",
+    "count_leaves",
+    "list_lines",
+    "read_decided",
+    "read_rarer_class",
+    "title_decided",
+]
 
 NOT_WRITTEN = "Rules of leaves that need not be written:"
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
@@ -66,7 +75,12 @@ def count_leaves(rule: CompactRule) -> str:
 
 
 def read_decided(rules: CompactRules, index: int) -> str:
-    """Word the training rows that a rule, or after the last one "otherwise", decides, and the share of its class."""
+    """Word the training rows that a rule, or after the last one "otherwise", decides, and the share of its class.
+
+    Of rules that approximate a model: the held-out rows, and the share of them for which the model says the same.
+    """
+    if rules.fidelity is not None:
+        return read_agreement(rules.fidelity, index)
     counts = rules.decided_counts[index]
     total = float(counts.sum())
     # Without rows, the numbers of one line beside none of the others would only make people wonder.
@@ -93,6 +107,11 @@ def read_rarer_class(rules: CompactRules, index: int) -> str:
     place = int(rules.chosen[index])
     covered, reliability = float(rules.rules.support[place]), float(rules.rules.reliability[place])
     return f" (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
+
+
+def title_decided(rules: CompactRules) -> str:
+    """Name the rows that :func:`read_decided` tells of, for the head of a column."""
+    return "training rows decided" if rules.fidelity is None else "held-out rows decided"
 
 
 def _read_rows(rules: CompactRules, total: float) -> str:

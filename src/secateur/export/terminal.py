@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from secateur.export.compact_text import count_leaves, read_decided
+from secateur.export.compact_text import count_leaves, read_decided, title_decided
 from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import read_evidence, read_link
 
@@ -58,7 +58,7 @@ def compact_to_table(rules: CompactRules) -> Table:
     table.add_column("#", justify="right", style="dim")
     table.add_column("if", ratio=3)
     table.add_column("then", style="bold")
-    table.add_column("training rows decided")
+    table.add_column(title_decided(rules))
     table.add_column("stands for")
     for rule in rules:
         numbers = read_decided(rules, rule.index), count_leaves(rule)

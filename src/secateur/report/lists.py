@@ -16,6 +16,7 @@ from secateur.compaction import compact_by_budget
 from secateur.errors import InputError, ParameterError
 from secateur.export.compact_text import read_rarer_class
 from secateur.methods.settings import check_share
+from secateur.report.fidelity import count_agreement
 from secateur.report.reason_texts import known_numbers, pair_limits
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
@@ -25,7 +26,7 @@ from secateur.rules.intervals import check_squares, count_effective, find_interv
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -115,7 +116,9 @@ def describe_list(
                 else [texts.place(reason.text) for reason in rules[place].reasons.values()],
             }
         )
-    numbers = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
+    numbers: Iterable[Any] = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
+    if rules.fidelity is not None:  # training rows would show what the surrogate was fitted to
+        numbers = count_agreement(rules.fidelity.by_rule)
     last: dict[str, Any] = {"class": rules.otherwise_id}
     for place, (line, (n_rows, n_hits, interval)) in enumerate(zip([*listed, last], numbers, strict=True)):
         line.update({"rows": n_rows, "hits": n_hits, "limits": interval, "aside": read_rarer_class(rules, place)})

@@ -14,6 +14,7 @@ from secateur.report.answer import describe_answer
 from secateur.report.diagnosing import describe_effects
 from secateur.report.distributions import describe_splits
 from secateur.report.drawing import describe_tree
+from secateur.report.fidelity import describe_fidelity, warn_of_few
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
 from secateur.report.leaf_rules import describe_rules
@@ -97,6 +98,9 @@ def summarize(
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"Expected {name} as text, found {value!r}.")
     budgets = check_budgets(budgets)
+    measured = None if given is None else describe_fidelity(given)
+    if measured is not None:
+        budgets = ()  # the fidelity is that of the given list alone
     target = name_target(y) or find_target(whole) if target is None else target
     at_hand = find_rows(whole, X, y, sample_weight)
     seen = whole if at_hand.training is None else replace(whole, training=at_hand.training)
@@ -115,9 +119,10 @@ def summarize(
     summary: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
-        "title": title or (f"What decides {target}" if target else "The rules of a decision tree"),
+        "title": title or _make_title(target, measured),
         "target": target,
         "answer": answer,
+        "fidelity": measured,
         "lists": [
             describe_list(made, at_hand, texts if tell else None, answer)
             for made, tell in zip(lists, told, strict=True)
@@ -162,6 +167,17 @@ def _say(summary: dict[str, Any], lists: list[CompactRules]) -> None:
     for made, listed in zip(lists, summary["lists"], strict=True):
         listed["faithful"] = say_list_faithful(made, listed["measured"], rows)
         listed["right"] = say_list_right(listed["measured"], answer, summary)
+    if (measured := summary["fidelity"]) is not None:
+        answer["predicted"] = measured["first"]
+        for listed in summary["lists"]:
+            listed["faithful"], listed["right"] = measured["after"][0], " ".join(measured["after"][1:])
+            listed["cautions"] = warn_of_few(listed)
+
+
+def _make_title(target: str | None, measured: dict[str, Any] | None) -> str:
+    if target:
+        return f"What decides {target}"
+    return "The rules of a decision tree" if measured is None else f"Rules that approximate {measured['model']}"
 
 
 def _merge_conditions(whole: RuleSet, rule_sets: Iterable[RuleSet | CompactRules], voice: Voice) -> dict[str, str]:

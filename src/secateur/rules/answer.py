@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.rules.compact_rules import CompactRules
+from secateur.rules.fidelity import say_fidelity
 from secateur.rules.wording import count_of, read_count, read_share
 from secateur.tree.shown_text import show_text
 
@@ -31,6 +32,8 @@ EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; th
 
 def say_answer(rules: CompactRules) -> tuple[list[str], list[str]]:
     """Make the sentences before and after a list of compact rules, by the training rows as they were counted."""
+    if rules.fidelity is not None:
+        return say_fidelity(rules)
     counts = rules.decided_counts
     sizes: NDArray[np.float64] = counts.sum(axis=0)
     if not sizes.sum() > 0 or not rules.rules.is_ranked:

@@ -23,6 +23,7 @@ from secateur.rules.explanation import (
     say_values,
     warn_of_unseen,
 )
+from secateur.rules.fidelity import read_agreement
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import count_of, read_conditions
@@ -174,7 +175,7 @@ def _tell(
         lines = [f"Predicted {name}, because rule {winner.index + 1} holds: {join_asked(winner.asks)}."]
         seen = say_values(whole, winner.conditions, cells, unseen)
         lines += [f"  This row: {', '.join(seen)}."] if seen else []
-        lines += tell_share(whole, rules.decided_counts[winner.index], class_id, "Rows that this rule decides")
+        lines += _tell_decided(rules, winner.index, class_id, "Rows that this rule decides")
         if len(covering) > 1:
             lines.append("Also covered by " + ", ".join(f"rule {r.index + 1} ({r.class_name})" for r in covering[1:]))
     else:
@@ -185,12 +186,23 @@ def _tell(
             lines.append(f"  rule {index + 1} ({rules[index].class_name}) asks {asked}; this row: {held}")
         if len(lacking) > SHOWN_RULES:
             lines.append(f"  and {count_of(len(lacking) - SHOWN_RULES, 'more rule')} ask what it does not have, either")
-        lines += tell_share(whole, rules.decided_counts[-1], class_id, "Rows that no rule covers")
+        lines += _tell_decided(rules, len(rules), class_id, "Rows that no rule covers")
     differs = int(whole.paths.leaf_class[own]) != class_id
-    lines.append(say_own_leaf(rules.source, own, differs=differs))
+    if rules.fidelity is None or differs:
+        lines.append(say_own_leaf(rules.source, own, differs=differs))
     if differs:
         lines.append(_say_difference(rules, broken))
     return [*lines, *say_broken(rules, broken)]
+
+
+def _tell_decided(rules: CompactRules, line: int, class_id: int, where: str) -> list[str]:
+    """Tell of the rows that the same line decides; of an approximation, that the model itself was not asked."""
+    if rules.fidelity is None:
+        return tell_share(rules.rules, rules.decided_counts[line], class_id, where)
+    return [
+        f"  {where}: {read_agreement(rules.fidelity, line)}.",
+        f"These rules approximate {rules.fidelity.model}, which was not asked about this row.",
+    ]
 
 
 def _say_difference(rules: CompactRules, broken: Sequence[str]) -> str:

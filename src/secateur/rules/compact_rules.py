@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
+    from secateur.rules.fidelity import Fidelity
     from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.tree.tree import Label, Tree
@@ -70,6 +71,8 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         What the joint deletion was allowed; the budget of exact rules is 0.
     stored : StoredContent, default=None
         What the file says of itself, for compact rules that were read from one.
+    fidelity : Fidelity, default=None
+        How far the rules say what a model says that is no tree, for those that :func:`secateur.approximate` made.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     budget: float = 0.0
     tolerance: float = DEFAULT_TOLERANCE
     stored: StoredContent | None = field(default=None, repr=False)
+    fidelity: Fidelity | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.chosen, self.decided_counts, *self.stand_ins, self.drop_costs):
@@ -173,6 +177,9 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     @property
     def guarantee(self) -> str:
         """What is preserved, in a sentence, with the facts that this rests on."""
+        if self.fidelity is not None:
+            of_tree = replace(self, fidelity=None).guarantee
+            return f"The rules approximate {self.fidelity.model}; what is promised is about a surrogate tree: {of_tree}"
         if self.is_exact:
             sentence = (
                 "Exact for every possible row: each row gets the class that the tree predicts, from a rule that covers "
@@ -528,6 +535,12 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
+        if self.fidelity is not None:
+            return (
+                f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise "
+                f"{self.otherwise_name}; approximates {self.fidelity.model}: the same for {self.fidelity.overall} of "
+                f"{self.fidelity.n_rows} held-out rows>"
+            )
         return (
             f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise {self.otherwise_name}; "
             f"the tree has {self.source_n_rules} rules with {self.source_n_conditions}>"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import from_model
-from secateur.adapters.forests import is_forest
+from secateur.adapters.forests import is_ensemble
 from secateur.cli.tables.model_rows import pick_columns, read_for_tree, tell_unseen
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
 from secateur.cli.tables.written_columns import set_readings
@@ -228,10 +228,11 @@ def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) ->
 
 
 def read_one_tree(model: Any) -> Tree:
-    """Read the tree of a model; refuse a forest."""
-    if is_forest(model):
+    """Read the tree of a model; refuse several trees."""
+    if is_ensemble(model):
         raise UnsupportedModelError(
-            "The model is a forest of trees, but the command line takes one tree: use secateur.simplify in Python."
+            "The model is of several trees, and this is about one tree: `secateur approximate MODEL DATA` gives few "
+            "rules that approximate it."
         )
     return from_model(model)
 

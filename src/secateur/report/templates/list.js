@@ -12,8 +12,9 @@ function barElement(rows, hits, most, ofClass) {
 
 function decidedWords(one, withLimits = false) {
   if (one.rows === null) return ["rows not known"];
-  if (!one.rows) return ["no training row"];
-  const range = withLimits && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
+  if (!one.rows) return [data.fidelity ? "no held-out row" : "no training row"];
+  const range = (withLimits || data.fidelity) && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
+  if (data.fidelity) return [`${count(one.rows)} held-out ${one.rows === 1 ? "row" : "rows"}, the same as the model for `, make("b", {}, share(one.hits / one.rows)), range].filter(Boolean);
   return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range, one.aside].filter(Boolean);
 }
 
@@ -107,9 +108,11 @@ const budgetText = (list) => (list.is_exact ? "Exact" : list.budget ? `Up to ${n
 function showNumbers() {
   const list = listNow();
   const { measured } = list;
-  byId("fig-right").textContent = measured ? percent(measured.accuracy) : "–";
-  byId("fig-same").textContent = list.is_exact ? "always" : measured ? percent(100 - measured.disagreement) : "–";
-  byId("fig-same-of").textContent = list.is_exact ? "for every possible row" : data.answer.measured_on ? `of ${data.answer.measured_on}` : "";
+  if (!data.fidelity) {
+    byId("fig-right").textContent = measured ? percent(measured.accuracy) : "–";
+    byId("fig-same").textContent = list.is_exact ? "always" : measured ? percent(100 - measured.disagreement) : "–";
+    byId("fig-same-of").textContent = list.is_exact ? "for every possible row" : data.answer.measured_on ? `of ${data.answer.measured_on}` : "";
+  }
   byId("fig-rules").textContent = plural(list.rules.length, "rule", "rules");
   byId("fig-conditions").textContent = count(list.n_conditions);
   byId("said-faithful").textContent = list.faithful;
