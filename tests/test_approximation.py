@@ -464,7 +464,7 @@ def test_columns_that_rules_cannot_ask_about_leave_one_line() -> None:
         ({"held_out": 1.5}, "Expected held_out as a share between 0 and 1"),
         ({"random_state": None}, "Expected random_state as a whole number"),
         ({"feature_names": ["a"]}, "Expected feature_names as a list of 4 names"),
-        ({"otherwise": "perhaps"}, "Expected otherwise as"),
+        ({"otherwise": "perhaps"}, "no class .perhaps. to leave to otherwise"),
         ({"class_names": ["one"]}, "Expected 2 different class_names"),
     ],
 )
