@@ -71,13 +71,24 @@ def did_you_mean(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> 
 
 
 class SecateurError(ValueError):
-    """Base class of every error that secateur raises on purpose."""
+    r"""Base class of every error that secateur raises on purpose.
+
+    A message may quote what a file holds. It is one line of limited length, without characters that a terminal would
+    obey.
+
+    Examples
+    --------
+    >>> print(SecateurError("Expected a tree, found an \x1b[2J."))
+    Expected a tree, found an \x1b[2J.
+    """
 
     def __init__(self, message: object = "") -> None:
         text = str(message)
         if len(text) > MOST_CHARACTERS:
             half = MOST_CHARACTERS // 2
             text = f"{text[:half]} … {text[-half:]}"
+        if not text.isprintable():
+            text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
         super().__init__(text)
 
 

@@ -50,12 +50,7 @@ class Worker:
         """Judge some files: the number, the outcome and the words for each."""
         number = first
         while number < first + count:
-            process = self._start()
-            assert process.stdin is not None
-            process.stdin.write(f"{kind} {number} {first + count - number}\n".encode())
-            process.stdin.flush()
-            if self._read_line(STARTING) != "ready":
-                raise RuntimeError(f"The worker does not start: try python -m fuzz.worker with '{kind} {number} 1'.")
+            self._ask(f"{kind} {number} {first + count - number}")
             while number < first + count:
                 if self._read_line(HANG) != str(number):
                     break  # it ended between two files, to begin with little memory again
@@ -68,18 +63,39 @@ class Worker:
                 yield number, outcome, words
                 number += 1
 
+    def judge_file(self, kind: str, path: Path) -> tuple[str, str]:
+        """Judge a file that is kept."""
+        self._ask(f"{kind} {path}")
+        self._read_line(HANG)
+        answer = self._read_line(HANG)
+        if answer is None:
+            return self._bury()
+        outcome, words = json.loads(answer)
+        return outcome, words
+
+    def _ask(self, words: str) -> None:
+        process = self._start()
+        assert process.stdin is not None
+        process.stdin.write(f"{words}\n".encode())
+        process.stdin.flush()
+        if self._read_line(STARTING) != "ready":
+            raise RuntimeError(f"The worker does not start: try python -m fuzz.worker with {words!r}.")
+
     def close(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            with self._process:  # which closes its pipes
+                self._process.wait()
         self._process, self._text = None, b""
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
-            self._text = b""
+            self.close()
             command = [sys.executable, "-m", "fuzz.worker"]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            self._process = subprocess.Popen(command, **pipes)  # type: ignore[call-overload]
+            path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+            environment = {**os.environ, "PYTHONPATH": path}
+            self._process = subprocess.Popen(command, env=environment, **pipes)  # type: ignore[call-overload]
         return self._process
 
     def _read_line(self, seconds: float) -> str | None:
@@ -101,7 +117,7 @@ class Worker:
         """Say how the worker ended, and end it if it did not."""
         assert self._process is not None
         try:
-            code = self._process.wait(1)
+            code = self._process.wait(5)
             outcome = ("signal", signal.Signals(-code).name) if code < 0 else ("traceback", f"it ended with {code}")
         except subprocess.TimeoutExpired:
             outcome = ("hang", f"no answer in {HANG} seconds")
@@ -218,13 +234,11 @@ def main() -> None:
     parser.add_argument("--place", type=Path, default=Path("fuzz-runs"))
     parser.add_argument("--formats", nargs="*", default=list(SHARES), choices=list(SHARES))
     parser.add_argument("--again", action="store_true", help="only try what failed once more")
-    parser.add_argument("--file", nargs=2, metavar=("FORMAT", "PATH"), help="only judge this file, here and now")
+    parser.add_argument("--file", nargs=2, metavar=("FORMAT", "PATH"), help="only judge this file")
     parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
     asked = parser.parse_args()
     if asked.file:
-        from fuzz.judging import judge
-
-        print(judge(asked.file[0], Path(asked.file[1]).read_bytes(), 0))
+        print(*Worker().judge_file(asked.file[0], Path(asked.file[1])), sep="\n")
         return
     log = Log(asked.place)
     if asked.store:

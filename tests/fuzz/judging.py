@@ -536,7 +536,7 @@ def judge_json_lines(data: bytes, rng: Random) -> str:
         records = records[0]
     if not all(isinstance(record, dict) for record in records):
         return UNCOMPARED
-    if not {name for record in records for name in record} == set(found):
+    if {name for record in records for name in record} != set(found):
         return UNCOMPARED
     compare_columns(found, {name: [record.get(name) for record in records] for name in found}, same_value)
     return AGREED

@@ -143,7 +143,7 @@ def _nudge(value: float, rng: Random) -> float:
             -value,
             value + 1,
             value * 1e300,
-            round(value),
+            round(value) if math.isfinite(value) else 0,
         )
     )
 

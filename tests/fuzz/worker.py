@@ -1,7 +1,7 @@
 """Judge changed files in a process of its own, which may die of them: ``python -m fuzz.worker``.
 
 It reads lines "format first count" and writes a line before and after each file, so that whoever started it knows which
-one it was.
+one it was. Instead of the number of a changed file, "format path" names a file that is kept.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import traceback
+from pathlib import Path
 
 from fuzz.good_files import changed_file, good_files
 from fuzz.judging import BadRefusal, WrongAnswer, judge
@@ -28,19 +29,21 @@ def main() -> None:
     told = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints is not our answer
     for line in sys.stdin:
-        kind, first, count = line.split()
-        good_files(kind)
+        kind, first, *count = line.split()
+        numbers = range(int(first), int(first) + int(count[0])) if count else range(1)
+        if count:
+            good_files(kind)
         print("ready", file=told, flush=True)
-        for number in range(int(first), int(first) + int(count)):
+        for number in numbers:
             print(number, file=told, flush=True)
-            print(json.dumps(try_file(kind, number)), file=told, flush=True)
+            data = changed_file(kind, number) if count else Path(first).read_bytes()
+            print(json.dumps(try_file(kind, data, number)), file=told, flush=True)
             if _memory() > MOST_MEMORY:
                 return
 
 
-def try_file(kind: str, number: int) -> tuple[str, str]:
+def try_file(kind: str, data: bytes, number: int) -> tuple[str, str]:
     """What came of one changed file: an outcome, and what is to be told of a failure."""
-    data = changed_file(kind, number)
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             outcome, words = judge(kind, data, number), ""
