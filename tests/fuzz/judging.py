@@ -25,6 +25,7 @@ import struct
 import tempfile
 import warnings
 from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -529,7 +530,8 @@ def judge_csv(data: bytes, rng: Random) -> str:
 def judge_json_lines(data: bytes, rng: Random) -> str:
     found = read_columns(data, ".jsonl", rng)
     try:
-        records = [json.loads(line) for line in data.decode("utf-8").split("\n") if line.strip()]
+        lines = [line for line in data.decode("utf-8").split("\n") if line.strip()]
+        records = [json.loads(line, parse_constant=_refuse_constant) for line in lines]
     except (ValueError, RecursionError):
         return UNCOMPARED
     if len(records) == 1 and isinstance(records[0], list):
@@ -540,6 +542,10 @@ def judge_json_lines(data: bytes, rng: Random) -> str:
         return UNCOMPARED
     compare_columns(found, {name: [record.get(name) for record in records] for name in found}, same_value)
     return AGREED
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def judge_parquet(data: bytes, rng: Random) -> str:
@@ -614,6 +620,8 @@ def same_value(ours: Any, theirs: Any) -> bool:
         return ours.strip() == json.dumps(theirs) or _same(theirs, ours)
     if isinstance(theirs, str) and not isinstance(ours, str):  # a date
         return str(ours).removesuffix(" 00:00:00") == theirs or str(pd.Timestamp(ours)) == str(pd.Timestamp(theirs))
+    if isinstance(theirs, (date, datetime, timedelta, time)):
+        return str(ours).removesuffix(" 00:00:00") == str(theirs).removesuffix(" 00:00:00")
     return bool(ours == theirs)
 
 

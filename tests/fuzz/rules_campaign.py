@@ -319,7 +319,9 @@ def check_monotone(case: Case, rng: Random) -> int:
     expect(not is_wrong, "a tree that is not monotone was taken", signs)
     found = deletions(rules)
     for leaf, gone in found.items():
-        expect(case.implies(leaf, oracles.without(case.listed.paths[leaf], gone)), "a certificate is wrong", leaf, signs)
+        expect(
+            case.implies(leaf, oracles.without(case.listed.paths[leaf], gone)), "a certificate is wrong", leaf, signs
+        )
     return len(found)
 
 
@@ -374,7 +376,9 @@ def check_case(number: int) -> Counter[str]:
     listed.of_label = [brute_force.as_bits((first == c).tolist()) for c in range(tree.n_classes)]
     listed.filled = oracles.fill_counts(tree, case.X, first, None)
     made = simplify(tree, case.X, tree.classes[first], method="mismatch-certified")
-    done["mismatch-certified, listed"] += check_rules(listed, made, {leaf: delete_certified(listed, leaf) for leaf in leaves})
+    done["mismatch-certified, listed"] += check_rules(
+        listed, made, {leaf: delete_certified(listed, leaf) for leaf in leaves}
+    )
     if tree.n_classes == 2 and len(case.possible) <= MOST_PAIRED:
         done["mismatch-certified, monotone"] += check_monotone(case, rng)
 
@@ -406,7 +410,9 @@ def check_case(number: int) -> Counter[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--rules", type=int, default=10**9, help="end when so many were judged, earlier runs among them")
+    parser.add_argument(
+        "--rules", type=int, default=10**9, help="end when so many were judged, earlier runs among them"
+    )
     parser.add_argument("--place", type=Path, default=Path("oracle-runs"))
     parser.add_argument("--tree", type=int, help="only judge the rules of this tree")
     parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
