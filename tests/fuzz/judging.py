@@ -613,7 +613,7 @@ def same_value(ours: Any, theirs: Any) -> bool:
     if _is_blank(theirs):
         return _is_blank(ours)
     if isinstance(theirs, (int, float)) and not isinstance(theirs, bool) and isinstance(ours, (int, float)):
-        return float(ours) == float(theirs)
+        return float(ours) == (float(theirs) if abs(theirs) < 10**308 else (math.inf if theirs > 0 else -math.inf))
     if isinstance(ours, (list, dict)) or isinstance(theirs, (list, dict, bytes, Decimal)):
         return True  # which no tree asks for
     if isinstance(ours, str) and not isinstance(theirs, str):  # a column of several types is read as text

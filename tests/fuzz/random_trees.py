@@ -25,7 +25,7 @@ from secateur.tree.tree import Tree, make_tree
 def random_tree(rng: Random, *, n_classes: int | None = None) -> Tree:
     """A checked tree: numbers, categories and missing values; paths may contradict themselves, and classes tie."""
     n_classes = n_classes or rng.choice((2, 2, 2, 3, 4))
-    n_features = rng.choice((1, 2, 2, 3, 3, 4))
+    n_features = rng.choice((1, 2, 2, 3, 3, 4, 5))
     may_miss, may_be_category = rng.random() < 0.4, rng.random() < 0.5
     accepts = [may_miss and rng.random() < 0.5 for _ in range(n_features)]
     kinds = [
@@ -36,7 +36,7 @@ def random_tree(rng: Random, *, n_classes: int | None = None) -> Tree:
     left, right, feature, threshold, missing_left = [-1], [-1], [-1], [math.nan], [False]
     codes: dict[int, list[int]] = {}
     open_leaves = [0]
-    n_leaves = rng.choice((2, 3, 4, 6, 8, 10, 12, 14))
+    n_leaves = rng.choice((2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 48, 64))
     while len(open_leaves) < n_leaves:
         node = open_leaves.pop(rng.randrange(len(open_leaves)))
         children = [len(left), len(left) + 1]
