@@ -608,12 +608,19 @@ def same_cell(ours: Any, text: str) -> bool:
         return False
 
 
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def same_value(ours: Any, theirs: Any) -> bool:
     """Whether a value is the one that another reader found."""
     if _is_blank(theirs):
         return _is_blank(ours)
     if isinstance(theirs, (int, float)) and not isinstance(theirs, bool) and isinstance(ours, (int, float)):
-        return float(ours) == (float(theirs) if abs(theirs) < 10**308 else (math.inf if theirs > 0 else -math.inf))
+        return float(ours) == _as_float(theirs)
     if isinstance(ours, (list, dict)) or isinstance(theirs, (list, dict, bytes, Decimal)):
         return True  # which no tree asks for
     if isinstance(ours, str) and not isinstance(theirs, str):  # a column of several types is read as text

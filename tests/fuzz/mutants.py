@@ -53,6 +53,10 @@ SUMS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitAnd: ast.BitOr, ast.BitOr: as
 LEFT_ALONE = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.AnnAssign)
 
 
+def _is_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+
+
 def sites(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """List the nodes of a module that can be changed, and how."""
     if isinstance(tree, LEFT_ALONE) or (isinstance(tree, ast.If) and "TYPE_CHECKING" in ast.unparse(tree.test)):
@@ -69,7 +73,7 @@ def sites(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         yield tree, "truth"
     elif isinstance(tree, ast.Constant) and isinstance(tree.value, int):
         yield tree, "number"
-    elif isinstance(tree, (ast.AugAssign, ast.Continue, ast.Break)) or (isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Call)):
+    elif isinstance(tree, (ast.AugAssign, ast.Continue, ast.Break)) or _is_call(tree):
         yield tree, "statement"
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):

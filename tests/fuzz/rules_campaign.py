@@ -5,8 +5,8 @@ listing rows: a row of every kind that the tree and its facts tell apart, and th
 the library is used for that but the arrays of the tree.
 
 - ``sibling``, ``subtree``, ``redundancy`` (without facts), ``exact``, ``faithful``, ``mismatch``, ``layered``,
-  ``quinlan``, ``mismatch-certified`` on listed cases, and ``budgeted`` (every fifth tree of up to 16 leaves, without facts): the deleted
-  conditions are those that the slow version deletes.
+  ``quinlan``, ``mismatch-certified`` on listed cases, and ``budgeted`` (every fifth tree of up to 16 leaves, without
+  facts): the deleted conditions are those that the slow version deletes.
 - exact methods, the first layer of others, monotone certificates and compact rules without a budget: no listed row that
   is possible is covered by a rule of another class than its own; compact rules decide each as the tree does.
 - ``budgeted`` and compact rules with a budget: the training rows in conflict, or decided otherwise, stay within it, and
