@@ -6,23 +6,24 @@ ends the run and is written to the current directory.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import tempfile
 from pathlib import Path
 
-import atheris  # type: ignore[import-not-found]
-
-with atheris.instrument_imports(include=["secateur"]):
-    import secateur.adapters
-    import secateur.export.compact_json
-    import secateur.export.json
-    import secateur.rows.arrow_files  # noqa: F401
-
-from fuzz.good_files import good_files
-from fuzz.judging import judge
+READERS = ("adapters", "export.json", "export.compact_json", "rows.arrow_files")
 
 
 def main() -> None:
+    import atheris  # type: ignore[import-not-found]
+
+    with atheris.instrument_imports(include=["secateur"]):
+        for name in READERS:
+            importlib.import_module(f"secateur.{name}")
+
+    from fuzz.good_files import good_files
+    from fuzz.judging import judge
+
     kind, *options = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="guided-") as place:
         for number, data in enumerate(good_files(kind)):
