@@ -156,6 +156,7 @@ def main() -> None:
     parser.add_argument("count", type=int, nargs="?", default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--place", type=Path, default=Path("mutant-runs"), help="where the log is; a run goes on there")
+    parser.add_argument("--again", action="store_true", help="only try survivors once more that have no explanation")
     parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
     asked = parser.parse_args()
     asked.place.mkdir(parents=True, exist_ok=True)
@@ -169,6 +170,15 @@ def main() -> None:
         for part in ("src", "tests", "pyproject.toml", "docs"):
             source = ROOT / part
             (shutil.copytree if source.is_dir() else shutil.copy)(source, place / part)  # type: ignore[operator]
+        if asked.again:
+            explained = json.loads(WHY.read_text(encoding="utf-8"))
+            for told in done:
+                if told["killed_by"] is None and name_of(told) not in explained:
+                    again = try_mutant({key: told[key] for key in ("file", "site", "kind")}, place)
+                    print(f"{name_of(told)}: now {again['killed_by']}", flush=True)
+                    told["killed_by"] = again["killed_by"] and f"{again['killed_by']}, added for it"
+            log.write_text("".join(json.dumps(told) + "\n" for told in done), encoding="utf-8")
+            return
         for mutant in draw(asked.count, asked.seed)[len(done) :]:
             told = try_mutant(mutant, place)
             verdict = f"killed by {told['killed_by']}" if told["killed_by"] else "SURVIVES"
@@ -180,7 +190,7 @@ def main() -> None:
 
 def name_of(told: dict[str, Any]) -> str:
     """How a survivor is named where it is explained."""
-    return f"{told['file'].removeprefix('src/secateur/')}: {told['before']} -> {told['after']}"
+    return f"{told['file'].removeprefix('src/secateur/')}:{told['line']} {told['before']} -> {told['after']}"
 
 
 def sum_up(done: list[dict[str, Any]], seed: int) -> dict[str, Any]:
