@@ -15,7 +15,9 @@ import ast
 import copy
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,7 +38,7 @@ TESTS = {
 }
 SLOW = "not thousand and not large and not compiled and not many"  # what takes minutes uncompiled
 TREES = 15  # whose rules are judged before the tests run
-SECONDS = 240  # after which a mutant counts as killed: it does not end
+SECONDS = 400  # of the processor's time, after which a mutant counts as killed: it does not end
 COMPARISONS = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -127,6 +129,10 @@ def write_mutant(mutant: dict[str, Any], place: Path) -> dict[str, Any]:
     return {**mutant, "line": line, "before": before[:100], "after": ast.unparse(node)[:100]}
 
 
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+
+
 def try_mutant(mutant: dict[str, Any], place: Path) -> dict[str, Any]:
     """Run the tests of a mutant's room; tell which of them killed it."""
     told = write_mutant(mutant, place)
@@ -139,14 +145,11 @@ def try_mutant(mutant: dict[str, Any], place: Path) -> dict[str, Any]:
     pytest += ["-k", SLOW]
     steps = {"brute force": [sys.executable, "-c", slice_of_trees], "tests": [*pytest, *TESTS[room]]}
     told["killed_by"] = None
-    try:
-        for name, command in steps.items():
-            run = subprocess.run(command, cwd=place, env=environment, capture_output=True, timeout=SECONDS, check=False)
-            if run.returncode:
-                told["killed_by"] = name
-                break
-    except subprocess.TimeoutExpired:
-        told["killed_by"] = "it does not end"
+    for name, command in steps.items():
+        run = subprocess.run(command, cwd=place, env=environment, capture_output=True, preexec_fn=_limit, check=False)
+        if run.returncode:
+            told["killed_by"] = "it does not end" if run.returncode == -signal.SIGXCPU else name
+            break
     shutil.copy(ROOT / mutant["file"], place / mutant["file"])
     return told
 
