@@ -26,9 +26,16 @@ FIRST_CALLS = {
     "fresh/exact-large": ("exact", "large"),
     "fresh/mismatch": ("mismatch", "small"),
     "fresh/budgeted": ("budgeted", "small"),
+    "fresh/layered-many": ("layered", "many"),
+    "fresh/budgeted-many": ("budgeted", "wide"),
 }
 SKLEARN, NUMBA = "× import sklearn.tree", "numba loaded (0 no, 1 yes)"
-BARS = {"fresh/exact-small": {NUMBA: "≤ 0"}}  # done before numba would be imported
+FIT_EMPTY = "× fit, empty cache"
+BARS = {  # some are done before numba would be imported
+    "fresh/exact-small": {NUMBA: "≤ 0"},
+    "fresh/budgeted-many": {NUMBA: "≤ 0"},
+    "fresh/layered-many": {FIT_EMPTY: "≤ 3"},
+}
 TIMED_IMPORT = "import time; began = time.perf_counter(); {}; seconds = time.perf_counter() - began;"
 FIRST_CALL = (
     TIMED_IMPORT.format("import sklearn.tree") + "from benchmarks.fresh import call_once; call_once({}, seconds)"
@@ -54,6 +61,7 @@ def run_first_call(name: str, quick: bool) -> list[Result]:
     from benchmarks.answers import SLOW  # here, so that a fresh process does not load what the slow versions need
 
     method, kind = FIRST_CALLS[name]
+    kind = "small" if quick and kind in ("wide", "many") else kind
     with tempfile.TemporaryDirectory() as cache:
         environment = {} if quick else {"NUMBA_CACHE_DIR": cache}
         code = FIRST_CALL.format(f"{method!r}, {kind!r}")
@@ -68,26 +76,32 @@ def run_first_call(name: str, quick: bool) -> list[Result]:
         if reports:
             ratios = quartiles(report["seconds"] / report["sklearn"] for report in reports)
             result.measures[f"{SKLEARN}, {label}"] = ratios
+        if reports and label == "empty cache":
+            result.measures[FIT_EMPTY] = quartiles(report["seconds"] / report["fit"] for report in reports)
     result.measures[NUMBA] = quartiles(report["numba"] for report in found)
     return [result]
 
 
 def make_problem(kind: str) -> Problem:
-    """A tree of 16 leaves on 2,000 rows, or an unpruned one on 20,000."""
-    X, y = make_rows(2_000 if kind == "small" else 20_000, 10)
-    limits: dict[str, Any] = {"max_leaf_nodes": 16} if kind == "small" else {}
+    """A tree of 16 leaves on 2,000 rows, an unpruned one on 20,000, or 32 leaves on 20,000 or 2²⁰ rows."""
+    sizes = {"small": (2_000, 10, 16), "large": (20_000, 10, None), "wide": (20_000, 20, 32), "many": (1 << 20, 20, 32)}
+    n_rows, n_columns, n_leaves = sizes[kind]
+    X, y = make_rows(n_rows, n_columns)
+    limits: dict[str, Any] = {} if n_leaves is None else {"max_leaf_nodes": n_leaves}
     return Problem(DecisionTreeClassifier(random_state=0, **limits).fit(X, y), X, y)
 
 
 def call_once(method: str, kind: str, sklearn_seconds: float) -> None:
     """In the fresh process: time the first call, and print also what it deleted from up to 16 rules."""
+    began = time.perf_counter()
     problem = make_problem(kind)
+    fit = time.perf_counter() - began
     rows = () if method == "exact" else (problem.X, problem.y)
     began = time.perf_counter()
     rules = secateur.simplify(problem.model, *rows, method=method)
     report: dict[str, Any] = {"seconds": time.perf_counter() - began, "numba": int("numba" in sys.modules)}
     sample = list(rules)[:: -(-len(rules) // 16)]
-    report |= {"sklearn": sklearn_seconds, "deleted": [(rule.leaf_id, rule.deleted_ids) for rule in sample]}
+    report |= {"fit": fit, "sklearn": sklearn_seconds, "deleted": [(rule.leaf_id, rule.deleted_ids) for rule in sample]}
     print(json.dumps(report))
 
 

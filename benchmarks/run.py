@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from benchmarks.around import AROUND_CASES
 from benchmarks.cases import CASES, run_cases
 from benchmarks.command_line import COMMANDS
 from benchmarks.forests import FOREST_CASES
@@ -68,7 +69,7 @@ def main() -> int:
 
 def plan(only: str, quick: bool) -> Iterator[tuple[str, Callable[[bool], list[Result]]]]:
     """What to run, by name; cases of one problem run together."""
-    chosen = [case for case in (*CASES, *FOREST_CASES) if fnmatch(case.name, only)]
+    chosen = [case for case in (*CASES, *AROUND_CASES, *FOREST_CASES) if fnmatch(case.name, only)]
     for _, group in groupby(chosen, key=lambda case: case.problem):
         cases = list(group)
         yield ", ".join(case.name for case in cases), partial(run_cases, cases)

@@ -34,7 +34,7 @@ def pytest_configure() -> None:
     """Set the number of examples of tests that ask for none."""
     if PROFILE not in EXAMPLES:
         raise pytest.UsageError(f"HYPOTHESIS_PROFILE must be one of {', '.join(EXAMPLES)}, not {PROFILE!r}.")
-    # A change is judged by what it changes, not by the draw of the day; "thorough" and the fuzzers look for what is new.
+    # A change is judged by what it changes, not by the draw of the day; "thorough" looks for what is new.
     is_repeatable = PROFILE != "thorough"
     settings.register_profile(PROFILE, max_examples=_scale(settings().max_examples), derandomize=is_repeatable)
     settings.load_profile(PROFILE)

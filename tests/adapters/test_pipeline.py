@@ -43,6 +43,7 @@ import secateur
 from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model, simplify
 from secateur.adapters import scikit_learn
 from secateur.adapters.pipelines import read_behind
+from secateur.adapters.pipelines.numbers import Scale
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -1237,3 +1238,21 @@ def test_truth_values_with_blanks_behind_frames_are_taken() -> None:
     rules = simplify(model, frame, y)
     assert rules.predict(frame).tolist() == model.predict(frame).tolist()
     assert rules.verify(frame, y).ok
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False, width=32),
+    st.sampled_from([("float64", "float32"), ("float32", "float32"), ("float64", "float64"), ("float32", "float64")]),
+)
+def test_the_number_that_a_step_promises_is_the_last_that_rounds_to_the_limit(
+    limit: float, kinds: tuple[str, str]
+) -> None:
+    kind, dtype = kinds
+    guess = Scale(np.dtype(kind)).highest_rounding_to(limit, dtype)
+    if guess is None:
+        assert np.dtype(kind).itemsize < np.dtype(dtype).itemsize or abs(limit) > 3.4e38
+        return
+    own, to = np.dtype(kind).type, np.dtype(dtype).type
+    with np.errstate(over="ignore"):
+        after = to(np.nextafter(own(guess), own(np.inf)))
+    assert to(own(guess)) <= to(limit) < after

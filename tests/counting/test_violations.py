@@ -109,7 +109,13 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
         with by_tiles(), mock.patch.object(coverage, "SMALL_SEARCH", -1), mock.patch.object(leaves, "SMALL_ROUTE", -1):
             large = secateur.simplify(tree, X, labels, **given_rows)
             winners, predicted = large.apply(X), large.predict(X)
+            audit, compact = large.audit(X, labels, sample_weight=weights), large.compact().apply(X)
         assert large == small
+        assert audit.to_dict() == small.audit(X, labels, sample_weight=weights).to_dict()
+        np.testing.assert_array_equal(
+            audit.per_rule.counts, small.audit(X, labels, sample_weight=weights).per_rule.counts
+        )
+        np.testing.assert_array_equal(compact, small.compact().apply(X))
         np.testing.assert_array_equal(winners, small.apply(X))
         np.testing.assert_array_equal(predicted, small.predict(X))
 

@@ -7,6 +7,7 @@ import io
 import json
 from dataclasses import asdict, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -70,6 +71,71 @@ def test_a_frame_without_any_library_says_what_to_install(
         rules.to_frame()
 
 
+@pytest.fixture
+def columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules are written as columns, however few they are."""
+    monkeypatch.setattr("secateur.export.json.WORDED_CONDITIONS", -1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c["rules"].pop("links"), "has no field 'links'"),
+        (lambda c: c["rules"].update(words=[]), "a column 'words'"),
+        (lambda c: c["rules"]["leaf_ids"].pop(), "leaf_ids of the rules JSON are not those of its tree"),
+        (lambda c: c["rules"]["links"].reverse(), "links of the rules JSON are not those of its tree"),
+        (lambda c: c["rules"]["predictions"].reverse(), "predictions of the rules JSON"),
+        (lambda c: c["rules"]["kinds"].append("whim"), "no reason 'whim'"),
+        (lambda c: c["rules"]["kind"].__setitem__(0, 99), "a number in 'kind' is not from 0"),
+        (lambda c: c["rules"]["kind"].__setitem__(0, -1), "a number in 'kind' is not from 0"),
+        (lambda c: c["rules"]["deleted"].__setitem__(0, True), "a whole number for each condition in 'deleted'"),
+        (lambda c: c["rules"]["deleted"].__setitem__(0, 1 - c["rules"]["deleted"][0]), "stays, or that a kept one"),
+        (lambda c: c["rules"].update(before=["1"] * len(c["rules"]["links"])), "a number or null"),
+        (lambda c: c["rules"].update(number=[1.0]), "a number or null"),
+        (lambda c: c["rules"]["class_counts"].__setitem__(0, [-1.0] * len(c["tree"]["classes"])), "negative"),
+        (lambda c: c["rules"]["class_counts"].__setitem__(0, [1.0]), "wrong type or length"),
+        (lambda c: c.update(rules=[]), "wrong type or length"),
+        (lambda c: c.update(version=1), "wrong type or length|lists"),
+    ],
+)
+@pytest.mark.usefixtures("columns")
+def test_damaged_columns_are_refused_with_a_sentence(rules: secateur.RuleSet, change: Any, message: str) -> None:
+    content = json.loads(rules.to_json())
+    assert content["version"] == 2
+    change(content)
+    with pytest.raises(secateur.SecateurError, match=message):
+        secateur.RuleSet.from_json(json.dumps(content))
+
+
+@pytest.mark.usefixtures("columns")
+def test_edited_columns_are_found_by_verify(rules: secateur.RuleSet) -> None:
+    text = rules.to_json()
+    assert secateur.RuleSet.from_json(text).verify().ok
+    content = json.loads(text)
+    assert secateur.RuleSet.from_json(json.dumps(content, indent=1)).verify().ok, "only the layout changed"
+    content["guarantee"] = "All is well."
+    assert not secateur.RuleSet.from_json(json.dumps(content)).verify().ok
+
+
+@given(tree=strategies.trees(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_columns_hold_what_the_words_are_made_of(tree: Tree, data: st.DataObject) -> None:
+    X, y, w = data.draw(strategies.labelled_rows(tree))
+    method = data.draw(st.sampled_from(list(secateur.METHODS)))
+    rows = (X, tree.classes[y]) if data.draw(st.booleans()) else ()
+    try:
+        rules = secateur.simplify(tree, *rows, sample_weight=w if rows else None, method=method)
+    except secateur.InputError:  # no rows, or rows that contradict themselves
+        assume(False)
+    worded = rules.to_json()
+    with mock.patch("secateur.export.json.WORDED_CONDITIONS", -1):
+        text = rules.to_json()
+        again = secateur.RuleSet.from_json(text)
+        assert again.to_json() == text
+    assert again == rules
+    assert json.loads(again.to_json())["rules"] == json.loads(worded)["rules"]
+
+
 @given(tree=strategies.trees(), data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_json_round_trips_every_method(tree: Tree, data: st.DataObject) -> None:
@@ -91,7 +157,7 @@ def test_json_round_trips_every_method(tree: Tree, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c.update(version=99), "has version 99, but this secateur reads up to version 1. Upgrade"),
+        (lambda c: c.update(version=99), "has version 99, but this secateur reads up to version 2. Upgrade"),
         (lambda c: c.update(version="1"), "Expected a version number"),
         (lambda c: c.update(format="other"), "format 'secateur-rules', found 'other'"),
         (lambda c: c.pop("rules"), "has no field 'rules'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ from secateur.counting.rows_by_leaf import index_rows
 from secateur.kernels import budget as budget_kernels
 from secateur.kernels import routes, run_walks, walks
 from secateur.kernels.compiling import compile_module
-from secateur.methods import row_mixture
+from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
 from secateur.tree.paths import trace_paths
@@ -58,8 +59,8 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
     ),
     budget=st.sampled_from([0.0, 0.1, 0.5]),
 )
-@settings(max_examples=40, deadline=None)
-def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+@settings(max_examples=100, deadline=None)
+def test_compiled_plain_and_numpy_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
     tree, (X, y, weights) = problem
     paths = trace_paths(tree)
     if not len(paths.links):
@@ -72,9 +73,20 @@ def test_compiled_and_plain_spending_agree(problem: tuple[Tree, tuple[Any, Any, 
     is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
     arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
     plain = spend_budget(*arguments, kernels=budget_kernels)
-    quick = spend_budget(*arguments)
+    quick = spend_budget(*arguments, kernels=compile_module(budget_kernels))
     for name in ("deleted", "before", "after", "real"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(quick, name))
+    alike = Trained(y, None, *RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True))
+    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
+        rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), None, 10)
+    is_open = alike.leaf_counts.sum(axis=1) > 0
+    for tolerance in (0.0, 0.05, 1.0):
+        arguments = (tree, paths, rows, alike, deleted, is_open, budget, tolerance)
+        plain = spend_budget(*arguments, kernels=budget_kernels)
+        with mock.patch.object(budget_spending, "is_compiled", return_value=False):
+            by_masks = spend_budget(*arguments)
+        for name in vars(plain):
+            np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
 
 
 @given(
@@ -179,3 +191,36 @@ def run_compiled(kernel: str, tree: Tree, paths: object, *state: object) -> np.n
     walk, box = run_walks.make_walkable(tree, paths), run_walks.make_box(tree)  # type: ignore[arg-type]
     getattr(module, kernel)(walk, box, paths.offsets, paths.links, paths.leaf_class, *state)  # type: ignore[attr-defined]
     return np.asarray(state[-1])
+
+
+def run_fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A fresh process, in which nothing is compiled yet."""
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+
+
+ROUTE = """
+import numpy as np
+from secateur.kernels import routes
+from secateur.kernels.compiling import compile_module
+goes_left = compile_module(routes).goes_left
+print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
+"""
+
+
+def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> None:
+    shown = "import sys; sys.stderr.isatty = lambda: True\n" + ROUTE
+    cache = str(tmp_path)
+    first, second = run_fresh(shown, NUMBA_CACHE_DIR=cache), run_fresh(shown, NUMBA_CACHE_DIR=cache)
+    assert first.stdout == second.stdout == "True\n"
+    assert first.stderr == "Compiling for this machine, once: about 2 s …\n"
+    assert second.stderr == "", "the second process finds the code that was kept"
+    assert run_fresh(ROUTE, NUMBA_CACHE_DIR=str(tmp_path / "new")).stderr == "", "no terminal, nobody waits"
+
+
+def test_where_compiled_code_cannot_be_kept_it_is_said_once_and_goes_on() -> None:
+    nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []\n" + ROUTE
+    found = run_fresh(nowhere)
+    assert found.stdout == "True\n"
+    assert found.stderr.count("set NUMBA_CACHE_DIR to a directory that can be written") == 1

@@ -167,8 +167,11 @@ def test_a_rule_whose_remaining_rows_are_of_another_class_moves_up_or_says_what_
     lines = [line.split("   ")[0].strip() for line in rules.to_text().splitlines() if " rows, " in line]
     assert lines[-3:-1] == ["b > 0", "a > 0"]
     assert rules.decided_counts.tolist() == [[2.0, 5.0], [0.0, 4.0], [9.0, 0.0]]
-    told = replace(rules, decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]])).to_text()
-    assert "2 rows, 0.0% yes (of 7 rows that it covers, 71.4%)" in told
+    rare = replace(rules, decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]]))
+    aside = " (of 7 rows that it covers, 71.4%)"
+    assert f"2 rows, 0.0% yes{aside}" in rare.to_text()
+    assert aside in rare.report().to_html()  # on the page, too
+    assert aside not in rules.report().to_html()
 
 
 def test_a_budget_needs_rows() -> None:

@@ -33,6 +33,7 @@ import secateur
 from secateur.report import make_report
 from secateur.rules.plain_words import read_asked
 from secateur.tree.pipeline_columns import Columns
+from secateur.tree.readings import Reading
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -768,6 +769,36 @@ def fewest_changes(tree: secateur.Tree, row: np.ndarray) -> int | None:
                 if tree.leaf_class[oracles.walk(tree, other)] != own:
                     return n
     return None
+
+
+@pytest.mark.parametrize(
+    ("reading", "typed", "value", "kind"),
+    [
+        (Reading("date", order="dmy"), "2024-08-15", 19950, "date"),
+        (Reading("date", step="minute"), "2024-08-15T12:00", 19950.5, "datetime-local"),
+        (Reading("clock", step="minute"), "06:30", 23400, "time"),
+    ],
+)
+def test_dates_and_times_are_entered_as_such(
+    browser: Any, tmp_path: Path, reading: Reading, typed: str, value: float, kind: str
+) -> None:
+    X = np.linspace(value - 100, value + 100, 41)[:, None]
+    model = DecisionTreeClassifier(random_state=0).fit(X, (X[:, 0] > value - 7).astype(int))
+    rules = secateur.compact(replace(secateur.from_model(model), readings=(reading,)))
+    path = tmp_path / "page.html"
+    make_report(rules).save(path, force=True)
+    with quiet_page(browser, path) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        field = page.locator("#field-0")
+        assert field.get_attribute("type") == kind
+        field.fill(typed)
+        assert page.evaluate("secateur.entries()") == [value]
+        page.evaluate("secateur.setEntries(secateur.entries())")
+        assert field.input_value() == typed
+        (way,) = page.evaluate("secateur.nearestChanges(secateur.entries())")
+        assert str(int(value))[:4] not in way["changes"][0]["text"]
+        shown = page.locator("#row-said").inner_text()
+        assert f"now {typed.replace('T', ' ')}" in shown
 
 
 def test_a_missing_value_may_change_to_a_number_with_one_limit(browser: Any, tmp_path: Path) -> None:

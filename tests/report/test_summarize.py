@@ -164,7 +164,9 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     assert answer["class_rows"] == [int((y[::2] == 0).sum()), int((y[::2] == 1).sum())]
     assert answer["tree_accuracy"] == pytest.approx(100 * (model.predict(X[1::2]) == y[1::2]).mean())
     assert answer["guess_accuracy"] == pytest.approx(100 * (y[1::2] == 1).mean())
-    assert answer["cautions"] == []
+    assert summary["lists"][summary["list"]]["cautions"] == [
+        "Rules 2, 3 rest on fewer than 5 rows: their percentages say little."
+    ]
     right = f"{(model.predict(X[1::2]) == y[1::2]).mean():.1%}"
     guessed = f"{(y[1::2] == 1).mean():.1%}"
     exact = summary["lists"][summary["list"]]
@@ -195,11 +197,13 @@ def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told()
     tree.leaf([90, 6, 0], parent=root, side="left")
     tree.leaf([0, 3, 1], parent=root, side="right")
     rules = secateur.compact(tree.build(), X, y)
-    cautions = summarize(rules)["answer"]["cautions"]
-    assert cautions[0] == "No rule says lost: the tree never predicts it, though 3 training rows are of it."
-    assert cautions[1] == "The tree is right no more often than always saying good: 90.0% against 90.0%."
-    few = summarize(rules)["lists"][-1]["few"]
-    assert few == "One rule decides fewer than five training rows: its percentage may be chance."
+    *_, short, exact = summarize(rules, budgets=[0.2])["lists"]
+    assert exact["cautions"] == [
+        "No rule predicts lost (3 of 100 rows): it is nowhere the commonest class.",
+        "The rules are right for 90.0% of the rows, no more than always saying good (90.0%).",
+        "Rule 1 rests on fewer than 5 rows: its percentage says little.",
+    ]
+    assert short["cautions"][0] == "No rule predicts late (7 of 100 rows): its rules were left out, within the budget."
 
 
 @settings(max_examples=60, deadline=None)

@@ -40,3 +40,12 @@ def test_rules_as_good_as_a_guess_are_told_from_better_ones() -> None:
     assert kinds(rules, 0.995, ("a", 0.99)) == []  # half of the errors are spared
     assert kinds(rules, 1.0, ("a", 1.0)) == []
     assert "fewer than always saying a (70.0%)" in find_cautions(rules, 0.624, ("a", 0.7))[0].text
+
+
+def test_of_many_classes_that_no_rule_predicts_a_few_are_named() -> None:
+    labels = [f"c{place:03d}" for place in range(100)]
+    rules = fit(labels * 5, max_depth=2, min_samples_leaf=50)
+    n_said = len(np.unique(rules.tree.leaf_class[rules.tree.is_leaf]))
+    found = find_cautions(rules)
+    assert [one.kind for one in found] == ["unpredicted"] * 6
+    assert found[-1].text == f"No rule predicts {95 - n_said} more classes either."

@@ -205,7 +205,7 @@ def test_rules_made_without_rows_have_nothing_to_be_compared_with() -> None:
     assert "not known in training" in str(one)
     assert found.notes == (
         "The rules were made without rows, so their numbers in training are not known. Compare with an earlier audit "
-        "(since) instead.",
+        "instead (since=…; --since on the command line).",
     )
     assert found.summary == "Against the training rows: none of 4 rules could be tested, 4 are not comparable."
     plain = secateur.simplify(DecisionTreeClassifier(max_leaf_nodes=4, random_state=1).fit(X, y), method="exact")

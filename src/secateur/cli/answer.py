@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["show_answer"]
 
 SHOWN_RULES = 50
-MORE = "More: --budget 0.01 (shorter rules), --reasons (why), --each-leaf (one rule per leaf), --verbose (proofs)"
+SHORTER = "--budget 0.01 (shorter rules), "
+MORE = "--reasons (why), --each-leaf (one rule per leaf), --verbose (proofs)"
 
 
 def show_answer(story: Story, *, reasons: bool, verbose: bool) -> None:
@@ -97,7 +98,7 @@ def _show_next(out: Console, story: Story, *, verbose: bool) -> None:
     command = "secateur simplify " + " ".join(shlex.quote(word) for word in story.again)
     out.print(Text.assemble("\nNext: ", (command, "bold")), soft_wrap=True)
     if story.compact is not None and not verbose:
-        out.print(Text(MORE, style="dim"))
+        out.print(Text(f"More: {'' if story.compact.budget else SHORTER}{MORE}", style="dim"))
 
 
 def _show_rules(out: Console, rules: RuleSet, *, reasons: bool) -> None:

@@ -27,10 +27,11 @@ BLOCK_ROWS = 1 << 14
 MASK_BYTES = 1 << 26
 
 
-def pack_links(tree: Tree, matrix: NDArray[Any]) -> Masks:
+def pack_links(tree: Tree, matrix: NDArray[Any], columns: NDArray[np.int64] | None = None) -> Masks:
     """Make the masks of all links over the rows of a checked matrix, shape (n_nodes, n_words).
 
     Bit ``r`` of mask ``b`` says whether row ``r`` satisfies the link into node ``b``. The root's mask holds every row.
+    ``columns`` are the features that the matrix holds, increasing, if it does not hold all.
     """
     n_rows = len(matrix)
     masks = np.zeros((tree.n_nodes, -(-n_rows // 64)), dtype=np.uint64)
@@ -39,6 +40,7 @@ def pack_links(tree: Tree, matrix: NDArray[Any]) -> Masks:
     if not len(inner):
         return masks
     used, column_of = np.unique(tree.feature[inner], return_inverse=True)
+    used = used if columns is None else np.searchsorted(columns, used)
     limits = tree.upper[inner].astype(matrix.dtype)
     start, table = tree.category_table
     lefts = masks.view(np.uint8)

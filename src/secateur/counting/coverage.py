@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["cover_rows", "find_overlap", "find_winners", "mask_blocks", "rows_of_rule"]
+__all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overlap", "mask_blocks", "rows_of_rule"]
 
 # Up to this many rows times rules, numpy is done before numba would be imported.
 SMALL_SEARCH = 1 << 22
@@ -44,7 +44,7 @@ def find_winners(
 ) -> NDArray[np.int64]:
     """Find the first rule of the ranking that covers each row, else -1; a ranking of all rules covers every row."""
     if rows.n_rows * paths.n_rules > SMALL_SEARCH:
-        return _find_by_tiles(tree, paths, deleted, ranking, rows)
+        return _cover_by_tiles(tree, paths, deleted, ranking, rows)[0]
     winners = np.full(rows.n_rows, -1, dtype=np.int64)
     for span, masks in mask_blocks(tree, rows):
         undecided = masks[0].copy()
@@ -63,6 +63,10 @@ def find_overlap(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Find the rows that rules of different classes cover, and the rows that any rule covers."""
+    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+        every = np.arange(paths.n_rules)
+        n_covering = _cover_by_tiles(tree, paths, deleted, every, rows, np.zeros(rows.n_rows, dtype=np.int64))[1]
+        return n_covering > 1, n_covering > 0
     conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
     for span, masks in mask_blocks(tree, rows):
         by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
@@ -77,26 +81,62 @@ def find_overlap(
     return conflict, covered
 
 
-def _find_by_tiles(
-    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
-) -> NDArray[np.int64]:
-    """Find the winners in compiled code, blocks of rows on several threads."""
-    winners = np.full(rows.n_rows, -1, dtype=np.int64)
-    find_first_rules = compile_module(tiles).find_first_rules
-    features, tests, condition_of = make_tests(tree)
-    every = np.arange(paths.n_rules)
-    kept = Conditions(deleted, np.zeros_like(deleted), every >= 0)
-    conditions = make_rule_conditions(paths, condition_of, kept, every, every, False)
+def find_winners_and_overlap(
+    tree: Tree,
+    paths: Paths,
+    deleted: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    rows: Rows,
+    class_ids: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
+    """Do what :func:`find_winners`, for a ranking of all rules, and :func:`find_overlap` do.
 
-    def find(span: tuple[int, int]) -> None:
+    Where one pass over many rows does both, it also counts the rows of each class that each rule covers.
+    """
+    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+        winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids)
+        return winners, n_covering > 1, n_covering > 0, counts
+    return find_winners(tree, paths, deleted, ranking, rows), *find_overlap(tree, paths, deleted, rows), None
+
+
+def _cover_by_tiles(
+    tree: Tree,
+    paths: Paths,
+    deleted: NDArray[np.bool_],
+    ranking: NDArray[np.int64],
+    rows: Rows,
+    class_ids: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64]]:
+    """Find the winners of a ranking in compiled code on several threads.
+
+    With the classes of the rows, find how many classes cover each row, and count the rows of each rule, too.
+    """
+    best = np.full(rows.n_rows, len(ranking), dtype=np.int64)
+    is_counted = class_ids is not None
+    labels = np.zeros(0, dtype=np.int64) if class_ids is None else class_ids
+    n_covering = np.zeros(rows.n_rows if is_counted else 0, dtype=np.uint8)
+    cover_block = compile_module(tiles).cover_block
+    features, tests, condition_of = make_tests(tree)
+    rules = np.sort(ranking)
+    kept = Conditions(deleted, np.zeros_like(deleted), np.ones(paths.n_rules, dtype=bool))
+    conditions = make_rule_conditions(paths, condition_of, kept, rules, np.arange(len(rules) + 1), False)
+    rank, class_of = np.argsort(ranking), paths.leaf_class[rules]
+    n_classes = tree.n_classes if is_counted else 0
+
+    def find(span: tuple[int, int]) -> NDArray[np.int64]:
         block = rows.block(*span, features)
         place = block.values, block.origin, block.step, block.columns, block.n_rows
-        room = make_room(tests, 0, 0, 0)
-        find_first_rules(*place, tests, conditions, ranking, room, winners[slice(*span)])
+        room = make_room(tests, conditions.longest, 0, n_classes)
+        own = slice(*span)
+        counts = np.zeros((len(rules) if is_counted else 0, n_classes), dtype=np.int64)
+        given = tests, conditions, rank, class_of, room
+        cover_block(*place, *given, best[own], n_covering[own], labels[own], counts)
+        return counts
 
-    for _ in map_in_threads(find, rows.spans()):
-        pass
-    return winners
+    total = np.zeros((len(rules) if is_counted else 0, n_classes))
+    for counts in map_in_threads(find, rows.spans()):
+        total += counts
+    return np.append(ranking, -1)[best], n_covering, total
 
 
 def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rule import CompactRule
     from secateur.rules.compact_rules import CompactRules
 
-__all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "list_lines", "read_decided"]
+__all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "list_lines", "read_decided", "read_rarer_class"]
 
 NOT_WRITTEN = "Rules of leaves that need not be written:"
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
@@ -75,14 +75,21 @@ def read_decided(rules: CompactRules, index: int) -> str:
     told = (
         f"{_read_rows(rules, total)}, {read_share(float(counts[class_id]) / total)} {rules.tree.class_names[class_id]}"
     )
-    if counts[class_id] >= counts.max():
-        return told
+    return f"{told}{read_rarer_class(rules, index)}"
+
+
+def read_rarer_class(rules: CompactRules, index: int) -> str:
+    """Say so where a line decides rows that are mostly of another class than it states; else say nothing."""
+    counts = rules.decided_counts[index]
+    class_id = int(rules.class_ids[index] if index < len(rules) else rules.otherwise_id)
+    if not counts[class_id] < counts.max():
+        return ""
     if index == len(rules):
-        return f"{told}, not its commonest class"
+        return ", not its commonest class"
     # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
     place = int(rules.chosen[index])
     covered, reliability = float(rules.rules.support[place]), float(rules.rules.reliability[place])
-    return f"{told} (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
+    return f" (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
 
 
 def _read_rows(rules: CompactRules, total: float) -> str:

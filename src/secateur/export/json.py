@@ -16,6 +16,7 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
 from secateur.export.plain_names import check_characters
+from secateur.export.rule_columns import WORDED_CONDITIONS, columns_to_json, read_columns
 from secateur.export.stored_reasons import check_reasons
 from secateur.methods import Deletions, Why, find_method
 from secateur.rules.rule_set import RuleSet, StoredContent
@@ -23,7 +24,7 @@ from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,24 +35,30 @@ if TYPE_CHECKING:
 __all__ = ["check_counts", "read_reason_numbers", "rules_from_json", "rules_to_json", "rules_to_record"]
 
 FORMAT = "secateur-rules"
-VERSION = 1
+VERSION = 2
+WORDED_VERSION = 1  # of rules with their reasons in words, which older releases can read
 MOST_ROWS = 1e300  # so that shares and percentages of sums can still be computed
 
 
 def rules_to_json(rules: RuleSet) -> str:
-    """Write a rule set, with every reason in words."""
-    head = _head(rules, __version__)
+    """Write a rule set, with every reason in words unless there are very many."""
+    is_worded = len(rules.deleted) <= WORDED_CONDITIONS
+    head = _head(rules, __version__, is_worded=is_worded)
     try:
         digest = _Digest(head)
     except UnicodeEncodeError:  # looked for only then, because a large tree has many numbers
         check_characters(_list_texts(head), "JSON")
         raise
+    start = json.dumps(head, ensure_ascii=False, allow_nan=False).removesuffix("}")
+    if not is_worded:
+        columns = columns_to_json(rules)
+        digest.add(columns)
+        return f'{start}, "rules": {columns}, "digest": "{digest.finish()}"}}'
     written = []
     for spaced, bare in _write_rules(rules):
         written.append(spaced)
-        digest.add(bare)
-    start = json.dumps(head, ensure_ascii=False, allow_nan=False).removesuffix("}")
-    return f'{start}, "rules": [{", ".join(written)}], "digest": "{digest.finish()}"}}'
+        digest.add_rule(bare)
+    return f'{start}, "rules": [{", ".join(written)}], "digest": "{digest.finish_rules()}"}}'
 
 
 def rules_to_record(rules: RuleSet) -> dict[str, Any]:
@@ -84,8 +91,13 @@ def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:
     """Whether a file's sentences are those that its tree and numbers give; another version may word them otherwise."""
     if stored.version != __version__:
         return True
-    digest = _Digest(_head(rules, stored.version), (bare for _, bare in _write_rules(rules)))
-    return stored.content_digest == digest.finish()
+    digest = _Digest(_head(rules, stored.version, is_worded=stored.is_worded))
+    if not stored.is_worded:
+        digest.add(columns_to_json(rules))
+        return stored.content_digest == digest.finish()
+    for _, bare in _write_rules(rules):
+        digest.add_rule(bare)
+    return stored.content_digest == digest.finish_rules()
 
 
 def _list_texts(content: object) -> Iterator[str]:
@@ -97,11 +109,11 @@ def _list_texts(content: object) -> Iterator[str]:
             yield from _list_texts(part)
 
 
-def _head(rules: RuleSet, version: str) -> dict[str, Any]:
+def _head(rules: RuleSet, version: str, *, is_worded: bool) -> dict[str, Any]:
     """Gather all fields but the rules and the digest."""
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": WORDED_VERSION if is_worded else VERSION,
         "secateur": version,
         "method": rules.method,
         "parameters": dict(rules.parameters),
@@ -122,19 +134,15 @@ def rules_from_json(text: str) -> RuleSet:
         listed = content["rules"]
         parameters = dict(content["parameters"])
         paths = trace_paths(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
-        if len(listed) != paths.n_rules:
-            raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {paths.n_rules} leaves.")
-        for index, rule in enumerate(listed):
-            _check_rule(tree, paths, index, rule)
-        counts, source_counts = (
-            np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
-            for name in ("class_counts", "source_class_counts")
-        )
+        is_worded = content["version"] == WORDED_VERSION
+        if is_worded:
+            deletions, counts, source_counts = _read_rules(tree, paths, listed)
+        else:
+            deletions, counts, source_counts = read_columns(tree, paths, listed)
         check_counts(counts)
         check_counts(source_counts)
         if not counts.shape == source_counts.shape == (paths.n_rules, tree.n_classes):
             raise ValueError(f"expected {tree.n_classes} class counts for each rule")
-        deletions = _read_deletions(paths, listed)
         check_reasons(method, paths, deletions)
         rules = RuleSet(
             tree=tree,
@@ -145,7 +153,7 @@ def rules_from_json(text: str) -> RuleSet:
             source_class_counts=source_counts,
             is_ranked=bool(content["is_ranked"]),
             is_weighted=bool(content["is_weighted"]),
-            stored=StoredContent(stored, _digest(content), str(content["secateur"])),
+            stored=StoredContent(stored, _digest(content), str(content["secateur"]), is_worded),
         )
         rules.guarantee  # noqa: B018  # a parameter that the sentence needs may be gone
     except KeyError as error:
@@ -155,6 +163,21 @@ def rules_from_json(text: str) -> RuleSet:
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise FormatError(f"A field of the rules JSON has the wrong type or length: {error}.") from error
     return rules
+
+
+def _read_rules(
+    tree: Tree, paths: Paths, listed: list[dict[str, Any]]
+) -> tuple[Deletions, NDArray[np.float64], NDArray[np.float64]]:
+    """Read rules with their reasons in words; the words are not looked at."""
+    if len(listed) != paths.n_rules:
+        raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {paths.n_rules} leaves.")
+    for index, rule in enumerate(listed):
+        _check_rule(tree, paths, index, rule)
+    counts, source_counts = (
+        np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
+        for name in ("class_counts", "source_class_counts")
+    )
+    return _read_deletions(paths, listed), counts, source_counts
 
 
 def check_counts(counts: NDArray[np.float64]) -> None:
@@ -172,32 +195,44 @@ def read_reason_numbers(reasons: list[dict[str, Any]], name: str) -> NDArray[np.
 
 
 class _Digest:
-    """The sha256 of the canonical JSON of a rule set, taken rule by rule: the whole text need not be held."""
+    """The sha256 of the canonical JSON of a rule set, taken piece by piece: the whole text need not be held."""
 
-    def __init__(self, head: dict[str, Any], rules: Iterable[str] = ()) -> None:
+    def __init__(self, head: dict[str, Any]) -> None:
         before = {name: value for name, value in head.items() if name < "rules"}
         after = {name: value for name, value in head.items() if name > "rules"}
-        self._sha = hashlib.sha256(f'{_canonical(before)[:-1]},"rules":['.encode())
-        self._end = f"],{_canonical(after)[1:]}".encode()
-        self._comma = ""
-        for rule in rules:
-            self.add(rule)
+        self._sha = hashlib.sha256(f'{_canonical(before)[:-1]},"rules":'.encode())
+        self._end = f",{_canonical(after)[1:]}".encode()
+        self._before_rule = "["
 
-    def add(self, rule: str) -> None:
-        """Take in the canonical JSON of the next rule."""
-        self._sha.update(f"{self._comma}{rule}".encode())
-        self._comma = ","
+    def add(self, rules: str) -> None:
+        """Take in the canonical JSON of all rules."""
+        self._sha.update(rules.encode())
+
+    def add_rule(self, rule: str) -> None:
+        """Take in the canonical JSON of the next rule of a list."""
+        self._sha.update(f"{self._before_rule}{rule}".encode())
+        self._before_rule = ","
 
     def finish(self) -> str:
-        """Give the digest, after the last rule."""
+        """Give the digest."""
         self._sha.update(self._end)
         return self._sha.hexdigest()
+
+    def finish_rules(self) -> str:
+        """Give the digest, after the last rule of a list."""
+        self._sha.update(b"[]" if self._before_rule == "[" else b"]")
+        return self.finish()
 
 
 def _digest(content: dict[str, Any]) -> str:
     """Take the digest of parsed JSON."""
-    head = {name: value for name, value in content.items() if name != "rules"}
-    return _Digest(head, map(_canonical, content["rules"])).finish()
+    digest = _Digest({name: value for name, value in content.items() if name != "rules"})
+    if not isinstance(content["rules"], list):
+        digest.add(_canonical(content["rules"]))
+        return digest.finish()
+    for rule in content["rules"]:
+        digest.add_rule(_canonical(rule))
+    return digest.finish_rules()
 
 
 _canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode

@@ -1,4 +1,4 @@
-"""Compile kernels with numba on first use.
+"""Compile kernels with numba on first use, and tell a person who waits for it.
 
 The kernels' own modules stay uncompiled: second copies of them are loaded, and all functions of a copy are compiled,
 with numba's cache on disk.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 __all__ = ["compile_module", "is_compiled"]
+
+# About how long each module takes the first time, in seconds on one processor of 2024; others take one or two.
+SECONDS = {"budget": 15, "tiles": 6, "walks": 8, "containment": 6, "local_search": 10, "order_walks": 4}
+CANNOT_KEEP = (
+    "secateur cannot keep compiled code here, so that every new process compiles it again: set NUMBA_CACHE_DIR to a "
+    "directory that can be written."
+)
 
 
 def is_compiled(*modules: ModuleType) -> bool:
@@ -31,9 +39,36 @@ def compile_module(kernels: ModuleType) -> ModuleType:
 
 
 @cache
+def _tell_who_waits() -> None:
+    """Say on a terminal, once for each module, that numba compiles; it does not where its cache has the code."""
+    from numba.core import event
+
+    told: set[str] = set()
+
+    class Teller(event.Listener):
+        def on_start(self, compiled: Any) -> None:
+            name = compiled.data["dispatcher"].py_func.__module__
+            if name.startswith("secateur.kernels.") and name not in told and sys.stderr.isatty():
+                told.add(name)
+                seconds = SECONDS.get(name.rpartition(".")[2].removesuffix("_compiled"), 2)
+                sys.stderr.write(f"Compiling for this machine, once: about {seconds} s …\n")
+
+        def on_end(self, compiled: Any) -> None:
+            pass
+
+    event.register("numba:compile", Teller())
+
+
+@cache
+def _warn_of_no_cache() -> None:
+    warnings.warn(CANNOT_KEEP, RuntimeWarning, stacklevel=2)
+
+
+@cache
 def _compile(name: str) -> ModuleType:
     import numba
 
+    _tell_who_waits()
     source = importlib.util.find_spec(name)
     copy_name = f"{name}_compiled"
     spec = importlib.util.spec_from_file_location(copy_name, source.origin if source else None)
@@ -56,5 +91,15 @@ def _compile(name: str) -> ModuleType:
             function.__qualname__ = f"{function.__name__}_{digest}"
             # Inlining everything would multiply the time to compile; LLVM inlines what is small.
             inlined: Any = "always" if function in getattr(module, "INLINED", ()) else "never"
-            setattr(module, function.__name__, numba.njit(cache=True, nogil=True, inline=inlined)(function))
+            setattr(module, function.__name__, _compile_function(numba, function, inlined))
     return module
+
+
+def _compile_function(numba: ModuleType, function: FunctionType, inlined: Any) -> Any:
+    try:
+        return numba.njit(cache=True, nogil=True, inline=inlined)(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        _warn_of_no_cache()
+        return numba.njit(nogil=True, inline=inlined)(function)

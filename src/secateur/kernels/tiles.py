@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Preorder", "Room", "RuleConditions", "Tests", "count_by_violations", "find_first_rules"]
+__all__ = ["Preorder", "Room", "RuleConditions", "Tests", "count_by_violations", "cover_block"]
 
 TILE_WORDS = 16
 TILE_ROWS = 1024
@@ -360,31 +360,46 @@ def add_patterns(mask, at, masks, conditions, begin, end, class_ids, weights, ro
             word &= word - np.uint64(1)
 
 
-def find_first_rules(values, origin, step, columns, n_rows, tests, rules, order, room, winners):  # type: ignore[no-untyped-def]
-    """Find the first rule, in the order given, that covers each row of a block; every row is covered."""
+def cover_block(  # type: ignore[no-untyped-def]
+    values, origin, step, columns, n_rows, tests, rules, rank, class_of, room, best, n_covering, class_ids, counts
+):
+    """Lower ``best`` to the rank of the first rule that covers each row of a block.
+
+    ``n_covering`` gets the number of classes, up to two, whose rules cover a row, and ``counts`` the rows of each class
+    that each rule covers; empty arrays ask for neither.
+    """
     buffer, places, buckets, masks = room.buffer, room.places, room.buckets, room.masks
-    undecided, found = room.prefixes, room.parts
+    prefixes, by_class = room.prefixes, room.members
     for row in range(0, n_rows, TILE_ROWS):
         n_left = min(TILE_ROWS, n_rows - row)
-        pack_tile(values, origin + row * step, step, columns, n_left, tests, buffer, places, buckets, masks, undecided)
-        for rule in order:
+        pack_tile(values, origin + row * step, step, columns, n_left, tests, buffer, places, buckets, masks, prefixes)
+        for class_id in range(len(by_class)):
             for k in range(TILE_WORDS):
-                found[0, k] = undecided[0, k]
-            for place in range(rules.firm_offsets[rule], rules.firm_offsets[rule + 1]):
-                test, flip = rules.firm[place] >> 1, flip_of(rules.firm[place])
-                some = np.uint64(0)
-                for k in range(TILE_WORDS):
-                    found[0, k] &= masks[test, k] ^ flip
-                    some |= found[0, k]
-                if some == np.uint64(0):
-                    break
-            some = np.uint64(0)
+                by_class[class_id, k] = np.uint64(0)
+        n_known, is_met = 0, True
+        for rule in range(len(rules.shared)):
+            # Neighbours share the beginning of their paths, as in count_by_violations.
+            if not is_met and n_known <= rules.shared[rule]:
+                continue
+            begin, end = rules.firm_offsets[rule], rules.firm_offsets[rule + 1]
+            n_known = min(n_known, rules.shared[rule])
+            n_known, is_met = meet_conditions(masks, rules.firm, begin, end, prefixes, n_known)
+            if not is_met:
+                continue
             for k in range(TILE_WORDS):
-                word = found[0, k]
-                undecided[0, k] ^= word
-                some |= undecided[0, k]
+                word = prefixes[n_known, k]
+                if len(by_class) > 0:
+                    by_class[class_of[rule], k] |= word
                 while word != np.uint64(0):
-                    winners[row + 64 * k + lowest_bit(word)] = rule
+                    at = row + 64 * k + lowest_bit(word)
+                    best[at] = min(best[at], rank[rule])
+                    if len(counts) > 0:
+                        counts[rule, class_ids[at]] += 1
                     word &= word - np.uint64(1)
-            if some == np.uint64(0):
-                break
+        if len(n_covering) > 0:
+            for bit in range(n_left):
+                found = 0
+                for class_id in range(len(by_class)):
+                    if (by_class[class_id, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1):
+                        found += 1
+                n_covering[row + bit] = min(found, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from secateur.counting.bit_masks import pack_bits
 from secateur.kernels import budget as budget_kernels
 from secateur.kernels.budget import HEAP_SIZE, MIXED_SPENT, NOT_BLOCKED, REAL_SPENT, Accounts, Guard, Rows
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.compiling import compile_module, is_compiled
 from secateur.kernels.run_walks import make_box, make_indexed_rows, make_walkable
+from secateur.methods.budget_by_masks import MOST_CELLS, spend_by_masks
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
@@ -71,7 +73,6 @@ def spend_budget(
     kernels: ModuleType | None = None,
 ) -> Spending:
     """Delete further entries of the open rules, cheapest first, while the budget holds and the guard allows it."""
-    module = compile_module(budget_kernels) if kernels is None else kernels
     deleted = deleted.copy()
     candidates = np.flatnonzero(~deleted & is_open[paths.rule])
     tree_arrays = make_walkable(tree, paths), make_box(tree)
@@ -81,11 +82,21 @@ def spend_budget(
     path_arrays = paths.offsets, paths.links, paths.rule, paths.leaf_class
     paid, paid_real, after = (np.zeros(len(paths.links), dtype=np.int64) for _ in range(3))
     limits = np.array(mixture.limits(budget))
-    while not module.spend(*tree_arrays, rows, accounts, guard, *path_arrays, deleted, limits, paid, paid_real, after):
-        accounts = _make_room(accounts)
-    is_counted = int(np.count_nonzero(~deleted)) * len(mixture.mixed) <= COUNTED_PAIRS
-    if is_counted:
-        module.count_kept(*tree_arrays, rows, accounts, *path_arrays, deleted, is_open, mixture.mixed_total)
+    is_counted = True
+    # Sums of weights depend on their order, which is that of the walks.
+    is_small = trained.weights is None and len(candidates) * len(mixture.mixed) <= MOST_CELLS
+    if kernels is None and is_small and not is_compiled(budget_kernels):
+        kept = paid, paid_real, after
+        given = tree_arrays, rows, accounts, guard, candidates, deleted, limits, kept
+        spend_by_masks(tree, paths, mixture, *given)
+    else:
+        module = compile_module(budget_kernels) if kernels is None else kernels
+        spend = partial(module.spend, *tree_arrays, rows)
+        while not spend(accounts, guard, *path_arrays, deleted, limits, paid, paid_real, after):
+            accounts = _make_room(accounts)
+        is_counted = int(np.count_nonzero(~deleted)) * len(mixture.mixed) <= COUNTED_PAIRS
+        if is_counted:
+            module.count_kept(*tree_arrays, rows, accounts, *path_arrays, deleted, is_open, mixture.mixed_total)
     spent, real_spent = accounts.counters[MIXED_SPENT], accounts.counters[REAL_SPENT]
     # An entry that was set aside may have become too dear since.
     is_guarded = (guard.blocked_by != NOT_BLOCKED) & (spent + accounts.cost <= limits[0])

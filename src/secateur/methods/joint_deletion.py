@@ -85,10 +85,8 @@ def make_cells(
 ) -> Cells:
     """Put rows together that no condition tells apart which is kept so far."""
     index = mixture.index
-    matrix = np.zeros((len(index.order), tree.n_features), dtype=tree.dtype)
-    matrix[:, index.columns] = index.values
     links = np.unique(paths.links[~deleted])
-    masks = pack_links(tree, matrix)[links]
+    masks = pack_links(tree, index.values, index.columns)[links]
     one_of_both = np.unique(paths.parent[links], return_index=True)[1]  # who fails one link of a split passes the other
     chosen, cell = _find_equal(masks[one_of_both], mixture.class_ids)
     n_cells = len(chosen)
@@ -106,7 +104,7 @@ def make_cells(
     by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)
     leaf_counts = by_node.reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids]
     return Cells(
-        fails=_unpack_some(masks, chosen, len(matrix)),
+        fails=_unpack_some(masks, chosen, len(index.order)),
         links=links,
         class_ids=mixture.class_ids[chosen],
         weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),

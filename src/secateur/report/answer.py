@@ -9,7 +9,6 @@ import numpy as np
 from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
-from secateur.rules.wording import count_of, read_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,20 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["describe_answer"]
 
-# A tree that is right less than this many points more often than always saying one class deserves a warning.
-HARDLY_BETTER = 1.0
-
 
 def describe_answer(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     """Describe what the tree predicts and how right it is, in plain values; None where there are no rows to tell."""
     counts = _count_classes(rules)
     guess = None if counts is None else int(counts.argmax())
-    right = _measure(rules, at_hand, guess)
     return {
         "class_rows": None if counts is None else known_numbers(counts),
         "guess": guess,
-        **right,
-        "cautions": _find_cautions(rules, counts, guess, right),
+        **_measure(rules, at_hand, guess),
     }
 
 
@@ -59,28 +53,3 @@ def _measure(rules: RuleSet, at_hand: RowsAtHand, guess: int | None) -> dict[str
         "tree_accuracy": 100.0 * float(np.average(said == truth, weights=rows.sample_weight)),
         "guess_accuracy": None if np.isnan(guessed) else 100.0 * float(guessed),
     }
-
-
-def _find_cautions(
-    rules: RuleSet, counts: NDArray[np.float64] | None, guess: int | None, right: dict[str, float | None]
-) -> list[str]:
-    """Say what a reader must know before trusting the rules."""
-    tree, found = rules.tree, []
-    unsaid = np.setdiff1d(np.arange(tree.n_classes), tree.leaf_class[tree.is_leaf])
-    for class_id in unsaid.tolist()[:5]:
-        rows = "" if counts is None else f", though {_rows(rules, counts[class_id])} are of it"
-        found.append(f"No rule says {tree.class_names[class_id]}: the tree never predicts it{rows}.")
-    if len(unsaid) > 5:
-        found.append(f"The tree never predicts {len(unsaid) - 5} more classes either.")
-    mine, baseline = right["tree_accuracy"], right["guess_accuracy"]
-    if mine is not None and baseline is not None and guess is not None and mine - baseline < HARDLY_BETTER:
-        beside = "hardly more often" if mine > baseline else "no more often"
-        found.append(
-            f"The tree is right {beside} than always saying {tree.class_names[guess]}: {read_share(mine / 100)} "
-            f"against {read_share(baseline / 100)}."
-        )
-    return found
-
-
-def _rows(rules: RuleSet, number: float) -> str:
-    return f"training rows of weight {number:,.6g}" if rules.is_weighted else count_of(float(number), "training row")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
+    from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
 
 __all__ = ["make_form"]
@@ -52,6 +53,7 @@ class Field:
     ends: tuple[float, float] = (-math.inf, math.inf)  # numbers beyond are refused
     n_decimals: int | None = None  # of a number, if known
     held: Region | None = None  # known values; a row that holds another one gets an answer, but no promise
+    reading: Reading | None = None  # of a column of amounts, dates or times
 
     @property
     def choices(self) -> range:
@@ -72,6 +74,10 @@ class Field:
             "lowest": _finite(self.ends[0]),
             "highest": _finite(self.ends[1]),
             "n_decimals": self.n_decimals,
+            "unit": "" if self.reading is None else self.reading.unit,
+            "moment": None
+            if self.reading is None or not self.reading.is_moment
+            else {"kind": self.reading.kind, "step": self.reading.step},
             "known": None
             if held is None
             else {
@@ -134,6 +140,7 @@ def _find_fields(tree: Tree) -> list[Field]:
             ends=(column.lowest, column.highest),
             n_decimals=facts.decimals_of.get(feature),
             held=facts.region_of(feature),
+            reading=tree.reading(feature),
         )
     return list(fields.values())
 

@@ -14,19 +14,22 @@ import numpy as np
 
 from secateur.compaction import compact_by_budget
 from secateur.errors import InputError, ParameterError
+from secateur.export.compact_text import read_rarer_class
 from secateur.methods.settings import check_share
 from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
+from secateur.rules.cautions import find_cautions
 from secateur.rules.intervals import count_effective, find_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from secateur.report.reason_texts import Texts
     from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.rules.cautions import Caution
     from secateur.rules.compact_rules import CompactRules
 
 __all__ = ["BUDGETS", "check_budgets", "describe_list", "make_lists"]
@@ -83,8 +86,10 @@ def _says_the_same(one: CompactRules, other: CompactRules) -> bool:
     return bool(np.array_equal(one.rules.deleted[written], other.rules.deleted[written]))
 
 
-def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None) -> dict[str, Any]:
-    """Describe one list as plain values; without texts, without the reasons."""
+def describe_list(
+    rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None, answer: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Describe one list as plain values; without texts, without the reasons. ``answer`` tells how right a guess is."""
     rows = rules.decided_counts.sum(axis=1)
     classes = np.append(rules.class_ids, rules.otherwise_id)
     hits = rules.decided_counts[np.arange(len(rules) + 1), classes]
@@ -110,8 +115,9 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
         )
     numbers = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
     last: dict[str, Any] = {"class": rules.otherwise_id}
-    for line, (n_rows, n_hits, interval) in zip([*listed, last], numbers, strict=True):
-        line.update({"rows": n_rows, "hits": n_hits, "limits": interval})
+    for place, (line, (n_rows, n_hits, interval)) in enumerate(zip([*listed, last], numbers, strict=True)):
+        line.update({"rows": n_rows, "hits": n_hits, "limits": interval, "aside": read_rarer_class(rules, place)})
+    measured = _measure(rules, at_hand)
     return {
         "budget": rules.budget,
         "is_exact": rules.is_exact,
@@ -119,11 +125,19 @@ def describe_list(rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None)
         "n_conditions": rules.n_conditions,
         "rules": listed,
         "otherwise": last,
-        "measured": _measure(rules, at_hand),
+        "measured": measured,
+        "cautions": [str(one) for one in _find_cautions(rules, measured, answer)],
         "dropped": []
         if texts is None
         else [{"leaf": one.leaf_id, "by": one.covered_by, "why": texts.place(one.reason)} for one in rules.dropped],
     }
+
+
+def _find_cautions(rules: CompactRules, measured: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> list[Caution]:
+    if measured is None or answer["guess_accuracy"] is None:
+        return find_cautions(rules)
+    guess = rules.tree.class_names[answer["guess"]], answer["guess_accuracy"] / 100
+    return find_cautions(rules, measured["accuracy"] / 100, guess)
 
 
 def _find_limits(rules: CompactRules, rows: NDArray[np.float64], hits: NDArray[np.float64]) -> list[list[float] | None]:

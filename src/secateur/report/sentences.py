@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from secateur.rules.wording import count_of, read_count, read_share
+from secateur.rules.wording import count_of, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["say_faithful", "say_few", "say_measured_on", "say_predicted", "say_right"]
+__all__ = ["say_faithful", "say_measured_on", "say_predicted", "say_right"]
 
 FEW_CLASSES = 4
 
@@ -59,13 +59,3 @@ def say_faithful(listed: Mapping[str, Any], rows: Mapping[str, Any], has_facts: 
         return f"{words}; on new rows that may be more."
     low, high = (f"{end:.1f}" for end in measured["disagreement_interval"])
     return f"{words}: on new rows, likely {low} to {high} %."
-
-
-def say_few(listed: Mapping[str, Any], is_weighted: bool) -> str:
-    """Warn of rules that decide few training rows; an empty text where there are none."""
-    few = [] if is_weighted else [one["rows"] for one in listed["rules"] if one["rows"] is not None and one["rows"] < 5]
-    if not few:
-        return ""
-    if len(few) == 1:
-        return "One rule decides fewer than five training rows: its percentage may be chance."
-    return f"{read_count(len(few))} rules decide fewer than five training rows each: their percentages may be chance."

@@ -20,7 +20,7 @@ from secateur.report.leaf_rules import describe_rules
 from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_lists
 from secateur.report.reason_texts import Texts
 from secateur.report.rows_at_hand import find_rows
-from secateur.report.sentences import say_faithful, say_few, say_measured_on, say_predicted, say_right
+from secateur.report.sentences import say_faithful, say_measured_on, say_predicted, say_right
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import read_conditions
@@ -109,14 +109,16 @@ def summarize(
     for rule, example in zip(leaf_rules, form.pop("examples"), strict=True):
         rule["example"] = example
     method = METHODS[whole.method]
+    answer = describe_answer(whole, at_hand)
     summary: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
         "title": title or (f"What decides {target}" if target else "The rules of a decision tree"),
         "target": target,
-        "answer": describe_answer(whole, at_hand),
+        "answer": answer,
         "lists": [
-            describe_list(rules, at_hand, texts if tell else None) for rules, tell in zip(lists, told, strict=True)
+            describe_list(rules, at_hand, texts if tell else None, answer)
+            for rules, tell in zip(lists, told, strict=True)
         ],
         "list": place,
         "list_note": note,
@@ -158,7 +160,6 @@ def _say(summary: dict[str, Any]) -> None:
     for listed in summary["lists"]:
         listed["faithful"] = say_faithful(listed, rows, any(fact["is_used"] for fact in summary["facts"]))
         listed["right"] = say_right(listed["measured"], answer, summary)
-        listed["few"] = say_few(listed, rows["is_weighted"])
 
 
 def _find_target(y: Any) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.counting.cell_counts import CellCounts
-from secateur.counting.coverage import find_overlap
+from secateur.counting.coverage import find_overlap, find_winners_and_overlap
 from secateur.counting.tile_arguments import Conditions
 from secateur.counting.violations import count_violations
 from secateur.errors import InputError
@@ -294,14 +294,20 @@ class AuditCounter:
         """Count some rows."""
         rules, (rows, truth, weights) = self.rules, listed
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
-        conflict, covered = find_overlap(rules.tree, rules.paths, rules.deleted, rows)
-        by_rule = self._count_rules(listed)
+        widened, by_rule = (rules.tree, rules.paths, rules.deleted), None
+        if rules.is_ranked:
+            found = find_winners_and_overlap(*widened, rules.ranking, rows, truth)
+            decider, conflict, covered, by_rule = found
+        else:
+            decider, (conflict, covered) = rules._find_leaves(rows), find_overlap(*widened, rows)
+        if by_rule is None or weights is not None:
+            by_rule = self._count_rules(listed)
         sums = share.sum(), share[conflict].sum(), share[covered].sum()
         with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
             squared = share**2
         return AuditCounts(
             rows.n_rows,
-            CellCounts.of(find_cells(rules, rules._find_leaves(rows), rules.apply(rows), truth), share),
+            CellCounts.of(find_cells(rules, rules._find_leaves(rows), decider, truth), share),
             np.array([*sums, float(squared.sum()), np.count_nonzero(share)]),
             by_rule,
             (by_rule if weights is None else self._count_rules(listed._replace(weights=squared))).sum(axis=1),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.wording import count_of, read_count, read_share
 
@@ -19,7 +21,7 @@ __all__ = ["FEW_ROWS", "Caution", "find_cautions"]
 FEW_ROWS = 5
 # Rules that make nearly all the errors of a guess gain nothing over it.
 LEAST_SPARED = 0.05
-SHOWN_RULES = 5
+SHOWN_RULES = SHOWN_CLASSES = 5
 
 
 class Caution(NamedTuple):
@@ -69,17 +71,16 @@ def _find_unpredicted(rules: RuleSet | CompactRules) -> Iterator[Caution]:
     sizes = whole.source_class_counts.sum(axis=0) if whole.is_ranked else None
     if sizes is None and tree.counts is not None:
         sizes = tree.counts[0]
-    said = {*tree.leaf_class[tree.is_leaf].tolist()}
+    said = by_tree = {*tree.leaf_class[tree.is_leaf].tolist()}
     if isinstance(rules, CompactRules):
         said = {*rules.class_ids.tolist(), rules.otherwise_id}
-    for place in range(tree.n_classes):
-        size = None if sizes is None else float(sizes[place])
-        if place in said or size == 0:
-            continue
-        of = "" if size is None or sizes is None else f" ({read_count(size)} of {count_of(float(sizes.sum()), 'row')})"
-        yield Caution(
-            "unpredicted", f"No rule predicts {tree.class_names[place]}{of}: it is nowhere the commonest class."
-        )
+    unsaid = [place for place in range(tree.n_classes) if place not in said and (sizes is None or sizes[place] != 0)]
+    for place in unsaid[:SHOWN_CLASSES]:
+        of = "" if sizes is None else f" ({read_count(float(sizes[place]))} of {count_of(float(sizes.sum()), 'row')})"
+        why = "its rules were left out, within the budget" if place in by_tree else "it is nowhere the commonest class"
+        yield Caution("unpredicted", f"No rule predicts {tree.class_names[place]}{of}: {why}.")
+    if len(unsaid) > SHOWN_CLASSES:
+        yield Caution("unpredicted", f"No rule predicts {len(unsaid) - SHOWN_CLASSES:,} more classes either.")
 
 
 def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None) -> Iterator[Caution]:
@@ -99,7 +100,9 @@ def _find_small(rules: RuleSet | CompactRules) -> Iterator[Caution]:
     whole = rules.rules if isinstance(rules, CompactRules) else rules
     if not whole.is_ranked or whole.is_weighted:
         return
-    small = [str(rule.index + 1) for rule in rules if rule.support is not None and rule.support < FEW_ROWS]
+    # The percentage that a person reads is that of the rows that a rule decides.
+    sizes = rules.decided_counts[:-1].sum(axis=1) if isinstance(rules, CompactRules) else rules.support
+    small = [str(place + 1) for place in np.flatnonzero(sizes < FEW_ROWS).tolist()]
     if small:
         listed = ", ".join(small[:SHOWN_RULES]) + (f" and {len(small) - SHOWN_RULES} more" * (len(small) > SHOWN_RULES))
         verb = (

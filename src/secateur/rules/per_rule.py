@@ -52,7 +52,7 @@ MADE_WITH_WEIGHTS = (
     "The rules were made with weights, and sums of weights do not tell how many training rows there were, so changes "
     "against training are not tested."
 )
-COMPARE_WITH_AUDIT = "Compare with an earlier audit (since) instead."
+COMPARE_WITH_AUDIT = "Compare with an earlier audit instead (since=…; --since on the command line)."
 APPROXIMATE = (
     "Rows with weights count for their effective number (Kish) in the limits and in the test, which gamma functions "
     "extend to numbers that are not whole: with weights, both are approximate."
@@ -415,8 +415,8 @@ class RuleAudits(ArrayTable[RuleAudit]):
         elif self.since is None:
             notes.append(
                 "Training rows flatter: the rules were fitted to them, and on other rows some do worse although "
-                "nothing has changed. An earlier audit on other rows (since) does not: if nothing has changed since, "
-                f"at most {100 * FALSE_ALARMS:g} of 100 audits find a rule that moved."
+                "nothing has changed. An earlier audit on other rows (since=…; --since on the command line) does not: "
+                f"if nothing has changed since, at most {100 * FALSE_ALARMS:g} of 100 audits find a rule that moved."
             )
         return tuple(notes)
 

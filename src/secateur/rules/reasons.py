@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Why
-from secateur.rules.wording import read_change, read_link, read_share, read_value
+from secateur.rules.wording import read_change, read_link, read_share, read_share_beside, read_value
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -228,14 +228,14 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "moved_from_leaf": lambda of: f"from the leaf's own {read_share(of.before)} to {read_share(of.after)}",
     "points": lambda of: f"{100 * abs(of.number):.3g}",
     "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
-    "share_after": lambda of: read_share(of.after),
+    "share_after": lambda of: read_share_beside(of.after, of.parameters.get("budget", math.nan)),
     "share_before": lambda of: read_share(of.before),
     "guarded": lambda of: (
         f"more than {100 * of.parameters['tolerance']:.6g} points below"
         if of.before - of.after > of.parameters.get("tolerance", math.inf)
         else "not the commonest class"
     ),
-    "share": lambda of: read_share(of.number),
+    "share": lambda of: read_share_beside(of.number, of.parameters.get("budget", math.nan)),
     "change": lambda of: read_change(of.number),
     "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
 }

@@ -52,6 +52,7 @@ class StoredContent:
     digest: str | None
     content_digest: str
     version: str
+    is_worded: bool = True  # whether it holds the reasons in words
 
 
 @dataclass(frozen=True, eq=False)

@@ -213,6 +213,19 @@ def read_share(value: float | None) -> str:
     return f"{value:.1%}"
 
 
+def read_share_beside(value: float, limit: float) -> str:
+    """Write a share as a percentage with the digits that show on which side of a limit it is.
+
+    Examples
+    --------
+    >>> read_share_beside(0.0312, 0.02), read_share_beside(0.02004, 0.02)
+    ('3.1%', '2.004%')
+    """
+    if value == limit or limit == 0 or not abs(float(f"{value:.3f}") - limit) < 1e-12:  # a NaN is beside nothing
+        return read_share(value)
+    return next(text for digits in range(2, 18) if float((text := f"{value:.{digits}%}")[:-1]) != 100 * limit)
+
+
 def read_change(share: float) -> str:
     """Write how a share changed, such as ``0.2% more``, ``0.2% fewer`` or ``none more``."""
     return f"{read_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"

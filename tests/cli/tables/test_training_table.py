@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from loans import make_loans
+from sklearn.base import clone
 
 from secateur import InputError, ParameterError, SecateurError
 from secateur.cli.tables.fitted_table import (
@@ -20,7 +21,7 @@ from secateur.cli.tables.fitted_table import (
     split_table,
 )
 from secateur.cli.tables.table_file import TableFile, read_table
-from secateur.cli.tables.training_table import make_training_table, split_names
+from secateur.cli.tables.training_table import TrainingTable, make_training_table, split_names
 
 
 @pytest.fixture(scope="module")
@@ -285,3 +286,26 @@ def test_the_target_cannot_be_left_out(table: TableFile) -> None:
         make_training_table(table, "outcome", drop=["outcome"])
     with pytest.raises(InputError, match="has no class 'lost' to leave out"):
         make_training_table(table, "outcome", drop_classes=["lost"])
+
+
+@pytest.mark.parametrize("kind", ["object", "str", "category"])
+@pytest.mark.parametrize("n_labels", [3, 21, 40])
+def test_the_encoder_learns_the_same_from_a_short_table(kind: str, n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    labels = np.array([f"label {number}" for number in range(n_labels)])
+    shares = rng.dirichlet(np.ones(n_labels))
+    words = rng.choice(labels, 3000, p=shares).astype(object)
+    words[::50] = None
+    X = pd.DataFrame({"word": words, "flag": rng.random(3000) < 0.5, "age": rng.normal(size=3000)})
+    X["word"] = X["word"].astype(kind)
+    table = TrainingTable(X, rng.choice(np.array(["a", "b"], dtype=object), 3000), "y", ("word", "flag"), ("age",))
+    made = fit_tree(table)
+    slow = clone(made).fit(table.X, table.y)
+    ours, theirs = (model[0].named_transformers_["categories"] for model in (made, slow))
+    for mine, its in zip(ours.categories_, theirs.categories_, strict=True):
+        assert mine.dtype == its.dtype
+        assert list(map(str, mine)) == list(map(str, its))
+    assert list(map(str, ours.infrequent_categories_)) == list(map(str, theirs.infrequent_categories_))
+    assert made[0].transform(X).tolist() == slow[0].transform(X).tolist()
+    assert made.predict(X).tolist() == slow.predict(X).tolist()
+    assert made.feature_names_in_.tolist() == slow.feature_names_in_.tolist()

@@ -81,7 +81,15 @@ def _questions(source: NumberSource, found: Decoded) -> list[Question]:
             continue
         limits = asked.limits[place]
         if source.rises[place]:
-            questions += [Question(View((place,), "rising"), limit) for limit in limits.tolist()]
+            is_same = traces[place].shape is Shape.SAME
+            questions += [
+                Question(
+                    View((place,), "rising"),
+                    limit,
+                    source.scale.highest_rounding_to(limit, asked.dtype) if is_same else None,
+                )
+                for limit in limits.tolist()
+            ]
         else:  # z > limit holds where -z is at most the number below -limit
             with np.errstate(over="ignore"):
                 finite = limits[np.isfinite(limits)].astype(kind)  # a limit of inf has no number above it

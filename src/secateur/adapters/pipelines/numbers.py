@@ -92,6 +92,18 @@ class Scale:
         key = self.keys(np.array([value]).astype(self.kind))
         return float(self.values(np.minimum(key + np.uint64(1), self.keys(self.ends)[1:]))[0])
 
+    def highest_rounding_to(self, limit: float, dtype: str) -> float | None:
+        """Return the highest number that is at most a limit once it is rounded to another type; None if unclear."""
+        narrow = np.dtype(dtype).type(limit)
+        if self.kind == narrow.dtype:
+            return float(narrow)
+        with np.errstate(over="ignore"):
+            above = np.nextafter(narrow, narrow.dtype.type(np.inf))
+        if self.kind.kind != "f" or self.kind.itemsize < narrow.itemsize or not np.isfinite([narrow, above]).all():
+            return None
+        middle = (self.kind.type(narrow) + self.kind.type(above)) / 2  # exact in a wider type; rounds to the even one
+        return float(middle if narrow.dtype.type(middle) <= narrow else np.nextafter(middle, self.kind.type(-np.inf)))
+
     def grid(self, seen: NDArray[np.float64]) -> NDArray[Any]:
         """Pick numbers from all over the scale, more of them where the column's own are; increasing."""
         low, high = self.keys(self.ends).tolist()
@@ -117,6 +129,7 @@ class Question(NamedTuple):
 
     view: View
     limit: float
+    guess: float | None = None  # the number in question, where the steps promise one
 
 
 @dataclass
@@ -303,6 +316,7 @@ def find_limits(
         first, last = answers.of_all(encoded, ends[source.column])
         found.append(np.where(last, np.inf, -np.inf))
         open_.append(np.flatnonzero(first & ~last))
+    _try_guesses(sources, questions, asked_of, open_, found, probe)
     while any(len(some) for some in open_):
         n_most = max(len(some) for some in open_)
         sections = int(np.clip(ROUND_ROWS // n_most, 2, MOST_SECTIONS))
@@ -325,6 +339,34 @@ def find_limits(
             found[number][some[done]] = source.scale.values(low[number][some[done]]).astype(np.float64) + 0.0
             open_[number] = some[~done]
     return found
+
+
+def _try_guesses(
+    sources: Sequence[NumberSource],
+    questions: Sequence[Sequence[Question]],
+    asked_of: Sequence[_Answers],
+    open_: list[NDArray[np.int64]],
+    found: Sequence[NDArray[np.float64]],
+    probe: Probe,
+) -> None:
+    """Settle the open questions whose guess is true and whose next number is false."""
+    tried, varied = {}, {}
+    for number, (source, asked, some) in enumerate(zip(sources, questions, open_, strict=True)):
+        guessed = np.array([one for one in some.tolist() if asked[one].guess is not None], dtype=np.int64)
+        if len(guessed):
+            guesses = np.array([asked[one].guess for one in guessed.tolist()]).astype(source.scale.kind)
+            keys = np.clip(source.scale.keys(guesses), *source.scale.keys(source.scale.ends))
+            tried[number] = guessed
+            varied[source.column] = source.scale.values(np.column_stack([keys, keys + np.uint64(1)]).ravel())
+    if not tried:
+        return
+    encoded = probe.ask_rows(varied, sorted({place for number in tried for place in sources[number].places}))
+    for number, guessed in tried.items():
+        x = varied[sources[number].column]
+        true = asked_of[number].of_own(encoded, x, guessed)
+        right = true[:, 0] & ~true[:, 1]
+        found[number][guessed[right]] = x[::2][right].astype(np.float64) + 0.0
+        open_[number] = np.setdiff1d(open_[number], guessed[right])
 
 
 def _cut(low: NDArray[np.uint64], high: NDArray[np.uint64], sections: int) -> NDArray[np.uint64]:

@@ -151,7 +151,35 @@ def fit_tree(
     columns = ColumnTransformer(
         [("categories", encoder, list(table.categories))], remainder="passthrough", verbose_feature_names_out=False
     )
-    return Pipeline([("columns", columns), ("tree", tree)]).fit(table.X, table.y)
+    columns.fit(_list_values(table))
+    return Pipeline([("columns", columns), ("tree", tree.fit(columns.transform(table.X), table.y))])
+
+
+def _list_values(table: TrainingTable) -> Any:
+    """Make a short table from which an encoder learns the same categories as from all rows, or give all rows.
+
+    The encoder counts objects one by one, which takes longer than to fit the tree. Only the order of its counts tells
+    which categories are rare, so each category is listed as often as its count has a rank.
+    """
+    import pandas as pd
+
+    places = {}
+    for name in table.categories:
+        codes, _ = pd.factorize(table.X[name], use_na_sentinel=False)
+        _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        ranks = np.unique(counts, return_inverse=True)[1] + 1 if len(first) > MAX_CATEGORIES else np.ones_like(first)
+        if len(first) > MAX_CATEGORIES and (ranks == ranks.max()).sum() > 1:
+            return table.X
+        # What is repeated to the length of the table is the commonest, which stays the commonest.
+        places[name] = np.repeat(first, ranks), first[ranks.argmax()]
+    n_rows = max(len(listed) for listed, _ in places.values())
+    if n_rows >= len(table.y):
+        return table.X
+    rows = table.X.iloc[:n_rows].copy()
+    for name, (listed, commonest) in places.items():
+        filled = np.concatenate([listed, np.repeat(commonest, n_rows - len(listed))])
+        rows[name] = table.X[name].iloc[filled].to_numpy()
+    return rows
 
 
 def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[TrainingTable, TrainingTable | None]:

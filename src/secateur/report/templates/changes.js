@@ -91,7 +91,7 @@ function changeText(field, room, entry) {
     const binding = [room.lower, room.upper].filter((link) => link !== null);
     return binding.length ? binding.map((link) => tree.conditions[link]).join(" and ") : `${field.name} not missing`;
   }
-  if (field.kind === "cells") return `${field.name} = ${entry}`;
+  if (field.kind === "cells") return `${field.name} = ${entryText(field, entry)}`;
   return labelsText(field, room.codes);
 }
 

@@ -14,7 +14,7 @@ function decidedWords(one, withLimits = false) {
   if (one.rows === null) return ["rows not known"];
   if (!one.rows) return ["no training row"];
   const range = withLimits && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
-  return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range].filter(Boolean);
+  return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range, one.aside].filter(Boolean);
 }
 
 function lineRow(line, most) {
@@ -115,8 +115,9 @@ function showNumbers() {
   byId("fig-conditions").textContent = count(list.n_conditions);
   byId("said-faithful").textContent = list.faithful;
   byId("said-right").textContent = list.right;
-  byId("said-few").textContent = list.few;
   byId("guarantee").textContent = list.guarantee;
+  byId("cautions").hidden = !list.cautions.length;
+  byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));
   showDropped();
   if (data.lists.length < 2) return;
   const knob = byId("knob");

@@ -7,8 +7,32 @@ function optionText(field, place) {
   return place < field.labels.length ? shorten(field.labels[place], 80) : OTHER[field.kind];
 }
 
+// A date is held as days since 1970-01-01, a time of the day as seconds since midnight; both are entered as such.
+const MOMENT_INPUT = { clock: "time", date: "datetime-local", day: "date" };
+const SECONDS = { day: 86400, minute: 60, second: 1, microsecond: 0.001 };
+const momentInput = ({ kind, step }) => MOMENT_INPUT[kind === "date" && step === "day" ? "day" : kind];
+
+function momentText({ kind, step }, entry) {
+  const seconds = kind === "clock" ? entry : entry * 86400;
+  // A number of the tree's own type lies beside the moment that it stands for.
+  const steps = step === "day" ? Math.floor(seconds / SECONDS.day + 1e-6) : Math.round(seconds / SECONDS[step]);
+  const at = new Date(steps * SECONDS[step] * 1000);
+  if (Number.isNaN(at.getTime())) return "";
+  const [date, clock] = at.toISOString().split("T");
+  const time = clock.slice(0, step === "minute" || step === "day" ? 5 : step === "second" ? 8 : 12);
+  return kind === "clock" ? time : step === "day" ? date : `${date}T${time}`;
+}
+
+function momentOf({ kind }, text) {
+  if (text.trim() === "") return NaN;
+  if (kind !== "clock") return Date.parse(text.includes("T") ? `${text}Z` : text) / 86400000;
+  const [hours, minutes, seconds] = text.split(":").map(Number);
+  return hours * 3600 + minutes * 60 + (seconds || 0);
+}
+
 function entryText(field, entry) {
   if (entry === null) return "missing";
+  if (field.moment) return momentText(field.moment, entry).replace("T", " ");
   return field.kind === "category" || field.kind === "group" ? optionText(field, entry) : String(entry);
 }
 
@@ -16,21 +40,23 @@ function fieldElement(field, place) {
   const id = `field-${place}`;
   const isNumber = field.kind === "number" || field.kind === "cells";
   const choices = field.labels.map((_, label) => label).concat(field.takes_unlisted ? [field.labels.length] : []);
-  const input = isNumber
+  const input = field.moment
+    ? make("input", { type: momentInput(field.moment), id, step: field.moment.step === "day" ? null : "any", "aria-describedby": `${id}-wrong` })
+    : isNumber
     ? make("input", { type: "number", id, step: "any", inputmode: "decimal", "aria-describedby": `${id}-wrong` })
     : make("select", { id, "aria-describedby": `${id}-wrong` }, choices.map((choice) => make("option", { value: choice }, optionText(field, choice))));
   const absent = field.takes_missing ? make("input", { type: "checkbox", id: `${id}-absent` }) : null;
   const row = make(
     "div",
     { class: "field", "data-field": place },
-    make("label", { for: id, dir: "auto", title: field.name.length > 60 ? field.name.slice(0, 2000) : null }, field.name),
+    make("label", { for: id, dir: "auto", title: field.name.length > 60 ? field.name.slice(0, 2000) : null }, field.unit ? `${field.name} (${field.unit})` : field.name),
     input,
     absent ? make("label", { class: "absent" }, absent, " missing") : null,
     make("span", { class: "wrong", id: `${id}-wrong` }),
   );
   const read = () => {
     input.disabled = Boolean(absent?.checked);
-    entries[place] = absent?.checked ? null : isNumber ? (input.value.trim() === "" ? NaN : Number(input.value)) : Number(input.value);
+    entries[place] = absent?.checked ? null : field.moment ? momentOf(field.moment, input.value) : isNumber ? (input.value.trim() === "" ? NaN : Number(input.value)) : Number(input.value);
     showVerdict();
   };
   input.addEventListener("input", read);
@@ -41,7 +67,8 @@ function fieldElement(field, place) {
 // Why an entry is refused, or "".
 function complaint(field, entry) {
   if (entry === null || field.kind === "category" || field.kind === "group") return "";
-  if (Number.isNaN(entry)) return field.takes_missing ? "Enter a number, or tick missing." : "Enter a number.";
+  const wanted = field.moment ? (field.moment.kind === "clock" ? "a time" : "a date") : "a number";
+  if (Number.isNaN(entry)) return field.takes_missing ? `Enter ${wanted}, or tick missing.` : `Enter ${wanted}.`;
   const held = isNarrowFloat && field.kind === "number" ? Math.fround(entry) : entry;
   if (!Number.isFinite(held)) return `This is too large for ${tree.dtype}.`;
   if ((field.lowest !== null && entry < field.lowest) || (field.highest !== null && entry > field.highest)) {
@@ -62,7 +89,7 @@ function brokenFact(field, entry) {
     return field.n_decimals === 0 ? `${field.name} is a whole number` : `${field.name} has at most ${plural(field.n_decimals, "decimal", "decimals")}`;
   }
   const beyond = known && ((known.low !== null && entry <= known.low) || (known.high !== null && entry > known.high));
-  return beyond ? `${field.name} is never ${entry}` : "";
+  return beyond ? `${field.name} is never ${entryText(field, entry)}` : "";
 }
 
 function setEntries(values) {
@@ -72,7 +99,7 @@ function setEntries(values) {
     const absent = byId(`field-${place}-absent`);
     if (absent) absent.checked = values[place] === null;
     input.disabled = values[place] === null && Boolean(absent);
-    if (values[place] !== null) input.value = String(values[place]);
+    if (values[place] !== null) input.value = field.moment ? momentText(field.moment, values[place]) : String(values[place]);
   });
   showVerdict();
 }

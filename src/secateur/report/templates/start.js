@@ -34,4 +34,4 @@ addEventListener("beforeprint", () => {
   showRules();
 });
 addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
-window.secateur = { data, decide, nearestChanges };
+window.secateur = { data, decide, nearestChanges, setEntries, entries: () => entries };
