@@ -47,7 +47,7 @@ INPUTS = """## Files that were changed a little
 **{inputs:,} changed files** in {hours:.1f} hours. Small good files of each format are changed with an eye for their
 form (fields, cells, elements, members of a zip file) or byte by byte; every other time the digest of rules is made
 anew, as a forger would. Each file must be refused in one sentence, or give an answer that an independent reference
-agrees with. They are read in a process of its own.
+agrees with. A process of its own reads them.
 
 {failures}
 
@@ -55,9 +55,9 @@ agrees with. They are read in a process of its own.
 |---|---|---|---|---|---|
 {rows}
 
-The number of a file is its seed: it always gives the same file. *Not compared*: the reference refuses the file, or
-readers differ on what it means (quotes that are not closed, columns without a name). Such a file was read without
-harm, but nothing says that it was read rightly. The references:
+The number of a file is its seed: with the same versions of secateur and its libraries, it gives the same file. *Not
+compared*: the reference refuses the file, or readers differ on what it means (quotes that are not closed, columns
+without a name). Such a file was read without harm, but nothing says that it was read rightly. The references:
 
 {references}
 

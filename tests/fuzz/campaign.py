@@ -1,7 +1,7 @@
 """Try changed files of every format, for as long as you like: ``make fuzz MINUTES=60``.
 
-The files of a format are numbered from 0, and a number always gives the same file. A run goes on where the last one
-ended. In the directory of the run:
+The files of a format are numbered from 0, and a number gives the same file with the same versions of secateur and its
+libraries. A run goes on where the last one ended. In the directory of the run:
 
 - ``log.jsonl`` has a line for each chunk of numbers: how many files ended how, and how long it took;
 - ``findings/`` has each file that failed, with what happened. ``--again`` tries those once more after a repair, and

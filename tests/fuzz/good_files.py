@@ -106,8 +106,12 @@ def _onnx() -> list[bytes]:
         to_onnx(iris, X3[:1].astype(np.float32), options={id(iris): {"zipmap": False}}),
         to_onnx(_fit(), X.to_numpy(np.float32)[:1]),
     ]
-    for model in models:  # the name of the graph and the order of attributes are others each time
+    for model in models:  # the name of the graph and some orders are others each time
         model.graph.name = "tree"
+        imports = sorted({(one.domain, one.version) for one in model.opset_import})
+        del model.opset_import[:]
+        for domain, version in imports:
+            model.opset_import.add(domain=domain, version=version)
         for node in model.graph.node:
             attributes = sorted(node.attribute, key=lambda one: str(one.name))
             del node.attribute[:]

@@ -133,8 +133,8 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
 
 
-def try_mutant(mutant: dict[str, Any], place: Path) -> dict[str, Any]:
-    """Run the tests of a mutant's room; tell which of them killed it."""
+def try_mutant(mutant: dict[str, Any], place: Path, tests: list[str] | None = None) -> dict[str, Any]:
+    """Run the tests of a mutant's room, or those that are named; tell which of them killed it."""
     told = write_mutant(mutant, place)
     room = mutant["file"].split("/")[2]
     paths = os.pathsep.join(str(place / part) for part in ("src", "tests"))
@@ -143,7 +143,9 @@ def try_mutant(mutant: dict[str, Any], place: Path) -> dict[str, Any]:
     slice_of_trees = f"from fuzz.rules_campaign import judge_some; judge_some({TREES})"
     pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not long and not program"]
     pytest += ["-k", SLOW]
-    steps = {"brute force": [sys.executable, "-c", slice_of_trees], "tests": [*pytest, *TESTS[room]]}
+    steps = {"brute force": [sys.executable, "-c", slice_of_trees], "tests": [*pytest, *(tests or TESTS[room])]}
+    if tests:
+        del steps["brute force"]
     told["killed_by"] = None
     for name, command in steps.items():
         run = subprocess.run(command, cwd=place, env=environment, capture_output=True, preexec_fn=_limit, check=False)
@@ -160,6 +162,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--place", type=Path, default=Path("mutant-runs"), help="where the log is; a run goes on there")
     parser.add_argument("--again", action="store_true", help="only try survivors once more that have no explanation")
+    parser.add_argument("--tests", nargs="*", help="with --again: the tests to run, instead of all of the room")
     parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
     asked = parser.parse_args()
     asked.place.mkdir(parents=True, exist_ok=True)
@@ -177,7 +180,7 @@ def main() -> None:
             explained = json.loads(WHY.read_text(encoding="utf-8"))
             for told in done:
                 if told["killed_by"] is None and name_of(told) not in explained:
-                    again = try_mutant({key: told[key] for key in ("file", "site", "kind")}, place)
+                    again = try_mutant({key: told[key] for key in ("file", "site", "kind")}, place, asked.tests)
                     print(f"{name_of(told)}: now {again['killed_by']}", flush=True)
                     told["killed_by"] = again["killed_by"] and f"{again['killed_by']}, added for it"
             log.write_text("".join(json.dumps(told) + "\n" for told in done), encoding="utf-8")
