@@ -33,7 +33,7 @@ TESTS = {
     "facts": ["tests/facts"],
     "kernels": ["tests/kernels", "tests/methods/test_contract.py", "tests/methods/test_covering.py"],
     "methods": ["tests/methods"],
-    "rules": ["tests/rules"],
+    "rules": ["tests/rules", "tests/test_diagnosis.py"],
     "verify": ["tests/verify"],
 }
 SLOW = "not thousand and not large and not compiled and not many"  # what takes minutes uncompiled
