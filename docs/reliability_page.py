@@ -92,8 +92,9 @@ KILLS = """## Commands that were killed while they wrote
 MUTANTS = """## Who tests the tests
 
 **{mutants:,} mutants** (seed {seed}): copies of secateur with one comparison, sign, number, truth value or statement
-changed, in the rooms that proofs rest on. The tests killed {killed:,}, and {same:,} others cannot change an answer. Of
-those that can, **{share:.1f} %** were killed.
+changed, in the rooms that proofs rest on. {killed:,} were killed, {added:,} of them only by a test that was then added;
+{same:,} others cannot change an answer. Of those that can, **{first:.1f} %** were killed by the tests as they were, and
+**{share:.1f} %** by the tests as they are.
 
 | room | mutants | killed | cannot change an answer | survived |
 |---|---|---|---|---|
@@ -161,9 +162,11 @@ def _mutants(told: dict[str, Any]) -> str:
         totals = [total + count for total, count in zip(totals, one, strict=True)]
         rows.append(f"| `{room}` | {one[0]} | {one[1]} | {one[2]} | {one[0] - one[1] - one[2]} |")
     mutants, killed, same = totals
-    share = 100 * killed / max(1, mutants - same)
+    added = told["killed_by_added_tests"]
+    share, first = (100 * count / max(1, mutants - same) for count in (killed, killed - added))
     page = MUTANTS.format(
-        seed=told["seed"], mutants=mutants, killed=killed, same=same, share=share, rows="\n".join(rows)
+        **{"seed": told["seed"], "mutants": mutants, "killed": killed, "added": added, "same": same},
+        **{"first": first, "share": share, "rows": "\n".join(rows)},
     )
     if not told["survivors"]:
         return page

@@ -216,7 +216,14 @@ def sum_up(done: list[dict[str, Any]], seed: int) -> dict[str, Any]:
         for told in done
         if told["killed_by"] is None
     }
-    return {"seed": seed, "mutants": len(done), "rooms": dict(sorted(rooms.items())), "survivors": survivors}
+    added = sum("added for it" in (told["killed_by"] or "") for told in done)
+    return {
+        "seed": seed,
+        "mutants": len(done),
+        "killed_by_added_tests": added,
+        "rooms": dict(sorted(rooms.items())),
+        "survivors": survivors,
+    }
 
 
 if __name__ == "__main__":
