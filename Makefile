@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai docs docs-serve axe pictures oldest oldest-slice pyxai te2rules clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,7 +92,10 @@ reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets 
 	$(BIN)/secateur reproduce readings
 	$(BIN)/secateur reproduce beyond
 
-reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
+reproduce-kills: .venv/.dev  ## Kill writing commands N times and look at what they leave (N=2000: half an hour; resumes in kills.jsonl)
+	nice -n 10 $(BIN)/python tests/writing/kills.py --kills $(N) --log kills.jsonl
+
+docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.paper.stored_results reproduction; fi
 	$(BIN)/python -m secateur.paper.documents docs
 
@@ -126,6 +129,12 @@ OLDEST_SLICE := $(addprefix tests/,adapters/test_scikit_learn.py adapters/test_p
 
 pyxai: .venv-pyxai/.dev  ## Compare the rules of `exact` with PyXAI's verdicts
 	.venv-pyxai/bin/pytest -q tests/peers/test_pyxai.py
+
+ensembles: .venv/.dev .venv-te2rules/.dev  ## Lists of rules for ensembles, ours beside TE2Rules and others (an hour; resumes in ./reproduction)
+	.venv-te2rules/bin/python -m benchmarks.ensemble_lists te2rules
+	.venv-te2rules/bin/python -m benchmarks.ensemble_lists greedy-list
+	$(BIN)/python -m benchmarks.ensemble_lists secateur
+	$(BIN)/python -m secateur.paper.ensembles reproduction
 
 te2rules: .venv-te2rules/.dev  ## What TE2Rules makes of the paper's CART trees (minutes; resumes in ./reproduction)
 	.venv-te2rules/bin/python -m benchmarks.te2rules_lists
@@ -178,7 +187,7 @@ clean:  ## Delete the virtual environments, caches and build results
 	@$(call need_python,(3, 11),(4, 0),3.11 or newer)
 	@echo "Installing TE2Rules into .venv-te2rules (the first time takes minutes)"
 	@$(PYTHON) -m venv --clear .venv-te2rules
-	@.venv-te2rules/bin/python -m pip install -qq --editable '.[reproduce]' te2rules==1.0.1
+	@.venv-te2rules/bin/python -m pip install -qq --editable '.[reproduce]' te2rules==1.0.1 imodels==3.0.4 xgboost-cpu
 	@touch $@
 
 # $(call need_python,first version,first version that is too new,what a person should have)

@@ -76,7 +76,7 @@ def describe_machine() -> dict[str, str | int | None]:
     return {
         "processor": models[0] if models else platform.processor(),
         "cores": os.cpu_count(),
-        "system": platform.platform(),
+        "system": f"{platform.system()}-{platform.machine()}-with-{''.join(platform.libc_ver())}",
         "python": platform.python_version(),
         **{name: version(name) for name in ("numba", "numpy", "scikit-learn", "scipy", "secateur")},
     }

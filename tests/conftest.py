@@ -30,6 +30,12 @@ def data_dir() -> str:
     pytest.skip("the published data files are not here: name their directory in SECATEUR_DATA")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let tests of writing do in minutes what they otherwise do in seconds."""
+    parser.addoption("--every-call", action="store_true", help="let every system call of every writing command fail")
+    parser.addoption("--soak", type=float, default=3.0, help="seconds of threads and processes on one output")
+
+
 def pytest_configure() -> None:
     """Set the number of examples of tests that ask for none."""
     if PROFILE not in EXAMPLES:

@@ -93,11 +93,6 @@ ROWS: dict[str, Mistake] = {
         InputError,
         "out of order from column 1 on, where 'sepal width' should be, not 'petal length'",
     ),
-    "columns out of order at prediction": (
-        lambda: simplify(NAMED_MODEL, FRAME, Y).predict(FRAME[NAMES[::-1]]),
-        InputError,
-        "out of order from column 0 on, where 'sepal length' should be, not 'petal width'",
-    ),
     "no rows": (lambda: simplify(MODEL, X[:0], Y[:0]), InputError, "X has no rows; at least one is needed"),
     "an empty list": (lambda: simplify(MODEL, [], []), InputError, "Expected X with two dimensions"),
     "an object column": (

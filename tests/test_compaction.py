@@ -60,10 +60,31 @@ def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
         secateur.compact(MODEL, budget=2)
     with pytest.raises(secateur.ParameterError, match="tolerance"):
         secateur.compact(MODEL, tolerance=-1)
-    with pytest.raises(secateur.InputError, match="one tree"):
-        secateur.compact(RandomForestClassifier(3, random_state=0).fit(IRIS.data, IRIS.target))
+    forest = RandomForestClassifier(3, random_state=0).fit(IRIS.data, IRIS.target)
+    with pytest.raises(secateur.InputError, match=r"of several trees .* rows: secateur.approximate\(model, X\)"):
+        secateur.compact(forest)
+    with pytest.raises(secateur.ParameterError, match="is approximated, and budget is for one tree: leave it out"):
+        secateur.compact(forest, IRIS.data, IRIS.target, budget=0.01)
+    with pytest.raises(secateur.ParameterError, match="and facts is for one tree"):
+        secateur.compact(forest, IRIS.data, IRIS.target, facts=["`petal width (cm)` > 0"])
     with pytest.raises(secateur.InputError, match="X was passed without y"):
         secateur.compact(MODEL, IRIS.data)
+
+
+def test_several_trees_are_approximated() -> None:
+    forest = RandomForestClassifier(10, random_state=0).fit(IRIS.data, IRIS.target)
+    rules = secateur.compact(forest, IRIS.data, IRIS.target, class_names=IRIS.target_names)
+    assert rules == secateur.approximate(forest, IRIS.data, IRIS.target, class_names=IRIS.target_names)
+    assert "These rules approximate a RandomForestClassifier" in str(rules)
+
+
+def test_boosted_trees_of_other_libraries_are_approximated_and_one_tree_is_read() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    many, one = (
+        lightgbm.LGBMClassifier(n_estimators=n, n_jobs=1, verbose=-1).fit(IRIS.data, IRIS.target > 0) for n in (5, 1)
+    )
+    assert secateur.compact(many, IRIS.data, IRIS.target > 0).fidelity is not None
+    assert secateur.compact(one, IRIS.data, IRIS.target > 0).fidelity is None
 
 
 def test_tables_give_what_rows_in_memory_give(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_the_class_of_otherwise_is_chosen(cancer: tuple[Any, Any]) -> None:
         assert rules.otherwise == label
         assert rules.verify(X, y)
     model = RuleClassifier(form="compact", otherwise=7)
-    with pytest.raises(ParameterError, match='Expected otherwise as "auto" or one of'):
+    with pytest.raises(ParameterError, match=r"There is no class .* to leave to otherwise: the classes are"):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -642,6 +642,29 @@ def test_a_model_that_is_no_single_tree_is_refused(source: Any, message: str) ->
     X, y = load_iris(return_X_y=True)
     with pytest.raises(UnsupportedModelError, match=message):
         RuleClassifier(source).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        RandomForestClassifier(10),
+        make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=5)),
+        FrozenEstimator(RandomForestClassifier(5, random_state=0).fit(*load_iris(return_X_y=True))),
+    ],
+    ids=["forest", "boosting at the end", "frozen forest"],
+)
+def test_several_trees_are_approximated_by_compact_rules(source: Any) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = RuleClassifier(source, form="compact", max_rules=4, random_state=0).fit(X.to_numpy(), y)
+    assert model.rules_.fidelity is not None
+    assert len(model.rules_) <= 4
+    assert model.score(X.to_numpy(), y) > 0.8
+    assert model.predict_proba(X.to_numpy()).shape == (150, 3)
+    again = pickle.loads(pickle.dumps(model))
+    assert str(again.rules_.fidelity) == str(model.rules_.fidelity)
+    assert again.predict(X.to_numpy()).tolist() == model.predict(X.to_numpy()).tolist()
+    with pytest.raises(ParameterError, match="is approximated, and budget is for one tree"):
+        RuleClassifier(source, form="compact", budget=0.01).fit(X.to_numpy(), y)
 
 
 @pytest.mark.parametrize("source", ["tree", 3, DecisionTreeClassifier])

@@ -133,6 +133,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
         ({"cv": True}, "cv as a number of folds from 2 on"),
         ({"cv": "x"}, "cv as a number of folds from 2 on"),
         ({"cv": 300}, "Expected at least 300 rows of every class for 300 folds, found 212 of class 0"),
+        ({"otherwise": 0}, "otherwise is for form='compact'; one rule for each leaf leaves no class out"),
         ({"smoothing": -1}, "smoothing as a number that is not negative"),
     ],
 )

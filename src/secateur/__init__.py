@@ -10,6 +10,7 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from secateur import datasets
     from secateur.adapters import from_model
+    from secateur.approximation import approximate
     from secateur.compaction import compact
     from secateur.counting.counted_evidence import Evidence
     from secateur.diagnosis import diagnose
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from secateur.rules.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
     from secateur.rules.dropped_rules import DroppedRule, DroppedRules
     from secateur.rules.explanation import Explanation
+    from secateur.rules.fidelity import Agreement, Fidelity, WeakestRegion
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.overlaps import Overlap, Overlaps
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from secateur.verify import Verification
 
 __all__ = [
+    "Agreement",
     "Audit",
     "CompactAudit",
     "CompactExplanation",
@@ -68,6 +71,7 @@ __all__ = [
     "DroppedRules",
     "Evidence",
     "Explanation",
+    "Fidelity",
     "ForestAudit",
     "ForestDiagnosis",
     "ForestRules",
@@ -100,6 +104,8 @@ __all__ = [
     "TreeBuilder",
     "UnsupportedModelError",
     "Verification",
+    "WeakestRegion",
+    "approximate",
     "check_tree",
     "collect_evidence",
     "compact",
@@ -115,6 +121,7 @@ __all__ = [
 # Public names are loaded when they are first asked for, so that `import secateur` stays cheap.
 _HOME = {
     "METHODS": "methods",
+    "Agreement": "rules.fidelity",
     "Audit": "rules.audit",
     "Condition": "rules.wording",
     "CompactAudit": "rules.compact_audit",
@@ -128,6 +135,7 @@ _HOME = {
     "DroppedRules": "rules.dropped_rules",
     "Evidence": "counting.counted_evidence",
     "Explanation": "rules.explanation",
+    "Fidelity": "rules.fidelity",
     "ForestAudit": "rules.forest",
     "ForestDiagnosis": "rules.diagnosis",
     "ForestRules": "rules.forest",
@@ -159,6 +167,8 @@ _HOME = {
     "TreeBuilder": "tree.builder",
     "UnsupportedModelError": "errors",
     "Verification": "verify",
+    "WeakestRegion": "rules.fidelity",
+    "approximate": "approximation",
     "check_tree": "tree.contract",
     "collect_evidence": "evidence_collection",
     "compact": "compaction",

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.forests import is_forest
+from secateur.adapters.forests import is_ensemble
 from secateur.counting.row_evidence import RowEvidence
-from secateur.errors import InputError, ParameterError, did_you_mean
+from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS, Why
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.covering import Containment, choose_rules, find_containment
 from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
 from secateur.methods.row_mixture import mix_rows
@@ -51,7 +52,7 @@ def compact(
     y: Any = None,
     *,
     budget: float = 0.0,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     **known: Any,
 ) -> CompactRules:
@@ -63,7 +64,8 @@ def compact(
     Parameters
     ----------
     model : fitted tree, pipeline or Tree
-        As in :func:`simplify`; a forest has no such form.
+        As in :func:`simplify`. A forest, or another model of several trees, has no such form of its own: its rules
+        are those of :func:`approximate`, which needs rows.
     X, y : array-like, data frame or table, default=None
         The training rows and labels, as in :func:`simplify`. Without a budget none are needed; with one they are held
         in memory.
@@ -92,8 +94,8 @@ def compact(
     >>> rules.source_n_conditions, rules.n_conditions
     (44, 13)
     """
-    if is_forest(model):
-        raise InputError("Compact rules are of one tree: pass one of the forest's, as from_model(forest, tree=0).")
+    if is_ensemble(model):
+        return _approximate(model, X, y, budget, otherwise, known)
     if (further := next((name for name in known if name not in (simplify.__kwdefaults__ or ())), None)) is not None:
         hint = did_you_mean(further, ["budget", "tolerance", "otherwise", *(simplify.__kwdefaults__ or ())])
         raise ParameterError(f"compact has no argument {further!r}.{hint}")
@@ -114,11 +116,28 @@ def compact(
     return compact_rules(rules, budget=budget, tolerance=tolerance, otherwise=otherwise, rows=given)
 
 
+def _approximate(model: Any, X: Any, y: Any, budget: float, otherwise: Any, known: dict[str, Any]) -> CompactRules:
+    """Take several trees to :func:`approximate`; refuse what only one tree has."""
+    from secateur.approximation import approximate
+
+    if X is None:
+        raise InputError(
+            "A model of several trees is approximated by compact rules, from rows: secateur.approximate(model, X)."
+        )
+    named = {name: known.pop(name) for name in ("feature_names", "class_names") if name in known}
+    if budget or (known := {name: value for name, value in known.items() if name != "progress" and value is not None}):
+        raise ParameterError(
+            f"A model of several trees is approximated, and {'budget' if budget else next(iter(known))} is for one "
+            "tree: leave it out, or call secateur.approximate(model, X), which has fidelity and max_rules."
+        )
+    return approximate(model, X, y, otherwise=otherwise, **named)
+
+
 def compact_rules(
     rules: RuleSet,
     *,
     budget: float = 0.0,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     rows: GivenRows | None = None,
 ) -> CompactRules:
@@ -136,7 +155,7 @@ def compact_rules(
 
 
 def compact_by_budget(
-    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = 0.05, otherwise: Any = "auto"
+    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
 ) -> Iterator[CompactRules]:
     """Make the compact rules of several budgets, as :func:`compact_rules` makes each, looking at the rows once.
 
@@ -159,7 +178,10 @@ def _find_defaults(rules: RuleSet, otherwise: Any) -> list[int]:
         if otherwise in names:
             return [names.index(otherwise)]
     hint = did_you_mean(otherwise, [str(label) for label in labels]) if isinstance(otherwise, str) else ""
-    raise ParameterError(f'Expected otherwise as "auto" or one of {labels}, found {otherwise!r}.{hint}')
+    raise ParameterError(
+        f"There is no class {otherwise!r} to leave to otherwise: the classes are {shorten(labels)}, and 'auto' chooses "
+        f"one.{hint}"
+    )
 
 
 def _possible_tree(rules: RuleSet) -> Any:
@@ -177,17 +199,19 @@ def _cover_all(rules: RuleSet, defaults: list[int]) -> tuple[NDArray[np.int64], 
     paths = rules.paths
     contained = find_containment(_possible_tree(rules), paths, rules.deleted)
     lengths = rules.n_conditions
-    chosen = {c: choose_rules(contained, lengths, paths.leaf_class == c) for c in range(rules.tree.n_classes)}
+    chosen = {c: choose_rules(contained, lengths, paths.leaf_class == c) for c in np.unique(paths.leaf_class).tolist()}
+    # Of the classes that no leaf predicts, which leave all rules to be written, the first stands for the others.
+    unpredicted = sorted(set(defaults) - set(chosen))[:1]
     written = {
         default: np.concatenate([np.zeros(0, np.int64), *(some for c, some in chosen.items() if c != default)])
-        for default in defaults
+        for default in [*(c for c in defaults if c in chosen), *unpredicted]
     }
-    default = min(defaults, key=lambda c: (*_cost(rules, written[c], c), c))
+    default = min(written, key=lambda c: (*_cost(rules, written[c], c), c))
     return written[default], default, contained
 
 
 def _cost(rules: RuleSet, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
-    """Conditions, then rules, then fewer training rows of what is not written."""
+    """Conditions, then rules; then, negated, the training rows of the class that is not written: more are better."""
     gone = rules.deleted if deleted is None else deleted
     lengths = np.bincount(rules.paths.rule[~gone], minlength=len(rules))
     rows = float(np.nan_to_num(rules.source_support[rules.paths.leaf_class == default]).sum())

@@ -5,6 +5,7 @@
     SecateurError (ValueError)
     ├── InvalidTreeError        an invariant of the tree contract is broken
     ├── UnsupportedModelError   a model that no adapter can read exactly
+    │   └── EnsembleError       a model of several trees that decide together
     ├── InputError              rows, labels, weights or names that do not fit the tree
     ├── ParameterError          an argument outside its range, or an unknown method
     └── FormatError             a file that is not ours, is newer than we are, or is damaged
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "EnsembleError",
     "FormatError",
     "InputError",
     "InvalidTreeError",
@@ -98,6 +100,10 @@ class InvalidTreeError(SecateurError):
 
 class UnsupportedModelError(SecateurError):
     """A model cannot be read exactly, so it is refused."""
+
+
+class EnsembleError(UnsupportedModelError):
+    """A model of several trees, none of which decides alone; :func:`secateur.approximate` takes it."""
 
 
 class InputError(SecateurError):

@@ -15,12 +15,14 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
-from secateur.adapters.forests import is_forest
+from secateur.adapters.forests import is_ensemble, is_forest
 from secateur.adapters.pipelines import is_pipeline
+from secateur.approximation import approximate
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
@@ -55,12 +57,16 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     The scikit-learn classifier around :func:`secateur.simplify`. As a step inside a pipeline it turns each row into the
     rules that cover it.
 
+    A setting that the chosen method or form does not read does nothing, so that a search can try several at once:
+    ``budget`` is read by compact rules and by ``budgeted``, ``otherwise`` by compact rules.
+
     Parameters
     ----------
     estimator : estimator, default=None
         The tree, or a pipeline that ends in one, whose rules are then in the columns that go into it. It is cloned and
         fitted. A ``sklearn.frozen.FrozenEstimator`` around a fitted one is used as it is. By default a
-        ``DecisionTreeClassifier`` of depth 5.
+        ``DecisionTreeClassifier`` of depth 5. With ``form="compact"`` also a forest or a boosted model, which the rules
+        then approximate, as those of :func:`secateur.approximate` do.
     method : str, default="exact"
         A name in :data:`METHODS`, or one of the paper's. The default predicts as the tree does.
     tolerance : float in [0, 1], default=0.05
@@ -72,6 +78,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         One rule for each leaf, or few rules and "otherwise", as :func:`secateur.compact` gives them.
     otherwise : label, default="auto"
         The class that compact rules leave to "otherwise"; by default the one that leaves the fewest conditions.
+    fidelity, max_rules : float and int, default=None
+        Of a forest or a boosted model: what the list should be, as in :func:`secateur.approximate`.
     protect : bool, default=True
         Whether ``faithful`` keeps conditions that point away from the class where all leaves have the class.
     budget : float in [0, 1], default=None
@@ -149,10 +157,12 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self,
         estimator: Any = None,
         method: str = "exact",
-        tolerance: float = 0.05,
+        tolerance: float = DEFAULT_TOLERANCE,
         *,
         form: str = "each-leaf",
         otherwise: Any = "auto",
+        fidelity: float | None = None,
+        max_rules: int | None = None,
         protect: bool = True,
         budget: float | None = None,
         smoothing: float = 1000,
@@ -173,6 +183,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.tolerance = tolerance
         self.form = form
         self.otherwise = otherwise
+        self.fidelity = fidelity
+        self.max_rules = max_rules
         self.protect = protect
         self.budget = budget
         self.smoothing = smoothing
@@ -211,15 +223,19 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         options = {name: getattr(self, name) for name in OTHERS} | self._find_settings()
         X, y, sample_weight = hold_rows(X, y, sample_weight, "A tree is fitted to rows in memory")
         source = self._tree_to_fit()
-        _check_kind(source)
+        _check_kind(source, self.form)
         fitted = clone(source)
         X, y = self._check_training_rows(fitted, X, y)
         weights = check_weights(sample_weight, len(y))
         _set_seeds(fitted, self.random_state)
         fitted.fit(X, y, **self._route(fitted, weights, fit_params))
-        if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
-            options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
-        rules = self._make_rules(simplify(_thaw(fitted), X, y, sample_weight=weights, **options))
+        rules: RuleSet | CompactRules
+        if self.form == "compact" and is_ensemble(_thaw(fitted)):
+            rules = self._approximate(_thaw(fitted), X, y)
+        else:
+            if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
+                options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
+            rules = self._make_rules(simplify(_thaw(fitted), X, y, sample_weight=weights, **options))
         self.estimator_ = fitted
         self.classes_ = np.asarray(getattr(fitted, "classes_", rules.tree.classes))
         self.rules_ = rules
@@ -359,6 +375,21 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         budget = 0.0 if self.budget is None else self.budget
         return rules.compact(budget=budget, tolerance=self.tolerance, otherwise=self.otherwise).without_rows()
 
+    def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> CompactRules:
+        """Make compact rules that approximate a model of several trees."""
+        others = {"method": "exact", "budget": None, "groups": None, "integers": None, "facts": None}
+        for name, default in others.items():
+            if getattr(self, name) != default:
+                raise ParameterError(
+                    f"{type(fitted).__qualname__} is approximated, and {name} is for one tree: leave it out, or pass "
+                    "fidelity or max_rules."
+                )
+        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else 0
+        wishes: dict[str, Any] = {
+            name: getattr(self, name) for name in ("fidelity", "max_rules", "otherwise", "feature_names", "class_names")
+        }
+        return approximate(fitted, X, y, random_state=int(seed), **wishes).without_rows()
+
     def _tree_to_fit(self) -> Any:
         """The estimator, or the default one."""
         return _make_default_tree() if self.estimator is None else self.estimator
@@ -437,7 +468,7 @@ def _thaw(model: Any) -> Any:
     return model
 
 
-def _check_kind(estimator: Any) -> None:
+def _check_kind(estimator: Any, form: str) -> None:
     """Refuse what cannot become a tree, before spending time on fitting it."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise ParameterError(
@@ -446,10 +477,10 @@ def _check_kind(estimator: Any) -> None:
         )
     model = _thaw(estimator)
     found = type(model).__qualname__
-    if is_forest(model):
+    if form != "compact" and is_forest(model):
         raise UnsupportedModelError(
-            f"RuleClassifier takes one tree, found {found}. Pass a DecisionTreeClassifier, say; a fitted forest whose "
-            "trees vote goes into secateur.simplify, which gives ForestRules."
+            f"RuleClassifier takes one tree, found {found}. Pass form='compact' for few rules that approximate it; a "
+            "fitted forest whose trees vote goes into secateur.simplify, which gives ForestRules."
         )
     if hasattr(model, "__sklearn_tags__") and is_regressor(model):
         raise UnsupportedModelError(

@@ -19,6 +19,7 @@ from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_share, is_number
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
@@ -38,8 +39,11 @@ __all__ = ["select_budget", "select_tolerance"]
 # Budgets of compact rules to try by default.
 COMPACT_GRID = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03)
 SMOOTHING = 1000
-# The share of rows left out that a ceiling allows, unless the caller says otherwise.
-MAX_CONFLICT, MAX_DISAGREEMENT = 0.02, 0.01
+# The share of rows left out that may be in conflict by default. A tolerance says nothing of conflict, which comes with
+# the deletions that it allows; a budget is a limit on conflict itself, and 0.015 is what `budgeted` spends by default.
+MAX_CONFLICT_OF_TOLERANCE, MAX_CONFLICT_OF_BUDGET = 0.05, 0.02
+# And, for compact rules, that may be decided otherwise than by the tree: the budget that the documents begin with.
+MAX_DISAGREEMENT = 0.01
 
 
 def select_tolerance(
@@ -49,7 +53,7 @@ def select_tolerance(
     *,
     method: str = "layered",
     grid: Sequence[float] | None = None,
-    max_conflict: float = 0.05,
+    max_conflict: float = MAX_CONFLICT_OF_TOLERANCE,
     min_accuracy_change: float = 0.0,
     cv: Any = 5,
     sample_weight: Any = None,
@@ -110,7 +114,7 @@ def select_budget(
     *,
     form: str = "each-leaf",
     smoothing: float = SMOOTHING,
-    tolerance: float = 0.05,
+    tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     grid: Sequence[float] | None = None,
     max_conflict: float | None = None,
@@ -177,7 +181,9 @@ def select_budget(
     elif form == "each-leaf":
         if max_disagreement is not None:
             raise ParameterError("max_disagreement is for form='compact'; one rule for each leaf has max_conflict.")
-        ceiling = MAX_CONFLICT if max_conflict is None else max_conflict
+        if not isinstance(otherwise, str) or otherwise != "auto":
+            raise ParameterError("otherwise is for form='compact'; one rule for each leaf leaves no class out.")
+        ceiling = MAX_CONFLICT_OF_BUDGET if max_conflict is None else max_conflict
         guard = {"smoothing": smoothing, "tolerance": check_share("tolerance", tolerance)}
         search = _Search.plan("budget", "budgeted", grid, ceiling, min_accuracy_change, **guard)
     else:

@@ -120,7 +120,12 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "pickle": (("simplify", "loans.csv", *T, "--model", "model.pkl"), "can run any code.*--trust-pickle"),
     "no model": (("simplify", "loans.csv", *T, "--model", "loans.csv"), "loans.csv is no model"),
     "absent model": (("simplify", "loans.csv", *T, "--model", "m.skops"), "There is no file m.skops"),
-    "forest": (("simplify", "loans.csv", *T, "--model", "forest.skops"), "forest of trees, but the command line"),
+    "forest": (("simplify", "--model", "forest.skops"), "several trees, and this is about one tree"),
+    "budget of a forest": (
+        ("simplify", "loans.csv", *T, "--model", "forest.skops", "--budget", "0.01"),
+        "forest.skops is of several trees, which few rules approximate",
+    ),
+    "forest of other columns": (("approximate", "forest.skops", "loans.csv", *T), "it has no column 'height'"),
     "model of other columns": (
         ("simplify", "loans.csv", *T, "--model", "named.skops"),
         "does not fit the model: it has no column 'height'",
@@ -145,7 +150,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "a row that is no number": (("explain", "rules.json", "--row", "age=x,number=2"), "Expected a number for 'age'"),
     "rows of other columns": (
         ("explain", "rules.json", "other.json"),
-        "does not fit the model: it has no columns 'age', 'number', which",
+        "has none of the columns that the model was fitted on",
     ),
     "export of a table": (("export", "loans.csv", "-f", "sql"), "loans.csv is not JSON"),
     "export of nothing": (("export", "rules.json"), "Say what to write with --format"),
@@ -225,7 +230,13 @@ def test_a_reader_that_goes_away_gets_no_traceback(place: Path) -> None:
     assert complaint == b""
 
 
-def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "status", "words"),
+    [(signal.SIGINT, 130, b"\nStopped.\n"), (signal.SIGTERM, 143, b"Stopped by a signal (SIGTERM).\n")],
+)
+def test_a_stopped_command_says_so_and_leaves_nothing(
+    how: signal.Signals, status: int, words: bytes, tmp_path: Path
+) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     arguments = [SCRIPT, "simplify", "-", *T]
     with subprocess.Popen(
@@ -235,9 +246,9 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
         while not list(tmp_path.glob("secateur-*/stdin")) and waited < 60:  # it waits for its standard input now
             time.sleep(0.1)
             waited += 0.1
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         shown, complaint = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == status
     assert shown == b""
-    assert complaint == b"\nStopped.\n"
+    assert complaint == words
     assert not list(tmp_path.iterdir())

@@ -98,7 +98,12 @@ def test_what_the_rules_lack_is_warned_of_at_the_top(place: Path) -> None:
     deep = json.loads(
         run("simplify", place / "messy.csv", "--target", "status", "--min-rows", "1", "--max-depth", "12", "--json")
     )
-    assert any("fewer than 5 rows" in warning and "--min-rows 5" in warning for warning in deep["warnings"])
+    assert any("fewer than 5 rows" in one and one.endswith("--min-rows 5 may avoid that.") for one in deep["warnings"])
+    asked = ("simplify", place / "messy.csv", "--target", "status", "--max-depth", "12", "--json")
+    each = json.loads(run(*asked, "--min-rows", "1", "--each-leaf"))
+    assert any("fewer than 5 rows" in one and one.endswith("--min-rows 5 avoids them.") for one in each["warnings"])
+    # Each leaf has five rows, but not every line decides as many: what was done already is not advised.
+    assert not any("--min-rows" in warning for warning in json.loads(run(*asked))["warnings"])
 
 
 def test_leaves_have_five_rows_unless_fewer_are_asked_for(place: Path) -> None:
@@ -195,6 +200,22 @@ def test_what_a_database_cannot_read_is_counted_or_stops_it(place: Path) -> None
         assert database.sql(rules.to_sql("duckdb", table="odd")).df()["rule"].isna().tolist().count(True) == 1
     with pytest.raises(InputError, match=r"'used' of X holds 'n/k' \(row 3\), but the rules read it as numbers"):
         rules.predict(rows)
+
+
+def test_a_percentage_may_be_a_bare_number_in_later_tables(place: Path, table: pd.DataFrame) -> None:
+    rules = load_rules(place / "leaves.json")
+    wanted = rules.apply(table)
+    bare = table.assign(used=table["used"].str.rstrip("%"))
+    assert (rules.apply(bare) == wanted).all()
+    written: dict[str, Any] = {}
+    exec(rules.to_python(), written)
+    assert [written["predict"](row)[1] for row in bare.to_dict("records")] == (wanted + 1).tolist()
+    with duckdb.connect() as database:
+        database.register("bare", bare)
+        assert (database.sql(rules.to_sql("duckdb", table="bare")).df()["rule"] == wanted + 1).all()
+    table.assign(used=bare["used"].where(table.index % 20 == 0, table["used"])).to_csv(place / "mixed.csv", index=False)
+    with pytest.raises(InputError, match="'used' mixes numbers and texts"):
+        run("simplify", place / "mixed.csv", "--target", "status")
 
 
 def test_explain_takes_a_row_as_people_write_it(place: Path) -> None:

@@ -291,7 +291,7 @@ def test_rules_are_told_from_other_json(tmp_path: Path) -> None:
 def test_a_forest_is_refused() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
     for model in (forest, make_pipeline(StandardScaler(), forest)):
-        with pytest.raises(UnsupportedModelError, match="forest of trees, but the command line takes one tree"):
+        with pytest.raises(UnsupportedModelError, match="of several trees, and this is about one tree"):
             read_one_tree(model)
 
 

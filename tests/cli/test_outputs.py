@@ -4,15 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from secateur import InputError
+from secateur.cli.main import app
 from secateur.cli.outputs import check_outputs, write_files
 
 
 def test_all_files_are_written_or_none(tmp_path: Path) -> None:
     (tmp_path / "dir" / "inside").mkdir(parents=True)
     with pytest.raises(InputError, match=r"Cannot write .*dir"):
-        write_files({tmp_path / "a": "a", tmp_path / "dir": "b"})
+        write_files({tmp_path / "a": "a", tmp_path / "dir": "b"}, force=True)
     assert [entry.name for entry in tmp_path.iterdir()] == ["dir"]
 
 
@@ -26,16 +28,16 @@ def test_files_that_were_replaced_come_back_when_a_later_one_fails(
 
     def fail_at_last(source: Path, target: Path) -> None:
         if target == last:
-            raise IsADirectoryError(21, "Is a directory")
+            raise IsADirectoryError(21, "Is a directory", str(source), None, str(target))
         move(source, target)
 
     monkeypatch.setattr(os, "replace", fail_at_last)
     with pytest.raises(InputError, match=r"Cannot write .*last: Is a directory\. Name another place\."):
-        write_files({old: b"after", new: b"new", last: b"last"})
+        write_files({old: b"after", new: b"new", last: b"last"}, force=True)
     assert old.read_text() == "before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["old"]
     monkeypatch.undo()
-    write_files({old: b"after", new: b"new", last: b"last"})
+    write_files({old: b"after", new: b"new", last: b"last"}, force=True)
     assert {entry.name: entry.read_text() for entry in tmp_path.iterdir()} == {
         **{"old": "after", "new": "new", "last": "last"}
     }
@@ -47,6 +49,10 @@ def test_files_come_back_when_a_device_cannot_be_written(tmp_path: Path) -> None
     with pytest.raises(InputError, match="Cannot write /dev/full: No space left on device"):
         write_files({Path("/dev/full"): "x", tmp_path / "t": "y"})
     assert not list(tmp_path.iterdir())
+
+
+def test_nothing_to_write_is_no_mistake() -> None:
+    write_files({})
 
 
 def test_half_of_a_character_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -82,3 +88,56 @@ def test_a_directory_that_is_closed_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(InputError, match="you may not write to"):
         check_outputs(tmp_path / "t")
+
+
+def test_no_output_is_an_input_by_whatever_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a\n1\n")
+    (tmp_path / "soft").symlink_to(table)
+    os.link(table, tmp_path / "hard")
+    (tmp_path / "d").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for output in (table, Path("t.csv"), Path("./d/../t.csv"), tmp_path / "soft", tmp_path / "hard"):
+        for force in (True, False):
+            with pytest.raises(InputError, match="is a file that is read"):
+                check_outputs(None, output, inputs=(None, str(table)), force=force)
+        with pytest.raises(InputError, match="is a file that is read"):
+            check_outputs(output, inputs=("*.csv",), force=True)
+    with pytest.raises(InputError, match=r"new\.html would be in \., where every file is read"):
+        check_outputs(Path("d/new.html"), inputs=(".",))
+    with table.open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        with pytest.raises(InputError, match=r"t\.csv is a file that is read \(-\)"):
+            check_outputs(table, inputs=("-",), force=True)
+    check_outputs(Path("new"), inputs=("t.csv", Path("absent"), "-", None))
+    assert table.read_text() == "a\n1\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "simplify in.csv --target y --export json -o {}",
+        "simplify in.csv --target y --report {}",
+        "simplify in.csv --target y --save-model {}",
+        "simplify rows.csv --target y --model in.json --save-model {}",
+        "report in.csv --target y -o {}",
+        "report in.json -o {}",
+        "report rules.json --data in.csv --target y -o {}",
+        "export in.json -o {} --format sql",
+        "diagnose in.csv --target y -o {}",
+        "diagnose --model in.json -o {}",
+    ],
+)
+def test_every_command_that_writes_refuses_to_write_over_what_it_reads(
+    arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    read = next(word for word in arguments.split() if word.startswith("in."))
+    Path(read).write_text("neither a table nor rules: it is refused before anything is read")
+    other = "same" + (".csv" if "diagnose" in arguments else ".json" if "json" in arguments else ".html")
+    os.link(read, other)
+    ended = CliRunner().invoke(app, [*arguments.format(other).split(), "--force"])
+    assert isinstance(ended.exception, InputError)
+    assert (
+        str(ended.exception) == f"{other} is a file that is read ({read}), so it is not written: name another output."
+    )

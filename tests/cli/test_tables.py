@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -532,10 +533,12 @@ def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path
 def test_audit_without_since_says_that_a_fall_is_expected(files: Path) -> None:
     asked = files / "rules.json", files / "loans.csv", "--target", "outcome"
     alone, compared = invoke("audit", *asked), invoke("audit", *asked, "--since", files / "later.csv")
-    said = "Against the training rows, to which the rules were fitted, so that a fall is expected"
+    said = "Training rows flatter"
     assert said in " ".join(alone.stdout.split())
     assert said not in " ".join(compared.stdout.split())
     assert " still hold (" in " ".join(alone.stdout.split())  # on how many rows
+    assert "since=" not in alone.stdout  # which is Python
+    assert "compare with an earlier audit on other rows (--since FILE)" in " ".join(alone.stdout.split())
 
 
 def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:
@@ -587,6 +590,35 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
     shown = invoke("compare", files / "loans.csv", "--target", "outcome")
     assert shown.exit_code == 0
     assert all(method in shown.stdout for method in secateur.METHODS)
+
+
+@pytest.mark.parametrize("command", ["simplify", "diagnose", "compare"])
+def test_what_is_about_fitting_is_refused_with_a_model(command: str, files: Path) -> None:
+    asked = (command, files / "loans.csv", "--target", "outcome", "--model", files / "model.skops")
+    for option in (("--max-depth", "3"), ("--min-rows", "9"), ("--balanced",), ("--keep", "age")):
+        result = invoke(*asked, *option)
+        assert result.exit_code == 2 or isinstance(result.exception, ParameterError)
+        assert "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here" in str(
+            result.exception
+        )
+    drawn = [invoke(*asked, "--sample", "60", "--seed", seed, "--json") for seed in ("1", "2", "1")]
+    assert [one.exit_code for one in drawn] == [0, 0, 0]
+    assert drawn[0].stdout == drawn[2].stdout != drawn[1].stdout
+
+
+def test_the_next_command_makes_the_same_rules(files: Path, tmp_path: Path) -> None:
+    own = ("--max-depth", "3", "--min-rows", "9", "--drop", "age", "--method", "subtree", "--balanced", "--no-facts")
+    shown = invoke("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.4", *own).stdout
+    (command,) = [line for line in shown.splitlines() if line.startswith("Next: secateur ")]
+    words = shlex.split(command.removeprefix("Next: secateur "))
+    assert words[-2:] == ["--report", "page.html"]
+    for name in ("asked", "again"):
+        asked = words[:-2] if name == "again" else ("simplify", files / "loans.csv", "--target", "outcome", *own)
+        asked = [*asked, *(() if name == "again" else ("--holdout", "0.4")), "-o", tmp_path / f"{name}.json", "-q"]
+        assert invoke(*asked).exit_code == 0
+    assert (tmp_path / "asked.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+    named = invoke("simplify", *run(files)[1:], "--model", files / "model.skops", "--budget", "0.02").stdout
+    assert f"--model {files / 'model.skops'} --budget 0.02 --holdout 0.25" in named
 
 
 def test_compare_says_which_method_cannot_be_used(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import secateur
-from secateur.export.csv import guard_cell, rules_to_csv
+from secateur.export.csv import guard_cell, rules_to_csv, write_csv
 from secateur.export.formats import FORMATS, FRAME, Format, find_format, write_format, write_rules
 from secateur.export.latex import escape_latex, rules_to_latex
 from secateur.export.markdown import escape_markdown, rules_to_markdown
@@ -156,8 +156,8 @@ def test_csv_reads_back(numbers: bool) -> None:
     assert len(rows) == len(rules)
     for rule, row in zip(rules, rows, strict=True):
         assert row["rule"] == str(rule.index + 1)
-        assert row["conditions"].removeprefix("'") == join_conditions(rule.conditions).removeprefix("'")
-        assert row["prediction"] in (rule.prediction, f"'{rule.prediction}")
+        assert row["conditions"] == guard_cell(join_conditions(rule.conditions))
+        assert row["prediction"] == guard_cell(rule.prediction)
         assert row["leaf_id"] == str(rule.leaf_id)
         assert float(row["source_support"]) == rule.source_support
 
@@ -169,9 +169,37 @@ def test_no_cell_of_the_csv_is_a_formula() -> None:
     assert not [cell for cell in cells if cell[:1] in ("=", "@", "\t", "\r")]
 
 
-@pytest.mark.parametrize("formula", ["=1+1", "+1+cmd", "-2+3|x", "@SUM(A1)", "\t=1", "\r=1", " =1+1", "--1"])
-def test_what_starts_like_a_formula_is_marked_as_text(formula: str) -> None:
-    assert guard_cell(formula) == f"'{formula}"
+FORMULAS = ["=1+1", "+1+cmd", "-2+3|x", "@SUM(A1)", "--1", "＝1+1", '=HYPERLINK("x";"y")']
+HIDDEN = ["", " ", "\ufeff", "\u200b", "\0", "\u00a0", "\u2028", "\u202e", "\u3164", '"', "\x1b \u200b\ufeff"]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_what_starts_like_a_formula_is_marked_as_text(formula: str, hidden: str) -> None:
+    cell = guard_cell(hidden + formula)
+    assert isinstance(cell, str)
+    assert cell.startswith("'")
+    assert cell.replace("'", "") == hidden + formula
+    for delimiter in (";", "|", "\t", "\n", "\r\n"):
+        cell = str(guard_cell(f"x{delimiter}{hidden}{formula}"))
+        assert f"{delimiter}'{hidden}{formula}" in cell or f"{delimiter}{hidden}'{formula}" in cell
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_no_spreadsheet_finds_a_formula_whatever_separates_its_cells(hidden: str, delimiter: str) -> None:
+    texts = [f"a{mark}{hidden}{formula}" for formula in FORMULAS for mark in ("", ";", "\t", "|", "\n", ';"')]
+    written = write_csv(["rule", "text"], [(number, text) for number, text in enumerate(texts)])
+    for doubled in (True, False):  # programs differ in how they read a quote inside a cell
+        lines = written.replace("\0", "").splitlines()
+        for row in csv.reader(lines, delimiter=delimiter, doublequote=doubled):
+            for cell in row:
+                assert not re.match(r"[=+@-]\s*[^\s\d]", cell.strip('\ufeff\u200b \xa0\x1b\u2028\u202e\u3164"')), row
+
+
+def test_guarding_a_long_cell_takes_as_long_as_reading_it() -> None:
+    for text in ("\n" * 200_000, ";" * 200_000, "; " * 100_000, '"' * 200_000):
+        assert guard_cell(text) == text
 
 
 @pytest.mark.parametrize("cell", ["+", "-", "-1.5", "+2", "-1e-05", "yes", "a=b", "'=1", "", None, 7, -7, True, 0.5])
@@ -227,7 +255,7 @@ def test_rules_are_written_by_keyword_options() -> None:
     [
         ("text", {"reason": True}, "'text' has no option 'reason'; its options are reasons. Did you mean 'reasons'"),
         ("csv", {"table": "a"}, "'csv' has no option 'table'; it has none"),
-        ("text", {"reasons": "no"}, "Expected True or False, found 'no'"),
+        ("text", {"reasons": "no"}, "Expected reasons as True or False, found 'no'"),
         ("sql", {"dialect": "oracle"}, "no dialect 'oracle'"),
         ("sql", {"names": "abc"}, "Expected a name for each of rule, prediction, reliability, found the text 'abc'"),
         ("sql", {"table": "a..b"}, "found 'a..b'"),

@@ -48,6 +48,18 @@ def test_the_schema_is_one(schema: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
+def test_rules_that_approximate_a_model_fit_and_only_they_may_say_so() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for labels in (None, X[:, 0] > 0.1):
+        rules = secateur.approximate(lambda rows: rows[:, 0] > 0, X, labels, fidelity=0.8 if labels is None else None)
+        check_compact(rules)
+    content = json.loads(rules.to_json())
+    for broken in ({"version": 1}, {"approximation": {**content["approximation"], "fidelity": 1.5}}):
+        assert not COMPACT_VALIDATOR.is_valid({**content, **broken})
+    del content["approximation"]
+    assert not COMPACT_VALIDATOR.is_valid(content)
+
+
 def test_the_schema_knows_every_method_and_every_reason() -> None:
     assert SCHEMA["properties"]["method"]["enum"] == list(secateur.METHODS)
     assert SCHEMA["$defs"]["reason"]["properties"]["kind"]["enum"] == sorted({why.kind for why in Why})

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.paper import claims, exhibits, flow_charts
+from secateur.paper import claims, ensembles, exhibits, flow_charts
 from secateur.paper.claims import CLAIMS, Finding, read_verdict
 from secateur.paper.documents import FIGURES, PAGES, fill_page, make_blocks, make_index_blocks
 from secateur.paper.evidence import Evidence, Measured
@@ -35,7 +35,12 @@ def test_a_page_is_what_the_stored_results_give(name: str, evidence: Evidence) -
 
 @pytest.mark.long
 def test_the_numbers_of_the_pages_are_the_stored_ones(evidence: Evidence) -> None:
-    for name, blocks in {"reproduction.md": make_blocks(evidence), "index.md": make_index_blocks()}.items():
+    filled = {
+        "reproduction.md": make_blocks(evidence),
+        "index.md": make_index_blocks(),
+        "approximate.md": ensembles.make_blocks(),
+    }
+    for name, blocks in filled.items():
         text = (DOCS / name).read_text(encoding="utf-8")
         assert fill_page(text, blocks) == text
 

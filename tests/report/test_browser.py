@@ -31,7 +31,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.report import make_report
+from secateur.report.page import TEMPLATES, _read_limits, _read_points, _squeeze
 from secateur.rules.plain_words import read_asked
+from secateur.rules.wording import read_count, read_share
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.readings import Reading
 
@@ -777,6 +779,9 @@ def fewest_changes(tree: secateur.Tree, row: np.ndarray) -> int | None:
         (Reading("date", order="dmy"), "2024-08-15", 19950, "date"),
         (Reading("date", step="minute"), "2024-08-15T12:00", 19950.5, "datetime-local"),
         (Reading("clock", step="minute"), "06:30", 23400, "time"),
+        (Reading("date", step="minute"), "2024-08-15T12:00:30", 19950.5, "datetime-local"),
+        (Reading("clock", step="minute"), "06:30:59", 23400, "time"),
+        (Reading("clock", step="second"), "06:30:59.75", 23459, "time"),
     ],
 )
 def test_dates_and_times_are_entered_as_such(
@@ -794,6 +799,7 @@ def test_dates_and_times_are_entered_as_such(
         field.fill(typed)
         assert page.evaluate("secateur.entries()") == [value]
         page.evaluate("secateur.setEntries(secateur.entries())")
+        typed = typed[: {"minute": 5, "second": 8}.get(reading.step, 10) + typed.find("T") + 1]
         assert field.input_value() == typed
         (way,) = page.evaluate("secateur.nearestChanges(secateur.entries())")
         assert str(int(value))[:4] not in way["changes"][0]["text"]
@@ -977,7 +983,7 @@ def test_a_number_beyond_an_end_is_told_the_ends_there_are(
             assert page.locator("#row-fields .wrong").text_content() == f"Enter a number {wanted}"
 
 
-def test_a_row_that_no_promise_is_about_is_told_so(open_report: Open) -> None:
+def test_a_row_that_contradicts_what_is_known_is_told_so(open_report: Open) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {"age": rng.integers(18, 90, 300), "dose": np.where(rng.random(300) < 0.1, np.nan, rng.random(300))}
@@ -988,16 +994,100 @@ def test_a_row_that_no_promise_is_about_is_told_so(open_report: Open) -> None:
     page = open_report(secateur.simplify(model, X, y, facts=facts, method="layered"))
     said = page.locator("#row-said")
     page.locator("#field-0").fill("50")
-    assert "No promise" not in said.inner_text()
+    assert "contradicts" not in said.inner_text()
     for entry, words in (("50.5", "age is a whole number"), ("130", "age is never 130")):
         page.locator("#field-0").fill(entry)
-        assert f"The guarantee does not cover this row, which contradicts what is known: {words}." in said.inner_text()
+        told = "This row contradicts what is known, but the guarantee does not rest on it"
+        assert f"{told}: {words}." in said.inner_text()
     page.locator("#field-0-absent").check()
     assert "age is never missing." in said.inner_text()
     page.locator("#field-0-absent").uncheck()
     page.locator("#field-0").fill("50")
     page.locator("#field-1-absent").check()
-    assert "No promise" not in said.inner_text()
+    assert "contradicts" not in said.inner_text()
+
+
+def test_a_number_is_held_to_what_is_known_as_the_tree_holds_it(open_report: Open) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
+    root = builder.split("a", 0.5)
+    builder.leaf([8, 2], parent=root, side="left")
+    higher = builder.split("b", 0.35, parent=root, side="right")
+    builder.leaf([1, 9], parent=higher, side="left")
+    builder.leaf([9, 1], parent=higher, side="right")
+    facts = ["a <= 0.7", "b has at most 1 decimal"]
+    rules = secateur.simplify(builder.build(), method="exact", facts=facts).compact()
+    page = open_report(rules)
+    said = page.locator("#row-said")
+    for a, b in itertools.product(("0.7", "0.6", "0.71", "0.70000001"), ("0.1", "0.3", "0.15")):
+        page.locator("#field-0").fill(a)
+        page.locator("#field-1").fill(b)
+        broken = rules.explain([float(a), float(b)]).broken_facts
+        shown = said.inner_text()
+        assert ("a is never" in shown, "b has at most 1 decimal" in shown) == tuple(fact in broken for fact in facts)
+
+
+def test_a_broken_fact_takes_the_guarantee_away_only_where_it_rests_on_it(open_report: Open) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "bmi"])
+    root = builder.split("age", 29.8)
+    younger = builder.split("age", 29.2, parent=root, side="left")
+    slim = builder.split("bmi", 20, parent=younger, side="left")
+    builder.leaf([8, 2], parent=slim, side="left")
+    builder.leaf([2, 8], parent=slim, side="right")
+    builder.leaf([2, 8], parent=younger, side="right")  # which no whole number reaches
+    builder.leaf([9, 1], parent=root, side="right")
+    whole = secateur.simplify(builder.build(), method="none", facts=["age is a whole number", "bmi <= 100"])
+    rules = whole.compact(otherwise="no")
+    page = open_report(rules)
+    for row in ([29.5, 20], [29, 120], [29.5, 120]):
+        page.locator("#field-0").fill(str(row[0]))
+        page.locator("#field-1").fill(str(row[1]))
+        told = rules.explain(row).text.splitlines()[-1].partition(":")[0]
+        assert f"{told}: " in page.locator("#row-said").inner_text()
+
+
+@pytest.mark.parametrize("java_script_enabled", [True, False])
+def test_a_class_that_comes_twice_has_two_headings(open_report: Open, java_script_enabled: bool) -> None:
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    rules = secateur.compact(model, X, y)
+    order = [
+        *np.flatnonzero(rules.class_ids == rules.class_ids[0]),
+        *np.flatnonzero(rules.class_ids != rules.class_ids[0]),
+    ]
+    order = [order[-1], *order[:-1]]
+    stands = [rules.stands_for(place) for place in order]
+    rules = replace(
+        rules,
+        chosen=rules.chosen[order],
+        decided_counts=rules.decided_counts[[*order, -1]],
+        stand_ins=(np.cumsum([0, *map(len, stands)]), np.concatenate(stands)),
+    )
+    page = open_report(rules, java_script_enabled=java_script_enabled)
+    assert shown_lines(page) == [list(read_asked(rules.rules, rule.kept_ids)) for rule in rules]
+    runs = [(name, len(list(some))) for name, some in itertools.groupby(rule.class_name for rule in rules)]
+    assert len(runs) > len({name for name, _ in runs})
+    wanted = [f"{name} if{' one of these holds' if n > 1 else ''}" for name, n in runs]
+    assert [asked(text) for text in page.locator("#list .head:not(.last) th").all_inner_texts()] == wanted
+
+
+def test_scripts_write_numbers_as_python_does(browser: Any) -> None:
+    source = (TEMPLATES / "words.js").read_text(encoding="utf-8")
+    shares = [k / 16 for k in range(17)] + [k / 999 for k in range(0, 1000, 7)] + [0.0625 + 1e-12, 1e-9, 1 - 1e-9]
+    counts = [0, 1, 1200, 2.5, 1234567.5, 12345.25, 0.1 + 0.2, 0.000123456789, 999999.5]
+    texts = ["a" * 160, "b" * 161, "c " * 150, "x" * 79 + "  😀" * 60]
+    changes = [-0.125, 0.125, 0.375, 0.004, -1.005, 2.675]
+    page = browser.new_page()
+    found = page.evaluate(
+        f"([shares, counts, changes, texts]) => {{ {source}\nreturn [shares.map(share), counts.map(count), "
+        "changes.map(points), shares.map((one) => limits([one, one])), texts.map((one) => squeeze(one, 160))]; }",
+        [shares, counts, changes, texts],
+    )
+    page.close()
+    assert found == [
+        *([read_share(one) for one in shares], [read_count(one) for one in counts]),
+        *([_read_points(one) for one in changes], [_read_limits([one, one]) for one in shares]),
+        [_squeeze(one) for one in texts],
+    ]
 
 
 def test_the_example_of_a_leaf_can_be_picked(open_report: Open) -> None:

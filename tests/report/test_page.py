@@ -187,3 +187,8 @@ def test_half_a_character_does_not_stop_a_page(tmp_path: Path) -> None:
     report.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert json.loads(island_of(page))["classes"] == ["a", "b\udc80"]
+
+
+def test_a_condition_that_says_or_stands_in_brackets_beside_another() -> None:
+    page = make_report(exported_rules.ward_rules().compact()).to_html()
+    assert '(<span class="asked">ward is A or B</span>)' in page

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -175,16 +177,19 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     short = summary["lists"][0]
     share = f"{short['measured']['disagreement'] / 100:.1%}"
     assert short["faithful"].startswith(
-        f"It differs from the tree on {share} of 284 rows set aside: on new rows, likely "
+        f"The answer is not the tree's for {share} of 284 rows set aside; on new rows, likely for "
     )
-    assert f"; the tree is right for {right}; always" in short["right"]
+    assert f" (the tree: {right}); always" in short["right"]
 
 
 def test_the_target_is_found_in_the_labels_and_need_not_be_known() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     rules = secateur.simplify(model, X, y)
-    assert summarize(rules, X, y)["target"] == "target"
+    assert summarize(rules, X, y)["target"] is None, "the name says nothing"
+    assert summarize(rules, X, y.rename("species"))["target"] == "species"
+    named = secateur.simplify(model, X, y.rename("species"))
+    assert summarize(named, X, y.to_numpy())["title"] == "What decides species"
     assert summarize(rules, X, y)["rows"]["is_training"], "rows that are passed again are the training rows"
     assert summarize(rules, X, y.to_numpy())["title"] == "The rules of a decision tree"
 
@@ -389,6 +394,25 @@ def test_a_usual_number_in_few_digits_is_one_that_can_be_used(value: float, ends
 def test_the_usual_number_of_a_long_sorted_table_is_its_median() -> None:
     assert field_of(np.linspace(0, 100, 30_001))["usual"] == pytest.approx(50, abs=0.1)
     assert field_of(np.array([1.0, 2.0, 30.0]))["usual"] == 2
+
+
+def test_the_documents_name_every_field() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8").partition("| Field |")[2]
+    named = set(re.findall(r"`(\w+)`", text))
+    summary = summarize(cancer_rules(facts=["mean radius is not missing"]), target="diagnosis")
+    table = set(re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE))
+    assert {name for cell in table for name in re.findall(r"`(\w+)`", cell)} == set(summary)
+    (listed, *_), field = summary["lists"], summary["form"]["fields"][0]
+    records = [listed, listed["rules"][0], listed["otherwise"], listed["measured"], summary["rules"][0]]
+    records += [summary["tree"], field, summary["rows"], summary["size"], summary["facts"][0], summary["method"]]
+    for record in records:
+        assert set(record) - named == set()
+    wording = text.partition("A **list** has")[2].partition(" Each of its rules")[0]
+    assert set(re.findall(r"`(\w+)`", wording.replace("`leaf`, `by`", "").replace("`why`", ""))) == {
+        *listed,
+        *listed["measured"],
+    }
+    assert set(re.findall(r"`(\w+)`", text.partition("A **field** has")[2].partition(" An\n")[0])) >= set(field)
 
 
 def test_what_is_no_rule_set_is_refused() -> None:

@@ -143,6 +143,23 @@ def test_with_facts_every_possible_row_is_decided_as_by_the_tree(tree: Tree, dat
 
 
 @given(told_trees.told_trees(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_facts_that_are_named_suffice(tree: Tree, data: st.DataObject) -> None:
+    assume(any(told_trees.is_possible(tree, tree.facts, row) for row in told_trees.all_rows(tree)))
+    rules = secateur.simplify(tree, method=data.draw(st.sampled_from(["none", "exact"]))).compact(
+        otherwise=data.draw(st.sampled_from(["auto", *tree.classes.tolist()]))
+    )
+    facts = tree.facts
+    for words, fact in rules.rules.facts_used.stated:
+        fewer = facts if words in rules._facts_used else facts.leave_out(fact, tree.n_features)
+        facts = facts if fewer is None else fewer
+    for row in told_trees.all_rows(tree):
+        if told_trees.is_possible(tree, facts, row):
+            said = compact_oracles.said(rules, compact_oracles.deciding(rules, row))
+            assert said == oracles.tree_class(tree, row)
+
+
+@given(told_trees.told_trees(), st.data())
 @settings(max_examples=40, deadline=None)
 def test_a_budget_holds_with_facts_too(tree: Tree, data: st.DataObject) -> None:
     possible = [row for row in told_trees.all_rows(tree) if told_trees.is_possible(tree, tree.facts, row)]
@@ -239,6 +256,11 @@ def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
         assert rules.audit(X, y).left_to_otherwise == 100
         assert "always" in rules._repr_html_()
         assert secateur.CompactRules.from_json(rules.to_json()) == rules
+        assert [*rules.to_frame("pandas")["rule"]] == ["always"]
+        assert "| 1 | always | no |" in rules.to_markdown()
+        for written in (rules.to_csv(), rules.to_latex()):
+            assert "always" in written
+            assert "otherwise" not in written
     told = str(secateur.compact(tree, X, y)).splitlines()
     assert "always no   2 rows, 50.0% no" in told
     assert told[-1] == "Note: Every rule predicts no, though 50.0% of the rows are yes."
@@ -266,9 +288,9 @@ def test_otherwise_is_a_label_or_the_name_of_a_class() -> None:
     for name, label in zip(data.target_names, range(3), strict=True):
         for otherwise in (label, np.int64(label), str(name), name):
             assert rules.compact(otherwise=otherwise).otherwise == label
-    with pytest.raises(secateur.ParameterError, match=r"one of \[0, 1, 2\], found 'setos'"):
+    with pytest.raises(secateur.ParameterError, match=r"There is no class 'setos' .* the classes are 0, 1, 2,"):
         rules.compact(otherwise="setos")
-    with pytest.raises(secateur.ParameterError, match="found 7"):
+    with pytest.raises(secateur.ParameterError, match="There is no class 7 to leave"):
         rules.compact(otherwise=7)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import strategies
@@ -64,7 +66,7 @@ def test_a_row_may_be_a_list_a_mapping_a_series_or_a_frame(rules: secateur.RuleS
 
 
 def test_bad_rows_are_refused(rules: secateur.RuleSet) -> None:
-    with pytest.raises(secateur.InputError, match="no value for 'sepal length"):
+    with pytest.raises(secateur.InputError, match="no value for 'sepal width"):
         rules.explain({"petal width (cm)": 1.0})
     with pytest.raises(secateur.InputError, match="one row to explain, found 2"):
         rules.explain(load_iris().data[:2])
@@ -119,6 +121,52 @@ def test_a_broken_fact_takes_the_guarantee_away_only_where_it_rests_on_it() -> N
         "\nThis row contradicts what is known, but the guarantee does not rest on it: bmi <= 100."
     )
     assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
+
+
+def test_compact_rules_name_the_facts_by_which_they_miss_no_leaf() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "bmi"])
+    root = builder.split("age", 29.8)
+    younger = builder.split("age", 29.2, parent=root, side="left")
+    builder.leaf([8, 2], parent=younger, side="left")
+    builder.leaf([2, 8], parent=younger, side="right")  # which no whole number reaches
+    builder.leaf([9, 1], parent=root, side="right")
+    facts = ["age is a whole number", "bmi <= 100"]
+    whole = secateur.simplify(builder.build(), method="none", facts=facts)
+    rules = whole.compact(otherwise="no")
+    assert (len(rules), whole.facts_used.used) == (0, ())
+    assert rules.guarantee.endswith("This is about rows that keep to the facts it rests on: age is a whole number.")
+    assert str(rules).endswith("every possible row that keeps to what is known of the columns gets the tree's answer.")
+    told = rules.explain({"age": 29.5, "bmi": 20}).text
+    assert "age is 29.5" not in told  # no rule asks for it
+    assert told.endswith(
+        "\nNothing is promised for a row that contradicts what is known."
+        "\nThe guarantee does not cover this row, which contradicts what is known: age is a whole number."
+    )
+    assert rules.explain({"age": 29, "bmi": 120}).text.endswith(
+        "\nThis row contradicts what is known, but the guarantee does not rest on it: bmi <= 100."
+    )
+    assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
+    written = whole.compact(otherwise="yes")
+    assert "age is 29.5" in written.explain({"age": 29.5, "bmi": 20}).text
+
+
+def test_explanations_of_either_form_have_the_same_keys() -> None:
+    data = load_iris()
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
+    rules = secateur.simplify(model, data.data, data.target)
+    few = rules.compact()
+    for row in data.data[::15]:
+        whole, short = rules.explain(row).to_dict(), few.explain(row).to_dict()
+        assert json.loads(json.dumps(short)) == short
+        assert set(short) - set(whole) == {"failed"}
+        assert set(whole) <= set(short)
+        assert (whole["own_rule"], whole["own_leaf"]) == (short["own_rule"], short["own_leaf"])
+        decider = few.explain(row).rule
+        if decider is None:
+            assert (short["conditions"], short["reasons"], short["support"]) == ([], [], None)
+        else:
+            assert (short["support"], short["reliability"]) == (decider.support, decider.reliability)
+            assert [reason["text"] for reason in short["reasons"]] == [one.text for one in decider.reasons.values()]
 
 
 def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:

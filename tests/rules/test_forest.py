@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -252,12 +253,12 @@ def test_merged_rules_are_sorted_by_votes_and_read_like_rules() -> None:
     assert (merged[0].class_name, merged[0].prediction, merged[-1].support) == ("no", "no", 10)
     assert merged[1].reliability == 0.9
     assert repr(merged[0]) == "<merged[0] of 2 trees: age <= 30 => no>"
-    assert merged.to_text(1) == "1. age <= 30 => no   (2 trees, support 10, 80.0% no)\n… and 3 more"
+    assert merged.to_text(1) == "1. no if age ≤ 30   (2 trees, support 10, 80.0% no)\n… and 3 more"
     assert str(merged).count("\n") == 3
-    frame = merged.to_frame(3, "pandas")
+    frame = merged.to_frame("pandas", n=3)
     assert frame["votes"].tolist() == [2, 2, 1]
     assert frame["rule"].tolist() == ["age <= 30", "age > 30", "age <= 40"]
-    assert len(merged.to_frame(None)) == 4
+    assert len(merged.to_frame(n=None)) == 4
     assert merged._repr_html_().count("<tr>") == 5
     assert "age &lt;= 30" in merged._repr_html_()
     assert [rule.index for rule in merged[1:3]] == [1, 2]
@@ -288,7 +289,7 @@ def test_a_tree_that_has_a_rule_twice_has_one_vote() -> None:
     merged = rules_of([builder.build()], method="exact").merged()
     assert [(rule.votes, rule.members) for rule in merged] == [(1, ((0, 2),)), (1, ((0, 0), (0, 1)))]
     assert merged[1].support is None  # no row was passed, so nobody knows what the widened rule covers
-    assert merged.to_text().endswith("2. a <= 0 => 0   (1 tree, support unknown)")
+    assert merged.to_text().endswith("2. 0 if a ≤ 0   (1 tree, support unknown)")
 
 
 def test_different_rules_have_different_digests_in_a_large_forest() -> None:
@@ -333,12 +334,16 @@ def test_an_audit_counts_over_all_trees(iris: Any) -> None:
     rules = simplify(forest, X, y, method="mismatch", tolerance=0.3)
     weights = np.arange(len(X), dtype=float)
     audit = rules.audit(X, y, sample_weight=weights)
-    assert (audit.n_trees, audit.n_rules, audit.n_rows) == (6, sum(map(len, rules)), 150)
+    assert (audit.n_trees, audit.n_rules, audit.n_rows) == (6, sum(map(len, rules)), 149)  # one row has weight 0
     assert audit.removed == 100 * sum(one.deleted.sum() for one in rules) / sum(len(one.deleted) for one in rules)
     assert audit.changed == pytest.approx(100 * np.average(rules.predict(X) != forest.predict(X), weights=weights))
     assert audit.forest_accuracy == pytest.approx(100 * np.average(forest.predict(X) == y, weights=weights))
     assert audit.accuracy - audit.forest_accuracy == audit.delta_accuracy
     assert str(audit).splitlines()[0].endswith(f"from {audit.n_rules} rules of 6 trees")
+    assert json.loads(json.dumps(audit.to_dict())) == vars(audit)
+    large = replace(audit, n_rows=12345, n_trees=1, n_rules=1)
+    assert "from 1 rule of 1 tree\n" in str(large)
+    assert " on 12,345 rows;" in str(large)
 
 
 def test_a_failed_verification_names_the_tree(iris: Any) -> None:

@@ -27,6 +27,7 @@ from secateur import InputError, ParameterError, RuleClassifier
 from secateur.cli import diagnose as diagnose_command
 from secateur.methods import METHODS as METHODS_BY_NAME
 from secateur.methods.contract import DEFAULT_TOLERANCE, TOLERANCES
+from secateur.report import summarize
 from secateur.rules.scores import score_shares
 from secateur.tree.tree import Tree
 
@@ -229,6 +230,46 @@ def test_weights_that_cannot_be_squared_are_refused_alike(size: float, tmp_path:
             rules.audit(X, y, sample_weight=np.where(rules.covers(X)[:, 0], size, 1.0))
         if size < 1:
             assert rules.audit(X, y, sample_weight=one).n_rows == len(X)
+        few, all_alike = rules.compact(), np.full(len(X), size)
+        for ask in (few.audit, few.report):
+            with pytest.raises(InputError, match=sentence):
+                ask(X, y, sample_weight=all_alike)
+        with pytest.raises(InputError, match=sentence):
+            few.audit(tmp_path / "rows.parquet", "y", sample_weight="w")
+
+
+def test_rows_of_weight_0_are_not_counted_by_any_audit(tmp_path: Any) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, weights = X.iloc[:, :4], (np.arange(len(X)) % 3 > 0).astype(float)
+    X.assign(y=y, w=weights).to_parquet(tmp_path / "rows.parquet")
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    for audited in (rules, rules.compact(), secateur.simplify(forest, X, y)):
+        in_memory = audited.audit(X, y, sample_weight=weights)
+        in_batches = audited.audit(tmp_path / "rows.parquet", "y", sample_weight="w")
+        assert in_memory.n_rows == in_batches.n_rows == int(weights.sum())
+
+
+def test_a_guess_is_the_commonest_class_of_the_training_rows() -> None:
+    X = np.arange(30.0)[:, None]
+    y = np.array(["a"] * 18 + ["b"] * 12)
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    new, labels = X[10:], y[10:]  # mostly of the other class
+    for audited in (rules, rules.compact()):
+        audit = audited.audit(new, labels)
+        assert (audit.baseline_class, audit.baseline) == ("a", 100 * 8 / 20)
+    answer = summarize(rules, new, labels)["answer"]
+    assert (rules.tree.class_names[answer["guess"]], answer["guess_accuracy"]) == ("a", 100 * 8 / 20)
+
+
+def test_an_audit_of_compact_rules_has_no_nan_within_a_tuple() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    audit = secateur.compact(model, X, y).audit(X, y)
+    told = replace(audit, disagreement_interval=(math.nan, 1.0), auc=math.nan).to_dict()
+    assert (told["disagreement_interval"], told["auc"]) == ((None, 1.0), None)
 
 
 def test_batches_give_the_same_numbers_as_memory(tmp_path: Any) -> None:

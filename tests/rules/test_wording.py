@@ -107,7 +107,13 @@ def test_a_share_is_never_rounded_to_certainty(share: float | None, text: str) -
     assert read_share(share) == text
 
 
-@pytest.mark.parametrize(("number", "text"), [(0, "0 rows"), (1, "1 row"), (1200, "1,200 rows"), (2.5, "2.5 rows")])
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        *((0, "0 rows"), (1, "1 row"), (1200, "1,200 rows"), (2.5, "2.5 rows")),
+        *((1234567.5, "1,234,570 rows"), (1.5e-9, "1.5e-09 rows")),
+    ],
+)
 def test_a_count_agrees_with_its_noun(number: float, text: str) -> None:
     assert count_of(number, "row") == text
 

@@ -30,3 +30,21 @@ def test_texts_and_timestamps_are_read_as_in_memory(spark: Any) -> None:
     for rows in (texts, stamps):
         assert [row["prediction"] for row in rules.predict(rows).collect()] == wanted
         assert rules.audit(rows, "truth").accuracy == rules.audit(frame, "truth").accuracy
+
+
+def test_blanks_around_texts_do_not_count(spark: Any) -> None:
+    levels = {"work": ["Private", "State"]}
+    builder = secateur.TreeBuilder(["no", "yes"], feature_names=["work"], categories=levels, accepts_missing=True)
+    root = builder.split_categories("work", ["Private"], missing="left")
+    builder.leaf([1, 9], parent=root, side="left")
+    builder.leaf([8, 2], parent=root, side="right")
+    tree = replace(builder.build(), readings=(Reading("text"),))
+    work = [" Private", "Private ", "State", " State ", "  ", None] * 4
+    frame = pd.DataFrame({"work": work})
+    frame["truth"] = ["yes", "no"] * (len(frame) // 2)
+    rules = secateur.simplify(tree, frame[["work"]], frame["truth"].to_numpy())
+    wanted = rules.predict(frame).tolist()
+    assert wanted[:6] == ["yes", "yes", "no", "no", "yes", "yes"]
+    rows = spark.createDataFrame(list(zip(work, frame["truth"].tolist(), strict=True)), "work string, truth string")
+    assert [row["prediction"] for row in rules.predict(rows).collect()] == wanted
+    assert rules.audit(rows, "truth").accuracy == rules.audit(frame, "truth").accuracy

@@ -208,7 +208,7 @@ def test_a_wrong_count_is_found_without_the_digest(problem: tuple[Any, Any, Any]
     counts[0, 0] += 1
     found = replace(rules, class_counts=counts).verify()
     assert not found.ok
-    assert "class_counts of the rule of leaf" in found.failures[0]
+    assert re.match(r"The rule of leaf \d+ covers .* of these rows, but states ", found.failures[0])
 
 
 def test_a_deletion_beyond_the_tolerance_is_found(problem: tuple[Any, Any, Any]) -> None:
@@ -436,11 +436,12 @@ def test_rules_are_recounted_as_row_by_row(data: st.DataObject) -> None:
         wrong = counts.copy()
         wrong[place] += 0.5
         found = replace(rules, class_counts=wrong[0], source_class_counts=wrong[1]).verify()
-    name = ("class_counts", "source_class_counts")[place[0]]
-    assert found.failures[-1] == (
-        f"The {name} of the rule of leaf {rules[place[1]].leaf_id} are {counts[place[:2]].tolist()} on these rows, "
-        f"not {wrong[place[:2]].tolist()}."
-    )
+    said, name = found.failures[-1], tree.class_names[place[2]]
+    verb = ("covers", "has in its leaf")[place[0]]
+    assert said.startswith(f"The rule of leaf {rules[place[1]].leaf_id} {verb} ")
+    counted, stated = said.split(" of these rows, but states ")
+    assert f"{counts[place]:,.10g} {name}" in counted
+    assert f"{wrong[place]:,.10g} {name}" in stated
 
 
 def dishonest(tree: Tree, X: Any, y: Any, rule: secateur.Rule, tolerance: float) -> str | None:

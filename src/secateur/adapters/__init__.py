@@ -172,5 +172,6 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, 
         )[0]
     raise UnsupportedModelError(
         f"Expected a fitted tree of {', '.join(ADAPTERS)} or a secateur.Tree, found {type(model).__qualname__}. "
-        "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json."
+        "Hand over a tree from elsewhere with secateur.TreeBuilder or Tree.from_json; secateur.approximate(model, X) "
+        "gives few rules that approximate any classifier."
     )

@@ -22,7 +22,7 @@ from secateur.adapters.model_checks import ancestor_names, check_class, check_fi
 from secateur.adapters.pipelines import is_pipeline, read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import make_from_source, round_counts, was_fitted_with_missing
-from secateur.errors import UnsupportedModelError
+from secateur.errors import EnsembleError, SecateurError, UnsupportedModelError
 from secateur.rows.checking import holds_missing
 
 if TYPE_CHECKING:
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Tree
 
-__all__ = ["ForestTrees", "is_forest", "read_forest"]
+__all__ = ["ForestTrees", "is_ensemble", "is_forest", "read_forest"]
 
 SUPPORTED = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier")
 ENSEMBLES = "sklearn.ensemble"
+BOOSTING = {"lightgbm", "xgboost", "catboost"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,25 @@ def is_forest(model: Any) -> bool:
     """Tell whether a model is an ensemble of scikit-learn, or ends in one; boosting of one iteration is a tree."""
     last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
     return bool(ancestor_names(last, ENSEMBLES)) and not is_single(last)
+
+
+def is_ensemble(model: Any) -> bool:
+    """Tell whether a model is of several trees that decide together, of any library that is read, or ends in one."""
+    if is_forest(model):
+        return True
+    last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
+    packages = {ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__}
+    if not packages & BOOSTING:
+        return False
+    from secateur.adapters import from_model
+
+    try:
+        from_model(last)
+    except EnsembleError:
+        return True
+    except SecateurError:  # what else is wrong with it is said when it is read
+        return False
+    return False
 
 
 def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, tree: int | None = None) -> ForestTrees:
@@ -89,7 +109,10 @@ def _check_supported(model: Any) -> None:
     found, known = type(model).__qualname__, ancestor_names(model, ENSEMBLES)
     hint = "Pass a forest whose trees vote, or a single fitted tree."
     if any("Boost" in name for name in known):
-        hint = "Boosting is no vote: each of its trees corrects those before it, and says little on its own."
+        hint = (
+            "Boosting is no vote: each of its trees corrects those before it, and says little on its own. "
+            "secateur.approximate(model, X) gives few rules that approximate it."
+        )
     elif any("Regressor" in name for name in known):
         hint = "Regression forests have no classes."
     check_class(model, ENSEMBLES, SUPPORTED, hint)

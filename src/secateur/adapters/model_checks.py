@@ -6,7 +6,7 @@ import operator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import ParameterError, UnsupportedModelError
+from secateur.errors import EnsembleError, ParameterError, UnsupportedModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,14 +88,15 @@ def choose_tree(model: Any, tree: int | None, n_trees: int, *, votes: bool) -> i
     if n_trees == 0:
         raise UnsupportedModelError(f"This {found} has no trees. Fit it with at least one.")
     if n_trees > 1 and not votes:
-        raise UnsupportedModelError(
+        raise EnsembleError(
             f"This {found} has {n_trees} trees, each of which corrects those before it, so none decides alone. "
-            "Fit it with one tree, or as a random forest."
+            "secateur.approximate(model, X) gives few rules that approximate it."
         )
     if tree is None:
         if n_trees > 1:
-            raise UnsupportedModelError(
-                f"This {found} has {n_trees} trees. Name the one to read: secateur.from_model(model, tree=0)."
+            raise EnsembleError(
+                f"This {found} has {n_trees} trees. Name the one to read: secateur.from_model(model, tree=0); "
+                "secateur.approximate(model, X) gives few rules for all of them."
             )
         return 0
     try:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from secateur.cli.simplify import Story
-    from secateur.rules.rule_set import RuleSet
 
 __all__ = ["show_answer"]
 
@@ -33,7 +32,7 @@ def show_answer(story: Story, *, reasons: bool, verbose: bool) -> None:
         out.print(Text(f"• {note}", style="dim"))
     out.print()
     if story.compact is None:
-        _show_rules(out, story.whole, reasons=reasons)
+        _show_rules(out, story, reasons=reasons)
     else:
         show_compact(out, story.compact, reasons=reasons)
     out.print()
@@ -70,7 +69,7 @@ def _say_trust(story: Story, *, verbose: bool) -> list[str]:
         sentences.append(f"{say_faithful(few, story.audit if story.is_set_aside else None)}{proved}")  # type: ignore[arg-type]
         size = f"{count_of(len(few), 'rule')} with {count_of(left, 'condition')}"
         sentences.append(f"{size} instead of {n_leaves} of a tree with {before:,}.")
-    facts = find_limiting_facts(whole) if few is None or few.is_exact else ()
+    facts = find_limiting_facts(story.rules) if few is None or few.is_exact else ()
     if facts and not verbose:
         others = f" and {count_of(len(facts) - 1, 'more fact')}" if len(facts) > 1 else ""
         sentences.append(f"Known of the columns, as the table shows: {facts[0]}{others} (--verbose lists them).")
@@ -95,19 +94,22 @@ def _show_proofs(out: Console, story: Story) -> None:
 def _show_next(out: Console, story: Story, *, verbose: bool) -> None:
     from rich.text import Text
 
-    command = "secateur simplify " + " ".join(shlex.quote(word) for word in story.again)
+    from secateur.tree.shown_text import show_text
+
+    command = show_text("secateur simplify " + " ".join(shlex.quote(word) for word in story.again))
     out.print(Text.assemble("\nNext: ", (command, "bold")), soft_wrap=True)
     if story.compact is not None and not verbose:
         out.print(Text(f"More: {'' if story.compact.budget else SHORTER}{MORE}", style="dim"))
 
 
-def _show_rules(out: Console, rules: RuleSet, *, reasons: bool) -> None:
+def _show_rules(out: Console, story: Story, *, reasons: bool) -> None:
     """Print the first rules in words."""
     from rich.text import Text
 
     from secateur.export.text import COUNTED_TWICE, counts_rows_twice
     from secateur.rules.wording import read_evidence, read_link
 
+    rules = story.whole
     out.print(Text(f"One rule for each leaf after {rules.method}, and below each what was deleted (✂):", style="bold"))
     for rule in rules[:SHOWN_RULES]:
         out.print(Text(f"{rule.index + 1:3d}. {rule.words}   ({read_evidence(rule)})"))
@@ -123,5 +125,6 @@ def _show_rules(out: Console, rules: RuleSet, *, reasons: bool) -> None:
         out.print(Text(rest, style="dim"))
     if counts_rows_twice(rules):
         out.print(Text(COUNTED_TWICE, style="dim"))
-    for remark in rules.remarks:
+    # A class that no rule predicts is warned of at the top.
+    for remark in rules._told_remarks if story.warnings else rules.remarks:
         out.print(Text(f"Note: {remark}", style="dim"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from secateur import __version__
 
@@ -34,6 +36,7 @@ secateur simplify loans.csv --target outcome --export sql > rules.sql
 # Each is a module of this package that is loaded when it is called; to list them takes only these words.
 COMMANDS = {
     "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
+    "approximate": "Say in few rules what a forest or any other model does, and how far.",
     "explain": "Say which rule decides a row, and why.",
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
     "audit": "Say which rules still hold on new rows; status 1 if one moved.",
@@ -44,6 +47,16 @@ COMMANDS = {
     "diff": "Say what changed between the rules of two trainings.",
     "methods": "List the methods, from the strictest guarantee to none.",
     "reproduce": "Run experiments of the paper again.",
+}
+
+
+# What the library that parses options says, and what a person can use.
+PLAIN_WORDS = {
+    r"^Value error, ": "",
+    r"^Input should be a valid number.*": "expected a number, such as 0.01.",
+    r"^Input should be a valid integer.*": "expected a whole number.",
+    r"^Input should be greater than or equal to (\S+)$": r"expected at least \1.",
+    r"^Input should be less than or equal to (\S+)$": r"expected at most \1.",
 }
 
 
@@ -58,6 +71,7 @@ def make_app(only: str | None = None) -> typer.Typer:
     """Make the command line; with ``only`` one command is loaded, or none if it is empty, which halves the start."""
     made = typer.Typer(
         name="secateur",
+        cls=_PlainGroup,
         no_args_is_help=True,
         invoke_without_command=True,
         add_completion=True,
@@ -75,6 +89,19 @@ def make_app(only: str | None = None) -> typer.Typer:
         else:
             made.command(name, short_help=words)(_call_whole)
     return made
+
+
+class _PlainGroup(TyperGroup):
+    """Commands whose options are refused in plain words."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            for theirs, ours in PLAIN_WORDS.items():
+                error.message = re.sub(theirs, ours, error.message)
+            raise
 
 
 def _keep_lines(text: str) -> str:

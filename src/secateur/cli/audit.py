@@ -61,7 +61,7 @@ def command(
         found = {
             "ok": not moved if is_tested else None,
             "summary": audit.per_rule.summary,
-            "notes": [*notes, *audit.per_rule.notes],
+            "notes": [*notes, *_list_notes(audit)],
         }
         print_json({**found, "audit": audit.to_dict(), "rules": audit.per_rule.to_dicts()})
     elif not quiet:
@@ -108,6 +108,13 @@ def _tell_why_untested(rules: RuleSet | CompactRules, earlier: Audit | CompactAu
     return f"No rule could be tested: {why}. Name an earlier table with --since FILE."
 
 
+def _list_notes(audit: Audit | CompactAudit) -> list[str]:
+    """List what to bear in mind, in the words of the command line."""
+    from secateur.rules.per_rule import SINCE
+
+    return [note.replace(SINCE, "(--since FILE)") for note in audit.per_rule.notes]
+
+
 def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit) -> None:
     from rich.text import Text
 
@@ -121,5 +128,5 @@ def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit
     out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
     for one in found.moved:
         out.print(Text(str(one)))
-    for note in found.notes:
+    for note in _list_notes(audit):
         out.print(Text(note, style="dim"))

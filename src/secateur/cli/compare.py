@@ -72,6 +72,8 @@ def command(
     from secateur.report.ladder import make_ladder
     from secateur.report.rows_at_hand import find_rows
 
+    if model is not None:
+        growing.refuse_with_model()
     brought = None if model is None else trusting.load(model, quiet=quiet)
     tree = None if brought is None else read_one_tree(brought)
     table = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)

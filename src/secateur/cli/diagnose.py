@@ -109,15 +109,15 @@ def command(
     from secateur.cli.model_files import is_rules_file
 
     write = _choose_writer(output, as_json=as_json)
-    check_outputs(output, force=force)
+    check_outputs(output, inputs=(data, model), force=force)
     if method is not None and not choosing.overlaps:
         raise ParameterError("--method shortens the rules for --overlaps: add --overlaps, or leave --method out.")
     if data is None and (model is None or used != Rows() or reading != Reading()):
         raise ParameterError("Name a table with its --target, or a model with --model, or both.")
     if data is None and (choosing.pairs or choosing.overlaps):
         raise ParameterError("--pairs and --overlaps are about rows: name a table with its --target.")
-    if model is not None and growing != Growing():
-        raise ParameterError("--max-depth, --min-rows and --seed are for a tree that is fitted here: leave them out.")
+    if model is not None:
+        growing.refuse_with_model()
     brought = None if model is None else trusting.load(model, quiet=quiet)
     if data is None:
         story = _from_model(brought, str(model), tolerance)
@@ -129,7 +129,7 @@ def command(
         story = replace(story, notes=(told, *story.notes))
     leaves = choosing.choose(story.diagnosis)
     if write is not None:
-        deliver(write(story, leaves, choosing.pairs), output, quiet=quiet)
+        deliver(write(story, leaves, choosing.pairs), output, force=force, quiet=quiet)
     elif as_json:
         print_json(story.to_dict(leaves, pairs=choosing.pairs))
     elif not quiet:

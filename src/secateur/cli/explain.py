@@ -51,7 +51,7 @@ def command(
     """
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
-    from secateur.cli.tables.model_rows import pick_columns, read_for_tree
+    from secateur.cli.tables.model_rows import pick_columns, read_for_tree, tell_unseen
 
     rules = _open_rules(rules_file, method, trusting)
     if row is not None:
@@ -62,9 +62,10 @@ def command(
     named = rules.tree.feature_names
     beside = [] if named is not None else list(table.frame.columns)[rules.tree.n_features :]
     table, _, notes = read_for_tree(table, rules.tree, beside)
-    for note in notes:
+    rows = pick_columns(table, rules.tree, beside=beside)
+    for note in (*notes, *tell_unseen(rows, rules.tree, table.name)):
         tell(note)
-    found = _explain_rows(rules, pick_columns(table, rules.tree, beside=beside), why=why)
+    found = _explain_rows(rules, rows, why=why)
     if as_json:
         print_json([record for record, _, _ in found])
     else:
@@ -75,13 +76,9 @@ def command(
 def _explain_one(rules: RuleSet | CompactRules, given: dict[str, Any]) -> Any:
     """Explain one row; exact rules need no more than the columns that they ask for, whatever the tree asks."""
     from secateur.cli.tables.model_rows import parse_row
-    from secateur.methods import METHODS
-    from secateur.rules.decision_list import make_decision_list
+    from secateur.rules.explanation import find_needed
 
-    needed = None
-    if METHODS[rules.method].is_exact and not getattr(rules, "budget", 0):
-        needed = {column.feature for column in make_decision_list(rules).columns}
-    one = rules.explain(parse_row(rules.tree, given, needed))
+    one = rules.explain(parse_row(rules.tree, given, find_needed(rules)))
     return replace(one, values={name: value for name, value in one.values.items() if name in given})
 
 

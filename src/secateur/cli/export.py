@@ -37,5 +37,6 @@ def command(
     kind = choose_export(format, output, "--format")
     if kind is None:
         raise ParameterError("Say what to write with --format, such as --format sql.")
-    check_outputs(output, force=force)
-    deliver(make_export(load_rules(rules_file), kind, dialect, sql_table), output, quiet=quiet)
+    check_outputs(output, inputs=(rules_file,), force=force)
+    made = make_export(load_rules(rules_file), kind, dialect, sql_table)
+    deliver(made, output, force=force, quiet=quiet)

@@ -1,6 +1,7 @@
 """The ``secateur`` command.
 
-Exit status: 0: success, 1: a check failed, 2: bad input, 130: stopped, 141: the output pipe was closed.
+Exit status: 0: success, 1: a check failed, 2: bad input, 130: Ctrl-C, 141: the output pipe was closed, 143: ended by
+another program (SIGTERM). However it ends, outputs are whole and nothing half-written is left.
 
 Little is imported here: Ctrl-C is answered from the first moment on, and the libraries come after it.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from secateur.cli.console import PipeClosed
@@ -23,10 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "run"]
 
-STOPPED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as in shells
+STOPPED, PIPE_CLOSED, ENDED = 130, 141, 143  # 128 and the number of the signal, as in shells
+STOPS: dict[int, tuple[int, str]] = {
+    signal.SIGINT: (STOPPED, "\nStopped."),
+    signal.SIGTERM: (ENDED, "Stopped by a signal (SIGTERM)."),
+}
+PATIENCE = 1.0  # seconds for cleaning up, in which further signals do nothing
 SHOWN_PATH = 80
 NO_MEMORY = "There is not enough memory: close other programs, or read a part of the rows with --sample 100000."
-_stops: list[bool] = []  # one for each time that Ctrl-C was pressed
+_stops: list[tuple[int, float]] = []  # signals that came, and when
 
 
 def __getattr__(name: str) -> Any:
@@ -38,12 +45,13 @@ def __getattr__(name: str) -> Any:
 
 
 class _Stopped(BaseException):
-    """Ctrl-C, in a form that no library catches."""
+    """Ctrl-C or SIGTERM, in a form that no library catches."""
 
 
 def run() -> None:
     """Run the command line; answer a person's mistake with one sentence, never with a traceback."""
-    before = signal.signal(signal.SIGINT, _stop)
+    _stops.clear()
+    before = {number: signal.signal(number, _stop) for number in STOPS}
     try:
         _run_command()
     except (_Stopped, KeyboardInterrupt):
@@ -65,14 +73,15 @@ def run() -> None:
     except (ValueError, OSError, RuntimeError) as error:
         from secateur.errors import SecateurError
 
-        if _stops:  # a library turned Ctrl-C into an error of its own
+        if _stops:  # a library turned it into an error of its own
             _end_stopped()
         if not isinstance(error, (SecateurError, OSError)):
             raise
         _complain(error)
         sys.exit(2)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run_command() -> None:
@@ -88,14 +97,18 @@ def _run_command() -> None:
         make_app(guess_command(sys.argv[1:]))()
 
 
-def _stop(*_: Any) -> NoReturn:
-    _stops.append(True)
+def _stop(number: int, _: Any) -> None:
+    now = time.monotonic()
+    if _stops and now - _stops[-1][1] < PATIENCE:
+        return
+    _stops.append((number, now))
     raise _Stopped
 
 
 def _end_stopped() -> NoReturn:
-    sys.stderr.write("\nStopped.\n")
-    sys.exit(STOPPED)
+    status, words = STOPS[_stops[0][0] if _stops else signal.SIGINT]
+    sys.stderr.write(f"{words}\n")
+    sys.exit(status)
 
 
 def _complain(error: SecateurError | OSError) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from secateur.cli.completion import complete_column, complete_dialect, complete_method
-from secateur.errors import InputError, shorten
+from secateur.errors import InputError, ParameterError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,6 +185,13 @@ class Growing:
         asked = {"min_rows": self.min_rows, "balanced": self.balanced, "keep": self.keep or (), "seed": self.seed}
         return {**depth, **asked}
 
+    def refuse_with_model(self) -> None:
+        """Refuse what would do nothing to a tree that is fitted already; the seed also draws rows."""
+        if replace(self, seed=0) != Growing():
+            raise ParameterError(
+                "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
+            )
+
 
 @dataclass(frozen=True)
 class Knobs:
@@ -275,6 +282,31 @@ class Trusting:
 
         with working("Loading the model", quiet=quiet):
             return load_model(path, trust_pickle=self.trust_pickle, trust=self.trust or ())
+
+
+def spell(group: Any) -> tuple[str, ...]:
+    """Write the options of a group that differ from their defaults, as on a command line.
+
+    Examples
+    --------
+    >>> spell(Growing(max_depth=3, balanced=True))
+    ('--max-depth', '3', '--balanced')
+    """
+    hints = get_type_hints(type(group), include_extras=True)
+    words: list[str] = []
+    for one in fields(group):
+        value = getattr(group, one.name)
+        if value == one.default:
+            continue
+        option = hints[one.name].__metadata__[0]
+        named = [name for name in (option.default, *(option.param_decls or ())) if str(name).startswith("--")]
+        name, _, opposite = (named[0] if named else f"--{one.name.replace('_', '-')}").partition("/")
+        if isinstance(value, bool):
+            words.append(name if value else opposite)
+        else:
+            for single in value if isinstance(value, list) else [value]:
+                words += [name, str(single)]
+    return tuple(words)
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secateur.cli.console import print_text, tell
 from secateur.cli.options import Export, is_screen
 from secateur.errors import InputError, ParameterError
-from secateur.rows.whole_files import encode_text, is_device, stage_file, write_whole
+from secateur.rows.read_and_written import check_not_read
+from secateur.rows.whole_files import encode_text, is_device, stage_files, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["check_outputs", "choose_export", "deliver", "make_export", "write_files"]
 
 
-def check_outputs(*outputs: Path | None, force: bool = False) -> None:
-    """Refuse outputs that cannot be written, before any work is done; with ``force`` a file may be replaced."""
+def check_outputs(*outputs: Path | None, inputs: Sequence[str | Path | None] = (), force: bool = False) -> None:
+    """Refuse outputs that cannot be written, or are read too, before any work is done.
+
+    With ``force`` a file may be replaced, but never one of the ``inputs``.
+    """
     seen: set[str] = set()
     for path in outputs:
         if path is None or is_screen(path):
@@ -32,6 +35,7 @@ def check_outputs(*outputs: Path | None, force: bool = False) -> None:
             raise InputError(f"{path} is a directory: name a file in it.")
         if not path.parent.is_dir():
             raise InputError(f"Cannot write {path}: there is no directory {path.parent}. Make it first.")
+        check_not_read(path, inputs)
         if path.exists() and not is_device(path) and not force:
             raise InputError(f"{path} exists already: pass --force to replace it, or name another file.")
         if not os.access(path if is_device(path) else path.parent, os.W_OK):
@@ -48,10 +52,10 @@ def make_export(rules: RuleSet | CompactRules, kind: Export, dialect: str, table
     return write_format(rules, kind.value, {"dialect": dialect, "table": table})
 
 
-def deliver(content: str | bytes, output: Path | None, *, quiet: bool = False) -> None:
+def deliver(content: str | bytes, output: Path | None, *, force: bool = False, quiet: bool = False) -> None:
     """Put one result into a file or on standard output."""
     if output is not None and not is_screen(output):
-        write_files({output: content}, quiet=quiet)
+        write_files({output: content}, force=force, quiet=quiet)
     elif isinstance(content, str):
         print_text(content)
     elif sys.stdout.isatty():
@@ -61,18 +65,16 @@ def deliver(content: str | bytes, output: Path | None, *, quiet: bool = False) -
         sys.stdout.buffer.flush()
 
 
-def write_files(contents: Mapping[Path, str | bytes], *, quiet: bool = False) -> None:
-    """Write all files, or none if an error stops it, and say so.
+def write_files(contents: Mapping[Path, str | bytes], *, force: bool = False, quiet: bool = False) -> None:
+    """Write all files, or none if an error stops it, and say so; with ``force`` files may be replaced.
 
     Everything is written before anything is moved to its place; devices and pipes get theirs in between.
     """
     data = {path: encode_text(path, _end_line(content)) for path, content in contents.items()}
     files = [path for path in data if not is_device(path)]
-    with ExitStack() as stack:
-        for path in files if len(data) > 1 else ():
-            stack.enter_context(_restoring(Path(os.path.realpath(path))))
-        for path in reversed(files):  # the stack moves the last one first
-            stack.enter_context(stage_file(path, replace=True)).write_bytes(data[path])
+    with stage_files(files, replace=force) as staged:
+        for path, temporary in zip(files, staged, strict=True):
+            temporary.write_bytes(data[path])
         for path in data:
             if path not in files:
                 write_whole(path, data[path])
@@ -82,18 +84,6 @@ def write_files(contents: Mapping[Path, str | bytes], *, quiet: bool = False) ->
 
 def _end_line(content: str | bytes) -> str | bytes:
     return content if isinstance(content, bytes) or content.endswith("\n") else f"{content}\n"
-
-
-@contextmanager
-def _restoring(path: Path) -> Iterator[None]:
-    """Put back what a file held if another one cannot be moved to its place."""
-    before = path.read_bytes() if path.is_file() else None
-    try:
-        yield
-    except BaseException:
-        if path.is_file() and path.read_bytes() != before:
-            path.unlink() if before is None else write_whole(path, before)
-        raise
 
 
 def choose_export(export: Export | None, output: Path | None, option: str = "--export") -> Export | None:

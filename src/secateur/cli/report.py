@@ -46,7 +46,7 @@ def command(
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import fit_table, label_rows, simplify_fitted
 
-    check_outputs(output, force=force)
+    check_outputs(output, inputs=(source, data), force=force)
     rows: tuple[Any, Any] = (None, None)
     target = used.target
     if is_rules_file(Path(source)):
@@ -74,4 +74,4 @@ def command(
     with working("Making the page", quiet=quiet):
         what = None if target is None else f"What decides {target} in {Path(data or source).name}"
         page = rules.report(*rows, target=target, title=title or what or Path(source).name).to_html()
-    deliver(page, output, quiet=quiet)
+    deliver(page, output, force=force, quiet=quiet)

@@ -33,6 +33,7 @@ from secateur.cli.options import (
     SqlTable,
     Trusting,
     is_screen,
+    spell,
     spread,
 )
 from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export, write_files
@@ -70,12 +71,12 @@ class Writing:
     ] = None
     force: Force = False
 
-    def check(self, *, as_json: bool) -> Export | None:
+    def check(self, *inputs: str | Path | None, as_json: bool) -> Export | None:
         """Refuse what cannot be written, and settle what to export."""
         export = choose_export(self.export, self.output)
         if as_json and export is not None and is_screen(self.output):
             raise ParameterError("--json and --export would both go to the screen: name a file with --output.")
-        check_outputs(self.output, self.report, self.save_model, force=self.force)
+        check_outputs(self.output, self.report, self.save_model, inputs=inputs, force=self.force)
         return export
 
     def write(self, story: Story, export: Export | None, *, as_json: bool, quiet: bool) -> str | bytes | None:
@@ -93,7 +94,7 @@ class Writing:
         made = None if export is None else make_export(story.rules, export, self.dialect, self.sql_table)
         if made is not None and self.output is not None and not is_screen(self.output):
             files[self.output], made = made, None
-        write_files(files, quiet=quiet or as_json)
+        write_files(files, force=self.force, quiet=quiet or as_json)
         return made
 
 
@@ -140,19 +141,33 @@ def command(
     """
     if data is not None and table is not None:
         raise ParameterError("Name a file or an embedded table, not both: leave out --table.")
-    export = writing.check(as_json=as_json)
+    export = writing.check(data, model, as_json=as_json)
     if data is None and used.target is not None:
         raise ParameterError("--target names a column of DATA: name the file too.")
     if data is None and (holdout or used != Rows() or reading != Reading()):
         raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
-    if model is not None and replace(growing, seed=0) != Growing():
-        raise ParameterError(
-            "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
-        )
+    if model is not None:
+        growing.refuse_with_model()
+    given = (
+        *(() if model is None else ("--model", str(model))),
+        *spell(form),
+        *(() if method is None else ("--method", method)),
+        *(word for one in fact or () for word in ("--fact", one)),
+        *(word for group in (replace(used, target=None), knobs, growing, reading, trusting) for word in spell(group)),
+    )
     method = "exact" if method is None else method
     options = {**read_settings(method, knobs, form), **({"facts": fact} if fact else {})}
     brought = None if model is None else trusting.load(model, quiet=quiet)
-    making = _Making(method, options, knobs, form)
+    making = _Making(method, options, knobs, form, given)
+    if brought is not None and model is not None and data is not None and _is_ensemble(brought):
+        if method != "exact" or knobs != Knobs() or form.each_leaf or fact or writing.save_model is not None:
+            raise ParameterError(
+                f"{model.name} is of several trees, which few rules approximate: leave out what is about one tree "
+                f"(--method, --budget, --each-leaf and the like), or see `secateur approximate --help`."
+            )
+        return _approximate(
+            brought, model, data, used, growing, holdout, form, writing, reading, verbose, as_json, quiet
+        )
     if data is not None:
         story = _from_data(data, brought, used, growing, reading, holdout, making, quiet=quiet)
     elif model is not None:
@@ -175,6 +190,39 @@ def command(
     raise typer.Exit(code=0 if story.proof.ok else 1)
 
 
+def _is_ensemble(model: Any) -> bool:
+    from secateur.adapters.forests import is_ensemble
+
+    return is_ensemble(model)
+
+
+def _approximate(
+    brought: Any,
+    model: Path,
+    data: str,
+    used: Rows,
+    growing: Growing,
+    holdout: float,
+    form: Form,
+    writing: Writing,
+    reading: Reading,
+    verbose: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Take a model of several trees to ``secateur approximate``."""
+    from secateur.cli import approximate
+
+    own = {name: value for name, value in vars(writing).items() if name != "save_model"}
+    wishes = approximate.Wishes(otherwise=form.otherwise, seed=growing.seed, holdout=holdout or 0.25)
+    approximate.run(
+        *(brought, model, data, used, wishes, approximate.Writing(**own), reading),
+        verbose=verbose,
+        as_json=as_json,
+        quiet=quiet,
+    )
+
+
 @dataclass(frozen=True)
 class _Making:
     """How the rules are made."""
@@ -183,6 +231,7 @@ class _Making:
     options: dict[str, Any]
     knobs: Knobs
     form: Form
+    given: tuple[str, ...]  # the options that make the same rules of the same table once more
 
     @property
     def take_facts(self) -> bool:
@@ -298,12 +347,21 @@ def _from_data(
         unseen = "that the tree has not seen" if model is None else "set aside, which the model may have seen"
         audited, measured = f"{len(on.y):,} rows {unseen}", (on.X, on.y)
     opening = _open(whole, fitted.target, f"{'A decision tree' if model is None else 'The model'} for {fitted.name}")
-    again = (data, "--target", fitted.target, *_what_next(holdout))
-    warnings = warn_of_rules(rules, audit.accuracy / 100, on.y, is_fitted=model is None, balanced=growing.balanced)
+    set_aside = ("--holdout", str(holdout or 0.25))
     return Story(
-        *(fitted.name, opening, fitted.model, rules, audit, audited, proof, again, fitted.notes, granted, measured),
+        name=fitted.name,
+        opening=opening,
+        model=fitted.model,
+        rules=rules,
+        audit=audit,
+        audited=audited,
+        proof=proof,
+        again=(data, "--target", fitted.target, *making.given, *set_aside, "--report", "page.html"),
+        notes=fitted.notes,
+        granted=granted,
+        measured=measured,
         target=fitted.target,
-        warnings=warnings,
+        warnings=warn_of_rules(rules, audit, min_rows=fitted.min_rows, balanced=growing.balanced),
     )
 
 
@@ -314,10 +372,6 @@ def _open(rules: RuleSet, target: str, what: str) -> str:
     sizes = rules.source_class_counts.sum(axis=0)
     names = rules.tree.class_names
     return say_classes(names, sizes, target, is_weighted=rules.is_weighted, who=f"{what} predicts")
-
-
-def _what_next(holdout: float) -> tuple[str, ...]:
-    return ("--report", "page.html") if holdout else ("--holdout", "0.25", "--report", "page.html")
 
 
 def _from_batches(data: str, model: Any, target: str, reading: Reading, making: _Making, quiet: bool) -> Story:
@@ -334,7 +388,7 @@ def _from_batches(data: str, model: Any, target: str, reading: Reading, making: 
             audit, proof = rules.audit(table, target), rules.verify(table, target)
     rules = _let_go(rules)  # the table is closed
     opening = _open(whole, target, f"The model for {table.name}")
-    again = (data, "--target", target, "--model", "MODEL", "--export", "sql")
+    again = (data, "--target", target, *making.given, "--export", "sql")
     audited = f"the {audit.n_rows:,} rows that the rules were made from"
     return Story(table.name, opening, model, rules, audit, audited, proof, again, tuple(notes), target=target)
 
@@ -360,7 +414,7 @@ def _from_model(model: Any, name: str, making: _Making) -> Story:
     rules = making.finish(simplify(read_one_tree(model), method=making.method, **making.options))
     classes = ", ".join(rules.tree.class_names[:-1]) + f" or {rules.tree.class_names[-1]}"
     opening = f"{name}: a decision tree that predicts {classes}; no rows were named, so nothing was measured."
-    again = ("DATA", "--target", "COLUMN", "--model", name)
+    again = ("DATA", "--target", "COLUMN", *making.given)
     return Story(name, opening, model, rules, None, "no rows", rules.verify(), again)
 
 

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from secateur.rules.audit import Audit
+    from secateur.rules.cautions import Caution
+    from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
 __all__ = ["warn_of_rules"]
 
-HELP = {
-    "unpredicted": " --balanced lets rare classes count as much as common ones.",
-    "guess": " Other columns may tell more.",
-    "few-rows": " --min-rows 5 avoids them.",
-}
+BALANCED = " --balanced lets rare classes count as much as common ones."
 BALANCED_GUESS = " That is the price of --balanced, which finds rare classes."
+OTHER_COLUMNS = " Other columns may tell more."
 
 
 def warn_of_rules(
-    rules: RuleSet | CompactRules, accuracy: float, labels: NDArray[Any], *, is_fitted: bool, balanced: bool
+    rules: RuleSet | CompactRules, audit: Audit | CompactAudit, *, min_rows: int | None, balanced: bool
 ) -> tuple[str, ...]:
-    """Find what to warn of, by the share of some labels that the rules get right."""
-    from secateur.rules.cautions import find_cautions
+    """Find what to warn of, by an audit; ``min_rows`` is the fewest rows in a leaf of a tree that was fitted here."""
+    from secateur.rules.cautions import FEW_ROWS, find_cautions
+    from secateur.rules.compact_rules import CompactRules
 
-    classes, counts = np.unique(labels.astype(str), return_counts=True)
-    guess = str(classes[counts.argmax()]), float(counts.max() / counts.sum())
-    options = HELP if is_fitted else {}
-    if balanced:
-        options = {"guess": BALANCED_GUESS, "few-rows": HELP["few-rows"]}
-    return tuple(f"{one.text}{options.get(one.kind, '')}" for one in find_cautions(rules, accuracy, guess))
+    def advise(caution: Caution) -> str:
+        if min_rows is None:
+            return ""
+        if caution.kind == "guess":
+            return BALANCED_GUESS if balanced else OTHER_COLUMNS
+        if caution.kind == "unpredicted":
+            return "" if balanced else BALANCED
+        if caution.kind != "few-rows" or min_rows >= FEW_ROWS:
+            return ""
+        # A line of compact rules may decide few rows though each leaf has many.
+        return f" --min-rows {FEW_ROWS} {'may avoid that' if isinstance(rules, CompactRules) else 'avoids them'}."
+
+    found = find_cautions(rules, audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
+    return tuple(f"{one.text}{advise(one)}" for one in found)

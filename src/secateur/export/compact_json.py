@@ -19,6 +19,7 @@ from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons
 from secateur.methods import METHODS, Deletions, Why
 from secateur.methods.settings import check_share
 from secateur.rules.compact_rules import CompactRules
+from secateur.rules.fidelity import Fidelity
 from secateur.rules.rule_set import StoredContent
 from secateur.tree.json import read_header
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "compact_from_json", "compact_to_json", "compact_to_record"]
 
 FORMAT = "secateur-compact"
-VERSION = 1
+VERSION = 2  # with the fidelity of an approximation; without one, 1
 NUMBERS = ("before", "after", "number")
 TINY = 1e-9  # shares are rounded
 
@@ -46,7 +47,7 @@ def compact_to_json(rules: CompactRules) -> str:
 def _write(rules: CompactRules, version: str) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 1 if rules.fidelity is None else VERSION,
         "secateur": version,
         "guarantee": rules.guarantee,
         "budget": rules.budget,
@@ -56,6 +57,7 @@ def _write(rules: CompactRules, version: str) -> dict[str, Any]:
         "rules": [_write_rule(rule, rules.decided_counts[rule.index]) for rule in rules],
         "dropped": [_write_dropped(dropped) for dropped in rules.dropped],
         "source": json.loads(rules_to_json(rules.source)),
+        **({} if rules.fidelity is None else {"approximation": rules.fidelity.to_dict()}),
     }
 
 
@@ -109,6 +111,7 @@ def compact_to_record(rules: CompactRules) -> dict[str, Any]:
         "decided_counts": rules.decided_counts,
         "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
         "drop_costs": rules.drop_costs,
+        "approximates": None if rules.fidelity is None else rules.fidelity.model,
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
         "worded_by": None if stored is None or stored.version == __version__ else stored.version,
     }
@@ -154,6 +157,8 @@ def compact_from_json(text: str) -> CompactRules:
             tolerance=tolerance,
             stored=StoredContent(stored, _digest(content), str(content["secateur"])),
         )
+        if content["version"] > 1:
+            rules = replace(rules, fidelity=_read_fidelity(rules, content["approximation"]))
         _check_dropped(rules, content["dropped"])
     except KeyError as error:
         raise FormatError(f"The compact rules JSON has no field {error.args[0]!r}; it was cut or edited.") from error
@@ -162,6 +167,45 @@ def compact_from_json(text: str) -> CompactRules:
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise FormatError(f"A field of the compact rules JSON has the wrong type or length: {error}.") from error
     return rules
+
+
+def _read_fidelity(rules: CompactRules, stated: dict[str, Any]) -> Fidelity:
+    """Read how far rules say what a model says; refuse numbers that cannot have been counted together."""
+    counts, of_leaves = _read_whole(stated["counts"]), _read_whole(stated["leaf_counts"])
+    leaf_ids = np.array(rules.rules.paths.leaf_ids)
+    guess, right = stated["guess"], (stated["n_right"], stated["n_model_right"])
+    fidelity = Fidelity(
+        model=str(stated["model"]),
+        counts=counts,
+        class_ids=np.append(rules.class_ids, rules.otherwise_id),
+        leaf_counts=of_leaves,
+        leaf_ids=leaf_ids,
+        n_building=int(stated["n_building"]),
+        n_neighbours=int(stated["n_neighbours"]),
+        expected=check_share("expected", stated["expected"]),
+        wanted=None if stated["wanted"] is None else check_share("wanted", stated["wanted"]),
+        n_right=right[0],
+        n_model_right=right[1],
+        guess=None if guess is None else (str(guess[0]), int(guess[1])),
+    )
+    shapes = counts.shape == (len(rules) + 1, rules.tree.n_classes + 1) and of_leaves.shape == (len(leaf_ids), 2)
+    if not shapes or not counts.sum() or (of_leaves[:, 1] > of_leaves[:, 0]).any():
+        raise ValueError("the counts of held-out rows do not fit the rules")
+    if any(one is not None and not 0 <= int(one) <= counts.sum() for one in right):
+        raise ValueError("more held-out rows are right than there are")
+    sums = [fidelity.n_rows, fidelity.overall.n_same]
+    if of_leaves.sum(axis=0).tolist() != sums or fidelity.to_dict() != stated:
+        raise FormatError(
+            "The numbers of held-out rows in the compact rules JSON do not add up to its fidelity; it was edited."
+        )
+    return fidelity
+
+
+def _read_whole(numbers: Any) -> NDArray[np.int64]:
+    read = np.array(numbers, dtype=np.float64)
+    if read.ndim != 2 or not (read >= 0).all() or (read != np.floor(read)).any():
+        raise ValueError("expected numbers of rows")
+    return read.astype(np.int64)
 
 
 def _find_chosen(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.int64]:

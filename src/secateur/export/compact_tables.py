@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided
-from secateur.export.csv import guard_cell
+from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided, title_decided
+from secateur.export.csv import write_csv
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
 from secateur.frames import make_frame
@@ -20,14 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["compact_to_csv", "compact_to_frame", "compact_to_latex", "compact_to_markdown"]
 
-OTHERWISE = "otherwise"
-
 
 def _list_columns(rules: CompactRules) -> dict[str, list[Any]]:
     """List what each rule, and at the end "otherwise", says, by column."""
     listed = list(rules)
     return {
-        "conditions": [*(join_conditions(rule.conditions) for rule in listed), OTHERWISE],
+        "conditions": [*(join_conditions(rule.conditions) for rule in listed), rules.rest_word],
         "prediction": [*(rule.prediction for rule in listed), rules.otherwise],
         "class_name": [*(rule.class_name for rule in listed), rules.otherwise_name],
         "decided_support": [*(rule.decided_support for rule in listed), rules.otherwise_support],
@@ -37,6 +33,21 @@ def _list_columns(rules: CompactRules) -> dict[str, list[Any]]:
         "n_conditions": [*(len(rule.kept_ids) for rule in listed), 0],
         "n_leaves": [*(len(rule.leaf_ids) for rule in listed), None],
         "leaf_id": [*(rule.leaf_id for rule in listed), None],
+        **_list_agreement(rules),
+    }
+
+
+def _list_agreement(rules: CompactRules) -> dict[str, list[Any]]:
+    """List how far each rule that approximates a model says what it says, on held-out rows."""
+    if rules.fidelity is None:
+        return {}
+    found = rules.fidelity.by_rule
+    limits = [one.interval or (None, None) for one in found]
+    return {
+        "held_out_rows": [one.n_rows for one in found],
+        "fidelity": [one.share for one in found],
+        "fidelity_low": [low for low, _ in limits],
+        "fidelity_high": [high for _, high in limits],
     }
 
 
@@ -50,23 +61,20 @@ def compact_to_frame(rules: CompactRules, library: str | None = None) -> Any:
 def compact_to_csv(rules: CompactRules) -> str:
     """Write a line for each rule, and one for "otherwise"; what is not known is empty."""
     columns = _list_columns(rules)
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(["rule", *columns])
-    for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
-        writer.writerow([number, *(guard_cell(cell) for cell in cells)])
-    return file.getvalue()
+    numbers = range(1, len(columns["conditions"]) + 1)
+    return write_csv(["rule", *columns], zip(numbers, *columns.values(), strict=True))
 
 
 def compact_to_markdown(rules: CompactRules, *, reasons: bool = False) -> str:
     """Write a table of rules; with reasons, say below it why conditions went or stayed, and rules went."""
-    lines = [escape_markdown(rules.guarantee), "", "| # | If | Then | Training rows decided | Stands for |"]
+    lines = [escape_markdown(rules.guarantee), ""]
+    lines.append(f"| # | If | Then | {title_decided(rules).capitalize()} | Stands for |")
     lines.append("|--:|---|---|---|---|")
     for rule in rules:
         cells = join_asked(rule.asks), rule.class_name, read_decided(rules, rule.index)
         lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} | {count_leaves(rule)} |")
     rest = map(escape_markdown, (rules.otherwise_name, read_decided(rules, len(rules))))
-    lines.append(f"| {len(rules) + 1} | {OTHERWISE} | {' | '.join(rest)} | |")
+    lines.append(f"| {len(rules) + 1} | {rules.rest_word} | {' | '.join(rest)} | |")
     if rules.remarks:
         lines += ["", *(f"- Note: {escape_markdown(remark)}" for remark in rules.remarks)]
     if not reasons:
@@ -94,8 +102,9 @@ def compact_to_latex(rules: CompactRules) -> str:
         *(r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
     ]
     columns = _list_columns(rules)
-    columns["conditions"] = [*(join_asked(rule.asks) for rule in rules), OTHERWISE]
-    names = ("conditions", "class_name", "decided_support", "decided_reliability")
+    columns["conditions"] = [*(join_asked(rule.asks) for rule in rules), rules.rest_word]
+    numbers = ("decided_support", "decided_reliability") if rules.fidelity is None else ("held_out_rows", "fidelity")
+    names = ("conditions", "class_name", *numbers)
     rows = []
     for number, (asked, name, support, share) in enumerate(zip(*(columns[n] for n in names), strict=True), start=1):
         cells = asked, name, "unknown" if support is None else read_count(support), read_share(share)

@@ -6,7 +6,10 @@ import math
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from secateur.rules.answer import say_answer
+from secateur.rules.fidelity import read_agreement
 from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
 from secateur.rules.wording import count_of, read_count, read_link, read_share
 
@@ -16,7 +19,15 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rule import CompactRule
     from secateur.rules.compact_rules import CompactRules
 
-__all__ = ["NOT_WRITTEN", "compact_to_text", "count_leaves", "list_lines", "read_decided", "read_rarer_class"]
+__all__ = [
+    "NOT_WRITTEN",
+    "compact_to_text",
+    "count_leaves",
+    "list_lines",
+    "read_decided",
+    "read_rarer_class",
+    "title_decided",
+]
 
 NOT_WRITTEN = "Rules of leaves that need not be written:"
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
@@ -47,7 +58,7 @@ def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None =
     if most is not None and len(rules) > most:
         yield f"  … and {count_of(len(rules) - most, 'more rule')}", ""
     share = read_decided(rules, len(rules))
-    yield f"{'otherwise' if len(rules) else 'always'} {rules.otherwise_name}", share
+    yield f"{rules.rest_word} {rules.otherwise_name}", share
     if reasons and len(rules.dropped):
         yield "", ""
         yield NOT_WRITTEN, ""
@@ -64,10 +75,16 @@ def count_leaves(rule: CompactRule) -> str:
 
 
 def read_decided(rules: CompactRules, index: int) -> str:
-    """Word the training rows that a rule, or after the last one "otherwise", decides, and the share of its class."""
+    """Word the training rows that a rule, or after the last one "otherwise", decides, and the share of its class.
+
+    Of rules that approximate a model: the held-out rows, and the share of them for which the model says the same.
+    """
+    if rules.fidelity is not None:
+        return read_agreement(rules.fidelity, index)
     counts = rules.decided_counts[index]
     total = float(counts.sum())
-    if math.isnan(total):
+    # Without rows, the numbers of one line beside none of the others would only make people wonder.
+    if math.isnan(total) or (not rules.rules.is_ranked and np.isnan(rules.decided_counts).any()):
         return "rows unknown"
     if total == 0:
         return "no row"
@@ -90,6 +107,11 @@ def read_rarer_class(rules: CompactRules, index: int) -> str:
     place = int(rules.chosen[index])
     covered, reliability = float(rules.rules.support[place]), float(rules.rules.reliability[place])
     return f" (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
+
+
+def title_decided(rules: CompactRules) -> str:
+    """Name the rows that :func:`read_decided` tells of, for the head of a column."""
+    return "training rows decided" if rules.fidelity is None else "held-out rows decided"
 
 
 def _read_rows(rules: CompactRules, total: float) -> str:

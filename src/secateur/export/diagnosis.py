@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.export.csv import guard_cell
+from secateur.export.csv import write_csv
 from secateur.rules.deletion_effects import read_points
 from secateur.rules.wording import count_of, join_conditions, read_conditions, read_count, read_link, read_share
 from secateur.tree.shares import none_if_nan
@@ -38,7 +36,7 @@ HEAD = ("leaf", "predicts", "condition", "status", "presumed", "D alone", "effec
 
 NO_COUNTS = "unknown: the tree carries no class counts"
 EFFECTS = {
-    "positive-relevance": "positive relevance: the rule needs it",
+    "positive-relevance": "positive relevance: the rule is less reliable without it",
     "negative-relevance": "negative relevance: it sets apart rows of lower reliability",
     "probabilistic-irc": "probabilistic IRC: reliability hardly depends on it",
 }
@@ -130,7 +128,10 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
     elif diagnosis.has_rows:
         yield "effect", "unknown: no training row satisfies the rule"
     if row.exact:
-        yield "certificate", f"without it the tree still says {name} wherever the rule holds"
+        yield (
+            "certificate",
+            f"the class does not need it: without it the tree still says {name} wherever the rule holds",
+        )
 
 
 def _class_name(tree: Tree, row: DiagnosisRow) -> str:
@@ -264,11 +265,6 @@ def diagnosis_to_dict(
 
 def diagnosis_to_csv(diagnosis: Diagnosis, leaf_ids: Collection[int] | None = None) -> str:
     """Write a line for each condition; what is not known is empty."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
     names = list(diagnosis._make_columns(np.zeros(0, dtype=np.int64)))
-    writer.writerow(names)
     listed = diagnosis if leaf_ids is None else (row for leaf in leaf_ids for row in diagnosis.of_leaf(leaf))
-    for row in listed:
-        writer.writerow([guard_cell(getattr(row, name)) for name in names])
-    return file.getvalue()
+    return write_csv(names, ([getattr(row, name) for name in names] for row in listed))

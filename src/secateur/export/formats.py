@@ -1,18 +1,22 @@
 """The table of formats: every way to write rules, what it is called and which function writes it.
 
-``RuleSet.to_*``, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one. To add a format:
+``to_*`` of rules of either form, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one.
+To add a format:
 
-1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes.
+1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes. If it lists rules
+   rather than decide rows, compact rules need a function of their own, too: the ``compact_writer``.
 2. Add one :class:`Format` to ``FORMATS`` below. Its writer is named as text and imported when it is first used, because
    sqlglot, onnx and jinja2 load slowly or are not installed. Each option comes with the function that checks it.
 3. Add the name to ``Export`` in ``cli/options.py`` and a row to ``docs/exports.md``; tests compare both with the table.
-4. For Python users, add a method ``to_x`` to ``RuleSet`` that calls :func:`write_rules` with its keyword options.
+4. For Python users, add a method ``to_x`` to :class:`~secateur.rules.writable.Writable`, which both forms share: one
+   line that hands its keyword options to ``_write``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +24,7 @@ from secateur.errors import ParameterError, did_you_mean
 from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
+from secateur.methods.settings import check_flag
 from secateur.rules.compact_rules import CompactRules
 
 if TYPE_CHECKING:
@@ -138,14 +143,9 @@ def write_rules(rules: RuleSet | CompactRules, name: str, /, **options: Any) -> 
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 
 
-def _check_flag(value: Any) -> None:
-    if value not in (True, False):
-        raise ParameterError(f"Expected True or False, found {value!r}.")
-
-
 SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
 PYTHON = {"name": check_function_name}
-REASONS = {"reasons": _check_flag}
+REASONS = {"reasons": partial(check_flag, "reasons")}
 
 FORMATS = {
     written.name: written

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.export.compact_text import read_decided
+from secateur.export.compact_text import read_decided, title_decided
 from secateur.rules.answer import say_answer
 from secateur.rules.merged import read_votes
 from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
@@ -52,13 +52,13 @@ def compact_to_html(rules: CompactRules) -> str:
         (_write_asked(rule), escape(rule.class_name), escape(read_decided(rules, rule.index)))
         for rule in rules[:SHOWN_RULES]
     ]
-    rest = (f"<i>{'otherwise' if len(rules) else 'always'}</i>", escape(rules.otherwise_name))
+    rest = (f"<i>{rules.rest_word}</i>", escape(rules.otherwise_name))
     rows.append((*rest, escape(read_decided(rules, len(rules)))))
     before, after = say_answer(rules)
     after += [ROUNDED] if rounds_a_number(rules.rules, rules) else []
     first, last = (f"<p>{escape(' '.join(told))}</p>" if told else "" for told in (before, after))
     notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
-    table = _write_table(("if", "then", "training rows decided"), rows, len(rules) + 1)
+    table = _write_table(("if", "then", title_decided(rules)), rows, len(rules) + 1)
     return f"<div>{first}{table}{last}{f'<ul>{notes}</ul>' if notes else ''}</div>"
 
 

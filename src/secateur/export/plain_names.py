@@ -72,6 +72,11 @@ def is_unicode(text: str) -> bool:
 def check_unread(columns: Iterable[Column], target: str) -> None:
     """Refuse columns whose texts or dates must be read as numbers first."""
     for column in columns:
+        if column.reading is not None and column.reading.is_trim:
+            raise ParameterError(
+                f"The rules cut the blanks around the texts of {column.name!r}, which {target} cannot do: export SQL "
+                "or Python, or fit the tree on texts without blanks around them."
+            )
         if column.reading is not None:
             raise ParameterError(
                 f"The rules read {column.name!r} from texts or dates ({column.reading.example}), which {target} cannot "

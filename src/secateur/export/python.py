@@ -46,7 +46,6 @@ def {name}(row):
     refuses gives None, None, None.
     """
 {body}
-    return None, None, None
 '''
 
 VECTORIZED = '''\
@@ -76,15 +75,20 @@ def {name}(columns):
 CODES = '''\
 
 
-def _find_codes(values, known):
+def _find_codes(values, known{cuts}):
     """The code of each label: -1 for a missing value, the one after the last for a label that is not listed."""
     listed = np.asarray(values, dtype=object).tolist()
-    same = [v == v for v in listed]  # which pandas.NA neither affirms nor denies
+{cut}    same = [v == v for v in listed]  # which pandas.NA neither affirms nor denies
     is_missing = [v is None or not isinstance(s, (bool, np.bool_)) or not s for v, s in zip(listed, same)]
     found = [-1 if missing else known.get(v, len(known)) for v, missing in zip(listed, is_missing)]
     return np.array(found, dtype=np.int64)
 '''
 
+
+CUT = """\
+    if cuts_blanks:
+        listed = [v.strip(" ") or None if isinstance(v, str) else v for v in listed]
+"""
 
 IMPORTS = "\nimport datetime\nimport re\n"
 
@@ -175,7 +179,7 @@ def rules_to_python(rules: RuleSet | CompactRules, *, vectorized: bool = False, 
     head = head_lines(rules, "", "#")
     taken = FreeNames([name, "row", "columns", "undecided", "rule", "hit", "known"])
     names = [taken.take(plain_name(column)) for column in listed.columns]
-    reads = any(column.reading is not None for column in listed.columns)
+    reads = any(column.reading is not None and not column.reading.is_trim for column in listed.columns)
     imports = IMPORTS if reads else ""
     if not vectorized:
         body = _indent(_write_plain(listed, names))
@@ -192,7 +196,9 @@ def rules_to_python(rules: RuleSet | CompactRules, *, vectorized: bool = False, 
         labels=_write_list(None if rule is None else rule.label for rule in ordered),
         reliabilities=_write_list(None if rule is None else rule.reliability for rule in ordered),
     )
-    source += CODES * any(column.labels is not None for column in listed.columns)
+    if any(column.labels is not None for column in listed.columns):
+        cuts = any(column.labels is not None and column.reading is not None for column in listed.columns)
+        source += CODES.format(cuts=", cuts_blanks=False" * cuts, cut=CUT * cuts)
     return source + (READ + READ_ALL) * reads
 
 
@@ -229,13 +235,15 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
     lines = []
     for column, name in zip(listed.columns, names, strict=True):
         lines.append(f"{name} = row[{_write_label(column.name)}]")
-        if column.reading is not None:
+        if column.reading is not None and not column.reading.is_trim:
             lines += [f"{name} = _read({name}, {_write_reading(column.reading)})"]
             lines += [f"if {name} is None:", "    return None, None, None"]
         elif column.labels is None:
             lines.append(f'{name} = float("nan") if {name} is None else float({name})')
         else:
             lines.append(f"{name} = None if {name} != {name} else {name}")
+        if column.reading is not None and column.reading.is_trim:
+            lines.append(f'{name} = {name}.strip(" ") or None if isinstance({name}, str) else {name}')
         if refused := _refuse_value(column, name):
             lines += [f"if {refused}:", "    return None, None, None"]
     for rule in listed.rules:
@@ -245,7 +253,7 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
             return [*lines, answer]
         tests = [_ask_value(listed.columns[test.column], names[test.column], test) for test in rule.tests]
         lines += [f"if {' and '.join(tests)}:", f"    {answer}"]
-    return lines
+    return [*lines, "return None, None, None"]
 
 
 def _write_reading(reading: Reading) -> str:
@@ -307,7 +315,8 @@ def _write_vectorized(listed: DecisionList, names: list[str]) -> list[str]:
         given = f"columns[{_write_label(column.name)}]"
         if column.labels is not None:
             known = ", ".join(f"{_write_label(label)}: {code}" for code, label in enumerate(column.labels))
-            lines.append(f"{name} = _find_codes({given}, {{{known}}})")
+            cut = ", cuts_blanks=True" if column.reading is not None else ""
+            lines.append(f"{name} = _find_codes({given}, {{{known}}}{cut})")
         elif column.reading is not None:
             lines.append(f"{name}, known = _read_all({given}, {_write_reading(column.reading)})")
             lines.append("undecided &= known")

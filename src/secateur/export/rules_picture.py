@@ -42,7 +42,7 @@ def draw_compact(rules: CompactRules) -> Picture:
         )
         for rule, share in zip(rules[:SHOWN_RULES], shares, strict=False)
     ]
-    rest = "otherwise" if len(rules) else "always"
+    rest = rules.rest_word
     lines.append((rules.otherwise_name, rest, rules.otherwise_id, read_decided(rules, len(rules)), shares[-1]))
     before, after = say_answer(rules)
     return _draw(before, lines, len(rules) - SHOWN_RULES, after)

@@ -21,7 +21,18 @@ from secateur.export.plain_names import FreeNames, head_lines
 from secateur.export.sql_columns import TypedTable
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import RESULT_NAMES, check_names, check_result_names
-from secateur.export.sql_nodes import Node, column_of, comment, is_in, make_name, make_number, named, own_name, when
+from secateur.export.sql_nodes import (
+    Node,
+    column_of,
+    comment,
+    is_in,
+    join,
+    make_name,
+    make_number,
+    named,
+    own_name,
+    when,
+)
 from secateur.rules.decision_list import make_decision_list
 
 if TYPE_CHECKING:
@@ -89,7 +100,7 @@ def _find_rule(listed: DecisionList, source: TypedTable) -> Node:
     case = exp.Case(ifs=[])
     refused = [condition for place in range(len(listed.columns)) for _, condition in source.refuse(place)]
     if refused:
-        case.append("ifs", when(exp.or_(*refused, copy=False), exp.Null(), "refused: no rule is for such a row"))
+        case.append("ifs", when(join(exp.or_, refused), exp.Null(), "refused: no rule is for such a row"))
     return source.find_first(((rule.tests, make_number(rule.index + 1), rule.text) for rule in listed.rules), case)
 
 

@@ -20,6 +20,7 @@ from secateur.export.sql_nodes import (
     is_beyond,
     is_in,
     is_null,
+    join,
     make_name,
     make_number,
     own_name,
@@ -128,7 +129,7 @@ class TypedTable:
             return column_of(self._step, own_name(self._typed[place]))
         column = self._columns[place]
         own = column_of(self._source, make_name(column.name))
-        return self._compare_bytes(own) if is_text(column) else own
+        return self._compare_bytes(_cut_blanks(column, own)) if is_text(column) else own
 
     def find_first(self, listed: Iterable[tuple[Sequence[ColumnTest], Node, str]], case: exp.Case) -> Node:
         """Add rules (tests, answer, words) to a CASE; the first that a row satisfies gives the answer."""
@@ -141,7 +142,7 @@ class TypedTable:
                 case.set("default", answer)
                 break
             asked = [part for test in tests for part in self._ask(test)]
-            case.append("ifs", when(exp.and_(*asked, copy=False), answer, words))
+            case.append("ifs", when(join(exp.and_, asked), answer, words))
         return case
 
     def refuse(self, place: int) -> list[tuple[str, Node]]:
@@ -153,12 +154,10 @@ class TypedTable:
             return self.own_column(column.name)
 
         if not column.takes_missing:
-            refused.append(
-                (MISSING, is_null(self.value(place) if column.reading is None else read_text(own, self._dialect)))
-            )
+            refused.append((MISSING, is_null(read_text(own, self._dialect) if _is_read(column) else self.value(place))))
         if is_text(column) and self._dialect.other_types:
             refused.append((STRANGE, self._is_of_type(column, self._dialect.other_types)))
-        elif column.reading is not None:
+        elif column.reading is not None and _is_read(column):
             refused.append((STRANGE, is_unread(own, self.value(place), self._dialect)))
             if column.reading.is_moment:
                 return refused
@@ -211,8 +210,10 @@ class TypedTable:
 
         if is_text(column):
             if dialect.truth_type:
-                return self._compare_bytes(read_texts_of_other_types(column, own, dialect, self.write_label))
-            return self._compare_bytes(exp.cast(own(), exp.DataType.build(dialect.text)))
+                text = read_texts_of_other_types(column, own, dialect, self.write_label)
+            else:
+                text = exp.cast(own(), exp.DataType.build(dialect.text))
+            return self._compare_bytes(_cut_blanks(column, text))
         if column.reading is not None:
             read = read_number(own, column.reading, dialect)
             return read if column.reading.is_moment else self._drop_nan(lambda: read)
@@ -293,3 +294,15 @@ class TypedTable:
     def _double(self, number: float) -> Node:
         """Write a double so that SQLite, which misreads a few short numbers, reads it right."""
         return make_number(number if self._dialect.casts else write_for_sqlite(number))
+
+
+def _is_read(column: Column) -> bool:
+    """Whether the texts or dates of a column become numbers."""
+    return column.reading is not None and not column.reading.is_trim
+
+
+def _cut_blanks(column: Column, text: Node) -> Node:
+    """Cut the blanks around a text, if they do not count in its column; an empty one is NULL."""
+    if column.reading is None:
+        return text
+    return exp.Nullif(this=exp.Trim(this=text), expression=exp.Literal.string(""))

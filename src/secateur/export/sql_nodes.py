@@ -6,7 +6,7 @@ Imported only when SQL is asked for: sqlglot is not loaded before.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -16,14 +16,15 @@ from sqlglot import exp
 from secateur.export.plain_names import SHOWN_WORDS, one_line
 
 __all__ = [
-    *("Node", "column_of", "comment", "is_beyond", "is_in", "is_null", "make_name", "make_number"),
-    *("named", "own_name", "when", "write_for_sqlite"),
+    *("Node", "column_of", "comment", "is_beyond", "is_in", "is_null", "join", "make_name"),
+    *("make_number", "named", "own_name", "when", "write_for_sqlite"),
 ]
 
 Node: TypeAlias = Any  # the base class of sqlglot's nodes was renamed between its versions
 # Up to so many digits, a decimal becomes the nearest double however a database divides.
 SAFE_DIGITS = 15
 MOST_DIGITS = 24
+MOST_JOINED = 200
 
 
 def make_name(text: str) -> exp.Identifier:
@@ -68,6 +69,14 @@ def when(condition: Node, answer: Node, words: str = "") -> exp.If:
     if words:
         answer.add_comments([comment(words)])
     return exp.If(this=condition, true=answer)
+
+
+def join(connect: Callable[..., Node], parts: Sequence[Node]) -> Node:
+    """Join conditions by ``exp.and_`` or ``exp.or_``; many in groups, for SQLite takes at most 1,000 levels."""
+    while len(parts) > MOST_JOINED:
+        groups = [parts[start : start + MOST_JOINED] for start in range(0, len(parts), MOST_JOINED)]
+        parts = [exp.Paren(this=connect(*group, copy=False)) for group in groups]
+    return connect(*parts, copy=False)
 
 
 def is_null(value: Node) -> exp.Is:

@@ -43,7 +43,7 @@ SHOWN_LABELS = 3
 
 def check_readings(columns: Sequence[Column], dialect: SqlDialect) -> None:
     """Refuse a database for which texts and dates cannot be read as the rules do."""
-    strange = next((column for column in columns if column.reading is not None), None)
+    strange = next((one for one in columns if one.reading is not None and not one.reading.is_trim), None)
     if strange is not None and strange.reading is not None and not dialect.number_types:
         raise ParameterError(
             f"The rules read {strange.name!r} from texts or dates ({strange.reading.example}), which the statement "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Deletions
 from secateur.rules.compact_rules import CompactRules
+from secateur.rules.fidelity import Fidelity
 from secateur.rules.rule_set import RuleSet, StoredContent
 from secateur.tree.json import tree_from_json, tree_to_json
 
@@ -51,6 +52,7 @@ def _compact_to_state(rules: CompactRules) -> dict[str, Any]:
         "deletions": dict(vars(shortened.deletions)),
         "class_counts": shortened.class_counts,
         "stored": None if stored is None else dict(vars(stored)),
+        "fidelity": None if rules.fidelity is None else dict(vars(rules.fidelity)),
     }
 
 
@@ -58,11 +60,13 @@ def _compact_from_state(state: Mapping[str, Any]) -> CompactRules:
     source, stored = _rules_from_state(state["source"]), state["stored"]
     shortened = replace(source, deletions=Deletions(**state["deletions"]), class_counts=state["class_counts"])
     plain: dict[str, Any] = {name: state[name] for name in COMPACT}
+    measured = state.get("fidelity")  # earlier versions had none
     return CompactRules(
         **{**plain, "stand_ins": tuple(plain["stand_ins"])},
         source=source,
         rules=shortened if state["budget"] else source,
         stored=None if stored is None else StoredContent(**stored),
+        fidelity=None if measured is None else Fidelity(**measured),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from secateur.export.compact_text import count_leaves, read_decided
+from secateur.export.compact_text import count_leaves, read_decided, title_decided
 from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import read_evidence, read_link
 
@@ -58,12 +58,12 @@ def compact_to_table(rules: CompactRules) -> Table:
     table.add_column("#", justify="right", style="dim")
     table.add_column("if", ratio=3)
     table.add_column("then", style="bold")
-    table.add_column("training rows decided")
+    table.add_column(title_decided(rules))
     table.add_column("stands for")
     for rule in rules:
         numbers = read_decided(rules, rule.index), count_leaves(rule)
         table.add_row(str(rule.index + 1), Text(join_asked(rule.asks)), Text(rule.class_name), *numbers)
-    words = Text("otherwise" if len(rules) else "always", style="italic")
+    words = Text(rules.rest_word, style="italic")
     rest = Text(rules.otherwise_name), read_decided(rules, len(rules)), "the rest"
     table.add_row(str(len(rules) + 1), words, *rest)
     return table

@@ -1,8 +1,8 @@
 """The pages of the documentation that show our results, written from the stored ones.
 
 ``python -m secateur.paper.documents docs`` writes two whole pages (readings and claims, tables by data set), the parts
-of ``reproduction.md`` and ``index.md`` between marks, and the figures. A test compares the pages on disk with what this
-writes.
+of ``reproduction.md``, ``index.md`` and ``approximate.md`` between marks, and the figures. A test compares the pages
+on disk with what this writes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from secateur.paper import beyond, compact, exhibits
+from secateur.paper import beyond, compact, ensembles, exhibits
 from secateur.paper.claims import CLAIMS, read_verdict
 from secateur.paper.deterministic import expected_rows
 from secateur.paper.evidence import ARM_NAMES, Evidence
@@ -391,7 +391,12 @@ def write_documents(docs: Path) -> list[Path]:
     """Write the pages, the parts of ``reproduction.md`` and the figures into the directory of the documentation."""
     evidence = Evidence()
     content: dict[Path, str] = {docs / name: write(evidence) for name, write in PAGES.items()}
-    for name, blocks in (("reproduction.md", make_blocks(evidence)), ("index.md", make_index_blocks())):
+    filled = {
+        "reproduction.md": make_blocks(evidence),
+        "index.md": make_index_blocks(),
+        "approximate.md": ensembles.make_blocks(),
+    }
+    for name, blocks in filled.items():
         content[docs / name] = fill_page((docs / name).read_text(encoding="utf-8"), blocks)
     content |= {docs / "figures" / name: draw() for name, draw in FIGURES.items()}
     for path, text in content.items():

@@ -9,10 +9,9 @@ import numpy as np
 from secateur.report.reason_texts import known_numbers
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
+from secateur.rules.guess import count_classes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
 
@@ -21,24 +20,13 @@ __all__ = ["describe_answer"]
 
 def describe_answer(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     """Describe what the tree predicts and how right it is, in plain values; None where there are no rows to tell."""
-    counts = _count_classes(rules)
+    counts = count_classes(rules)
     guess = None if counts is None else int(counts.argmax())
     return {
         "class_rows": None if counts is None else known_numbers(counts),
         "guess": guess,
         **_measure(rules, at_hand, guess),
     }
-
-
-def _count_classes(rules: RuleSet) -> NDArray[np.float64] | None:
-    """Count the training rows of each class: those of the rules, else the tree's own."""
-    if rules.is_ranked:
-        found: NDArray[np.float64] = rules.source_class_counts.sum(axis=0)
-    elif rules.tree.counts is not None:
-        found = np.asarray(rules.tree.counts[0], dtype=np.float64)
-    else:
-        return None
-    return found if found.sum() > 0 else None
 
 
 def _measure(rules: RuleSet, at_hand: RowsAtHand, guess: int | None) -> dict[str, float | None]:

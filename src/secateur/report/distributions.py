@@ -43,8 +43,9 @@ def describe_splits(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     weights = at_hand.training.sample_weight
     place_of = np.zeros(tree.n_nodes, dtype=np.int64)
     place_of[rules.paths.leaf_ids] = np.arange(len(rules))
-    order = np.argsort(place_of[apply_tree(tree, rows)], kind="stable")
-    first, last = _find_spans(rules, np.sort(place_of[apply_tree(tree, rows)]))
+    leaf_places = place_of[apply_tree(tree, rows)]
+    order = np.argsort(leaf_places, kind="stable")
+    first, last = _find_spans(rules, leaf_places[order])
     splits = np.flatnonzero(~tree.is_leaf & (last > first))
     chosen = splits[np.argsort(-(last - first)[splits], kind="stable")][:MOST_SPLITS]
     found = {}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rule_set import RuleSet
+    from secateur.tree.facts import Claim
     from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
 
@@ -52,13 +53,19 @@ class Field:
     cuts: tuple[float, ...] = ()  # limits of the cells
     ends: tuple[float, float] = (-math.inf, math.inf)  # numbers beyond are refused
     n_decimals: int | None = None  # of a number, if known
+    decimals_fact: str | None = None  # that knowledge in words
     held: Region | None = None  # known values; a row that holds another one gets an answer, but no promise
+    claims: tuple[Claim, ...] = ()  # the facts that say so
     reading: Reading | None = None  # of a column of amounts, dates or times
 
     @property
     def choices(self) -> range:
         """The places that a label can have."""
         return range(len(self.labels) + self.takes_unlisted)
+
+    def _record_region(self, region: Region) -> dict[str, Any]:
+        codes = None if region.codes is None or not self.labels else sorted(region.codes)
+        return {"missing": region.missing, "low": _finite(region.low), "high": _finite(region.high), "codes": codes}
 
     def record(self, usual: Entry) -> dict[str, Any]:
         """Give the field as plain values; None stands for no bound."""
@@ -74,6 +81,7 @@ class Field:
             "lowest": _finite(self.ends[0]),
             "highest": _finite(self.ends[1]),
             "n_decimals": self.n_decimals,
+            "decimals_fact": self.decimals_fact,
             "unit": "" if self.reading is None else self.reading.unit,
             "moment": None
             if self.reading is None or not self.reading.is_moment
@@ -81,10 +89,8 @@ class Field:
             "known": None
             if held is None
             else {
-                "missing": held.missing,
-                "low": _finite(held.low),
-                "high": _finite(held.high),
-                "codes": None if held.codes is None or not self.labels else sorted(held.codes),
+                **self._record_region(held),
+                "claims": [{"text": str(claim), **self._record_region(claim.region)} for claim in self.claims],
             },
             "usual": usual,
         }
@@ -139,7 +145,9 @@ def _find_fields(tree: Tree) -> list[Field]:
             cuts=cuts or (),
             ends=(column.lowest, column.highest),
             n_decimals=facts.decimals_of.get(feature),
+            decimals_fact=tree.describe_decimals(feature) if feature in facts.decimals_of else None,
             held=facts.region_of(feature),
+            claims=tuple(claim for claim in facts.claims if claim.subject == feature),
             reading=tree.reading(feature),
         )
     return list(fields.values())

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.report.reason_texts import known_numbers
+from secateur.report.reason_texts import known_numbers, pair_limits
 from secateur.rules.intervals import find_interval
 from secateur.rules.per_rule import find_limits_of_d
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.report.reason_texts import Texts
     from secateur.rules.rule_set import RuleSet
 
@@ -52,10 +50,4 @@ def _find_limits(rules: RuleSet) -> dict[str, list[list[float] | None]]:
     if rules.is_weighted or not rules.is_ranked:
         return {"limits": [None] * len(rules), "d_limits": [None] * len(rules)}
     limits = find_interval(rules.reliability, rules.support)
-    return {"limits": _pair(limits), "d_limits": _pair(find_limits_of_d(rules))}
-
-
-def _pair(limits: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list[list[float] | None]:
-    """Pair lower and upper limits, to a tenth of a percent as they are shown."""
-    low, high = (np.round(side, 3) + 0.0 for side in limits)
-    return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    return {"limits": pair_limits(limits), "d_limits": pair_limits(find_limits_of_d(rules))}

@@ -16,14 +16,17 @@ from secateur.compaction import compact_by_budget
 from secateur.errors import InputError, ParameterError
 from secateur.export.compact_text import read_rarer_class
 from secateur.methods.settings import check_share
-from secateur.report.reason_texts import known_numbers
+from secateur.report.fidelity import count_agreement
+from secateur.report.reason_texts import known_numbers, pair_limits
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
 from secateur.rules.cautions import find_cautions
-from secateur.rules.intervals import count_effective, find_interval
+from secateur.rules.facts_used import list_facts
+from secateur.rules.intervals import check_squares, count_effective, find_interval
+from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -113,7 +116,9 @@ def describe_list(
                 else [texts.place(reason.text) for reason in rules[place].reasons.values()],
             }
         )
-    numbers = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
+    numbers: Iterable[Any] = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
+    if rules.fidelity is not None:  # training rows would show what the surrogate was fitted to
+        numbers = count_agreement(rules.fidelity.by_rule)
     last: dict[str, Any] = {"class": rules.otherwise_id}
     for place, (line, (n_rows, n_hits, interval)) in enumerate(zip([*listed, last], numbers, strict=True)):
         line.update({"rows": n_rows, "hits": n_hits, "limits": interval, "aside": read_rarer_class(rules, place)})
@@ -122,6 +127,7 @@ def describe_list(
         "budget": rules.budget,
         "is_exact": rules.is_exact,
         "guarantee": rules.guarantee,
+        "facts": [one for one in list_facts(rules.tree) if rules._rests_on([one])],
         "n_conditions": rules.n_conditions,
         "rules": listed,
         "otherwise": last,
@@ -147,9 +153,7 @@ def _find_limits(rules: CompactRules, rows: NDArray[np.float64], hits: NDArray[n
     """
     if rules.rules.is_weighted:
         return [None] * len(rows)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = (np.round(side, 3) + 0.0 for side in find_interval(hits / rows, rows))
-    return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    return pair_limits(find_interval(divide_or_nan(hits, rows), rows))
 
 
 def _find_deciding_leaves(rules: CompactRules, at_hand: RowsAtHand) -> list[set[int]]:
@@ -175,7 +179,12 @@ def _measure(rules: CompactRules, at_hand: RowsAtHand) -> dict[str, Any] | None:
     differs, right, tree_right = (
         float(np.average(mark, weights=weights)) for mark in (said != by_tree, said == truth, by_tree == truth)
     )
-    n_rows = float(rows.n_rows) if weights is None else count_effective(weights.sum(), float(weights @ weights))
+    n_rows: Any = float(rows.n_rows)
+    if weights is not None:
+        with np.errstate(over="ignore", under="ignore"):
+            total, squares = float(weights.sum()), float(weights @ weights)
+        check_squares(total, squares)
+        n_rows = count_effective(total, squares)
     low, high = (100.0 * float(end) for end in find_interval(differs, n_rows))
     return {
         "disagreement": 100.0 * differs,

@@ -11,6 +11,8 @@ import hashlib
 import json
 import re
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +45,14 @@ def render_page(summary: Mapping[str, Any]) -> str:
 
     style, script = _read_sources()
     shown = summary["lists"][summary["list"]]
+    lines = [_read_line(summary, shown, place) for place in range(min(STATIC_RULES, len(shown["rules"])))]
     return str(
         _template().render(
             s=summary,
             shown=shown,
-            lines=[_read_line(summary, shown, place) for place in range(min(STATIC_RULES, len(shown["rules"])))],
+            lines=lines,
+            # In the order in which they decide: a class may come twice.
+            groups=[list(some) for _, some in groupby(lines, itemgetter("class_id"))],
             rules=[_read_rule(summary, place) for place in range(min(STATIC_RULES, len(summary["rules"])))],
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
             "form-action 'none'",
@@ -130,6 +135,7 @@ def _read_line(summary: Mapping[str, Any], shown: Mapping[str, Any], place: int)
         "kept": _join_links(summary, line["kept"], {}),
         "rows": line["rows"],
         "share": line["hits"] / line["rows"] if line["rows"] else None,
+        "aside": line["aside"],
     }
 
 
@@ -173,5 +179,6 @@ def _read_limits(limits: Sequence[float]) -> str:
 
 
 def _squeeze(text: str) -> str:
-    """Cut the middle out of a long condition: names differ at their start, and numbers come at the end."""
-    return text if len(text) <= LONG else f"{text[: LONG // 2]}…{text[1 - LONG // 2 :]}"
+    """Cut the middle out of a long condition, as the scripts do: names differ at their start, numbers come last."""
+    tail = LONG // 2 - 1
+    return text if len(text) <= LONG else f"{text[: LONG - tail - 1].rstrip()}…{text[-tail:].lstrip()}"

@@ -6,10 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Texts", "known_numbers"]
+    from numpy.typing import NDArray
+
+__all__ = ["Texts", "known_numbers", "pair_limits"]
 
 PHRASE_END = re.compile(r"(?<=[;:,]) ")
 
@@ -39,3 +43,9 @@ class Texts:
 def known_numbers(values: Iterable[float]) -> list[float | int | None]:
     """Write numbers for JSON: whole ones short, unknown ones as None."""
     return [None if v != v else int(v) if v == int(v) else float(v) for v in values]
+
+
+def pair_limits(limits: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list[list[float] | None]:
+    """Pair lower and upper limits, to a tenth of a percent as they are shown; None where they are not known."""
+    low, high = (np.round(side, 3) + 0.0 for side in limits)
+    return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from secateur.rules.wording import count_of, read_share
+from secateur.rules.answer import say_difference, say_faithful, say_right
+from secateur.rules.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["say_faithful", "say_measured_on", "say_predicted", "say_right"]
+    from secateur.rules.compact_rules import CompactRules
+
+__all__ = ["say_list_faithful", "say_list_right", "say_measured_on", "say_predicted"]
 
 FEW_CLASSES = 4
 
@@ -32,30 +35,19 @@ def say_measured_on(rows: Mapping[str, Any]) -> str:
     return f"the {number} that the rules were made from" if rows["is_training"] else f"{number} set aside"
 
 
-def say_right(measured: Mapping[str, Any] | None, answer: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+def say_list_right(measured: Mapping[str, Any] | None, answer: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     """Say how often a list is right, beside the tree and beside a guess."""
     if measured is None:
         return "No rows were at hand, so how often this is right is not known."
-    right = f"Right for {read_share(measured['accuracy'] / 100)} of {say_measured_on(summary['rows'])}"
-    if measured["disagreement"]:
-        right += f"; the tree is right for {read_share(answer['tree_accuracy'] / 100)}"
-    if answer["guess_accuracy"] is None:
-        return f"{right}."
-    guess = summary["classes"][answer["guess"]]
-    return f"{right}; always saying {guess} is right for {read_share(answer['guess_accuracy'] / 100)}."
+    guess = "" if answer["guess"] is None else summary["classes"][answer["guess"]]
+    guessed = None if answer["guess_accuracy"] is None else answer["guess_accuracy"] / 100
+    by_tree = answer["tree_accuracy"] / 100 if measured["disagreement"] else None
+    return say_right(measured["accuracy"] / 100, say_measured_on(summary["rows"]), guess, guessed, by_tree)
 
 
-def say_faithful(listed: Mapping[str, Any], rows: Mapping[str, Any], has_facts: bool) -> str:
+def say_list_faithful(rules: CompactRules, measured: Mapping[str, Any] | None, rows: Mapping[str, Any]) -> str:
     """Say how far a list may be trusted to say what the tree does."""
-    if listed["is_exact"]:
-        known = ", as long as it keeps to what is known of the columns" if has_facts else ""
-        return f"Nothing is lost: every possible row gets the tree's answer{known}."
-    measured = listed["measured"]
-    if measured is None:
-        return "How often this differs from the tree is not known, because no rows were at hand."
-    share = read_share(measured["disagreement"] / 100)
-    words = f"It differs from the tree on {share} of {say_measured_on(rows)}"
-    if rows["is_training"]:
-        return f"{words}; on new rows that may be more."
-    low, high = (f"{end:.1f}" for end in measured["disagreement_interval"])
-    return f"{words}: on new rows, likely {low} to {high} %."
+    if rules.is_exact or measured is None:
+        return say_faithful(rules)
+    limits = None if rows["is_training"] else measured["disagreement_interval"]
+    return say_difference(measured["disagreement"], say_measured_on(rows), limits)

@@ -14,14 +14,17 @@ from secateur.report.answer import describe_answer
 from secateur.report.diagnosing import describe_effects
 from secateur.report.distributions import describe_splits
 from secateur.report.drawing import describe_tree
+from secateur.report.fidelity import describe_fidelity, warn_of_few
 from secateur.report.form import make_form
 from secateur.report.ladder import make_ladder
 from secateur.report.leaf_rules import describe_rules
 from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_lists
 from secateur.report.reason_texts import Texts
 from secateur.report.rows_at_hand import find_rows
-from secateur.report.sentences import say_faithful, say_measured_on, say_predicted, say_right
+from secateur.report.sentences import say_list_faithful, say_list_right, say_measured_on, say_predicted
+from secateur.rules.answer import find_target, name_target
 from secateur.rules.compact_rules import CompactRules
+from secateur.rules.facts_used import list_facts
 from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import read_conditions
 
@@ -95,7 +98,10 @@ def summarize(
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"Expected {name} as text, found {value!r}.")
     budgets = check_budgets(budgets)
-    target = _find_target(y) if target is None else target
+    measured = None if given is None else describe_fidelity(given)
+    if measured is not None:
+        budgets = ()  # the fidelity is that of the given list alone
+    target = name_target(y) or find_target(whole) if target is None else target
     at_hand = find_rows(whole, X, y, sample_weight)
     seen = whole if at_hand.training is None else replace(whole, training=at_hand.training)
     given = seen.compact() if given is None else given
@@ -103,7 +109,7 @@ def summarize(
     lists, place, note = make_lists(given, at_hand, budgets)
     texts = Texts()
     n_conditions = len(whole.deleted)
-    told = [n_conditions <= (MOST_TOLD if rules is given else FULLY_TOLD) for rules in lists]
+    told = [n_conditions <= (MOST_TOLD if made is given else FULLY_TOLD) for made in lists]
     form = make_form(whole, at_hand)
     leaf_rules = describe_rules(whole, texts if n_conditions <= FULLY_TOLD else None)
     for rule, example in zip(leaf_rules, form.pop("examples"), strict=True):
@@ -113,12 +119,13 @@ def summarize(
     summary: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
-        "title": title or (f"What decides {target}" if target else "The rules of a decision tree"),
+        "title": title or _make_title(target, measured),
         "target": target,
         "answer": answer,
+        "fidelity": measured,
         "lists": [
-            describe_list(rules, at_hand, texts if tell else None, answer)
-            for rules, tell in zip(lists, told, strict=True)
+            describe_list(made, at_hand, texts if tell else None, answer)
+            for made, tell in zip(lists, told, strict=True)
         ],
         "list": place,
         "list_note": note,
@@ -133,7 +140,7 @@ def summarize(
             "n_conditions": int(np.count_nonzero(~whole.deleted)),
             "depth": whole.tree.depth,
         },
-        "remarks": list(whole.remarks),
+        "remarks": list(whole._told_remarks),  # a class that no rule predicts is among the cautions
         "facts": _list_facts(whole),
         "classes": list(whole.tree.class_names),
         "rows": _describe_rows(whole, at_hand),
@@ -148,24 +155,29 @@ def summarize(
         "reasons": texts.listed,
         "phrases": texts.phrases,
     }
-    _say(summary)
+    _say(summary, lists)
     return summary
 
 
-def _say(summary: dict[str, Any]) -> None:
+def _say(summary: dict[str, Any], lists: list[CompactRules]) -> None:
     """Add the sentences that are read first."""
     rows, answer = summary["rows"], summary["answer"]
     answer["predicted"] = say_predicted(summary["target"], summary["classes"], len(summary["form"]["fields"]))
     answer["measured_on"] = say_measured_on(rows)
-    for listed in summary["lists"]:
-        listed["faithful"] = say_faithful(listed, rows, any(fact["is_used"] for fact in summary["facts"]))
-        listed["right"] = say_right(listed["measured"], answer, summary)
+    for made, listed in zip(lists, summary["lists"], strict=True):
+        listed["faithful"] = say_list_faithful(made, listed["measured"], rows)
+        listed["right"] = say_list_right(listed["measured"], answer, summary)
+    if (measured := summary["fidelity"]) is not None:
+        answer["predicted"] = measured["first"]
+        for listed in summary["lists"]:
+            listed["faithful"], listed["right"] = measured["after"][0], " ".join(measured["after"][1:])
+            listed["cautions"] = warn_of_few(listed)
 
 
-def _find_target(y: Any) -> str | None:
-    """Find what labels are called: the name of their column."""
-    name = y if isinstance(y, str) else getattr(y, "name", None)
-    return name if isinstance(name, str) and name else None
+def _make_title(target: str | None, measured: dict[str, Any] | None) -> str:
+    if target:
+        return f"What decides {target}"
+    return "The rules of a decision tree" if measured is None else f"Rules that approximate {measured['model']}"
 
 
 def _merge_conditions(whole: RuleSet, rule_sets: Iterable[RuleSet | CompactRules], voice: Voice) -> dict[str, str]:
@@ -189,10 +201,8 @@ def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
 
 def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
     """List what is known about the columns, and whether a deletion rests on it."""
-    facts, used = rules.tree.facts, set(rules.facts_used.used)
-    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
-    texts += [rules.tree.describe_decimals(feature) for feature in facts.decimals_of]
-    return [{"text": text, "is_used": text in used} for text in texts]
+    used = set(rules.facts_used.used)
+    return [{"text": text, "is_used": text in used} for text in list_facts(rules.tree)]
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:

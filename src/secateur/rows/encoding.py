@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 __all__ = [
     "category_code",
     "check_whole",
+    "cut_blanks",
     "frame_numbers",
     "is_missing",
+    "is_trimmed",
     "read_column",
     "read_objects",
     "read_source",
@@ -44,7 +46,8 @@ def read_column(
         return found.astype(tree.dtype)
     levels = tree.categories[feature]
     if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
-        return _find_codes(column.to_list(), levels, column.name).astype(tree.dtype)
+        values = cut_blanks(column.to_list()) if is_trimmed(tree, feature) else column.to_list()
+        return _find_codes(values, levels, column.name).astype(tree.dtype)
     if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
         raise InputError(
             f"Column {column.name!r} of {what} holds {column.dtype}, but the tree compares numbers. "
@@ -71,14 +74,14 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
         values = numbers if blank is None else np.where(blank, np.nan, numbers)
     else:
         values = np.empty(len(column), dtype=object)
-        values[:] = column.to_list()
+        values[:] = cut_blanks(column.to_list()) if is_trimmed(tree, feature) else column.to_list()
     return to_terms(tree, columns, values, str(column.dtype), feature, first, what)
 
 
 def _read_by_reading(tree: Tree, column: Any, feature: int, first: int, what: str) -> NDArray[np.float64] | None:
     """Read texts, dates and times as numbers; None if the column has no reading, or holds numbers already."""
     reading = tree.reading(feature)
-    if reading is None or column.dtype.is_numeric():
+    if reading is None or reading.is_trim or column.dtype.is_numeric():
         return None
     name = tree.feature_name(feature)
     return read_written(to_arrow(column, name, what), reading, name, first=first, what=what)
@@ -90,7 +93,9 @@ def read_objects(tree: Tree, values: NDArray[Any], what: str) -> NDArray[Any]:
 
     made = values.astype(object)
     for feature, reading in enumerate(tree.readings):
-        if reading is not None:
+        if reading is not None and reading.is_trim:
+            made[:, feature] = cut_blanks(made[:, feature].tolist())
+        elif reading is not None:
             name = tree.feature_name(feature)
             try:
                 column = pa.array(made[:, feature], from_pandas=True)
@@ -103,6 +108,23 @@ def read_objects(tree: Tree, values: NDArray[Any], what: str) -> NDArray[Any]:
         return made.astype(np.float64)
     except (TypeError, ValueError):
         return made
+
+
+def is_trimmed(tree: Tree, feature: int) -> bool:
+    """Whether blanks around the texts of a column do not count."""
+    reading = tree.reading(feature)
+    return reading is not None and reading.is_trim
+
+
+def cut_blanks(values: Sequence[Any]) -> list[Any]:
+    """Cut the blanks around texts; what is empty then is missing, and what is no text stays as it is.
+
+    Examples
+    --------
+    >>> cut_blanks([" Private", "Self-emp ", " ", None, 3])
+    ['Private', 'Self-emp', None, None, 3]
+    """
+    return [value.strip(" ") or None if isinstance(value, str) else value for value in values]
 
 
 def _to_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:

@@ -50,8 +50,9 @@ def find_fault(
                 records = csv.reader(records, delimiter=delimiter, strict=True)
             for fields in records:
                 if delimiter is not None and fields and len(fields) != n_names:
+                    found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
                     return InputError(
-                        f"Line {records.line_num} of {name} has {len(fields)} fields, but the header has {n_names} "
+                        f"Line {records.line_num} of {name} has {found}, but the header has {n_names} "
                         f"(separated by {delimiter!r}): repair the line, or quote texts that hold a separator."
                     )
     except _LongLineError:

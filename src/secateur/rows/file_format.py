@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ __all__ = ["BLANKS", "FORMATS", "HEAD", "as_utf8", "escape_wildcards", "find_fil
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
 BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
 HEAD = 1 << 20  # bytes that are looked at to tell the format and the columns
+MARKUP = re.compile(rb"<(!doctype|!--|html|head|body|table|\?xml|svg|pmml)\b", re.IGNORECASE)
+OWN_JSON = re.compile(rb'\{\s*"format":\s*"secateur-')
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
@@ -72,10 +75,18 @@ def tell_format(head: bytes, name: str) -> str:
         raise InputError(
             f"{name} is {other}: expected CSV, TSV, JSON lines, Parquet or Arrow, plain or with gzip. Save it as CSV."
         )
+    start = head.lstrip(BLANKS)
+    if MARKUP.match(start):
+        raise InputError(f"{name} is a web page or another XML file: expected a table. Save it as CSV.")
+    if OWN_JSON.match(start):
+        raise InputError(
+            f"{name} holds a tree or rules of secateur, not a table: name the table. Rules are read by explain, audit, "
+            "verify, export and report."
+        )
     is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     if not is_wide and b"\0" in head:
         raise InputError(f"{name} holds bytes that are not text: expected CSV, TSV, JSON lines, Parquet or Arrow.")
-    return "json" if head.lstrip(BLANKS)[:1] in (b"{", b"[") else "csv"
+    return "json" if start[:1] in (b"{", b"[") else "csv"
 
 
 def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:

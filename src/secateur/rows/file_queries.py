@@ -32,6 +32,7 @@ __all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
+PADDINGS = (("", ""), (" ", ""), ("", " "), (" ", " "))
 DELIMITERS = (",", ";", "\t", "|")
 MOST_NESTED = 1_000
 NOT_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
@@ -235,7 +236,7 @@ def _describe_csv(
         **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": header},
         "skip": 0,  # else a header shorter than the lines below it is skipped
         "sample_size": -1,  # else a text after many numbers is an error
-        "nullstr": list(dict.fromkeys(missing)),
+        "nullstr": list(dict.fromkeys(_pad(missing) if _is_padded(lines, delimiter) else missing)),
         "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],  # dates are read from their texts, by one rule
         "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
         "max_line_size": MAX_LINE.value,
@@ -247,6 +248,17 @@ def _describe_csv(
         options["decimal_separator"] = ","
         notes = (*notes, "Numbers are read with a decimal comma.")
     return tuple(names), options, notes
+
+
+def _is_padded(lines: str, delimiter: str) -> bool:
+    """Whether some field of a CSV file begins or ends with a blank; more texts to look for would slow the others."""
+    around = (delimiter, '"', "\n", "\r")
+    return lines.startswith(" ") or any(f"{sign} " in lines or f" {sign}" in lines for sign in around)
+
+
+def _pad(texts: Sequence[str]) -> list[str]:
+    """Put blanks around texts that mean a blank, which do not count."""
+    return [before + text + after for text in texts for before, after in PADDINGS]
 
 
 @contextmanager

@@ -31,7 +31,14 @@ def as_truth(value: Any, default: Any = None) -> Any:
 
 
 def to_label_types(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]:
-    """Turn a file's labels into the model's classes where they read alike, such as texts into numbers."""
+    """Turn a file's labels into the model's classes where they read alike, such as texts into numbers.
+
+    Blanks around a text do not count where it is a class without them only.
+    """
+    known = {label for label in classes if isinstance(label, str)}
+    cut = [one.strip(" ") if isinstance(one, str) and one not in known else one for one in labels.tolist()]
+    if any(own is not one and own in known for own, one in zip(cut, labels.tolist(), strict=True)):
+        labels = np.array(cut, dtype=object)
     named = {as_label(label): label for label in classes}
     written = [as_label(label) for label in labels.tolist()]
     if all(isinstance(label, bool) for label in classes) or labels.dtype == bool:

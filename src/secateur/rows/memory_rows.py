@@ -10,12 +10,12 @@ import numpy as np
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
-from secateur.frames import frame_columns
+from secateur.frames import check_unique, frame_columns
 from secateur.rows.checking import check_columns, check_labels, check_rows, check_weights, mark_finite
 from secateur.rows.labels import to_label_types
 from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.table_columns import derives
+from secateur.rows.table_columns import derives, read_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -89,17 +89,29 @@ class MemoryRows(RowSource):
 
     def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
         """Decide all rows at once."""
-        return decider(self.read(tree))
+        return decider(self.read(tree, features=decider.features))
 
-    def read(self, tree: Tree, name: str = "X") -> Rows:
-        """Bring the rows into the tree's terms; columns of a frame that the tree does not know are left aside."""
+    def read(self, tree: Tree, name: str = "X", features: Collection[int] | None = None) -> Rows:
+        """Bring the rows into the tree's terms; the columns of a frame are taken by name.
+
+        Columns that the tree does not know are left aside, and those may be absent that are not among the features to
+        read, by default those that the tree asks for.
+        """
         own, names = ModelTerms.of(tree).columns, None if isinstance(self.X, Rows) else frame_columns(self.X)
-        is_wider = own is not None and names is not None and set(own) < set(names)
-        if not is_wider or (derives(tree) and set(tree.feature_names or ()) <= set(names or ())):
+        if own is None or names is None or list(names) == own:
             return check_rows(tree, self.X, name=name)
+        if derives(tree) and set(tree.feature_names or ()) <= set(names):
+            return check_rows(tree, self.X, name=name)
+        check_unique(names, name)
+        absent = [column for column in own if column not in names]
+        if not {own[feature] for feature in read_features(tree, features) if feature < len(own)}.isdisjoint(absent):
+            return check_rows(tree, self.X, name=name)  # which names them
         import narwhals as nw
 
-        return check_rows(tree, nw.from_native(self.X, eager_only=True)[own].to_native(), name=name)
+        frame = nw.from_native(self.X, eager_only=True)
+        if absent:
+            frame = frame.with_columns(nw.lit(None, dtype=nw.Float64).alias(column) for column in absent)
+        return check_rows(tree, frame[own].to_native(), name=name)
 
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
         """Split labels and weights off the frame that holds them."""

@@ -1,7 +1,8 @@
-"""Write files whole or not at all: into a temporary file beside them that is then renamed."""
+"""Write files whole or not at all, and several together: into pockets beside them, from which they are moved."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from contextlib import contextmanager, suppress
@@ -10,11 +11,23 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from secateur.errors import InputError
+from secateur.rows.pockets import (
+    Move,
+    Pocket,
+    clean_dead,
+    drop_journal,
+    keep_journal,
+    lock_directories,
+    sync_directory,
+    take_back,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["encode_text", "is_device", "stage_file", "write_whole"]
+__all__ = ["encode_text", "is_device", "stage_file", "stage_files", "write_whole"]
+
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -35,28 +48,116 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def stage_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Open an empty file beside a path, and move it to that path unless an error stops the writing.
+    """Open an empty file that becomes the one at a path, unless an error stops the writing."""
+    with stage_files([path], replace=replace) as [staged]:
+        yield staged
 
-    With ``replace`` the path may exist already, and keeps its permissions.
+
+@contextmanager
+def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[list[Path]]:
+    """Open an empty file for each path; at the end all are moved to their paths, or none if an error stops it.
+
+    With ``replace`` a path may exist already, and keeps its permissions; without, it is created, by one run only.
     """
-    if path.exists() and not replace:
-        raise InputError(f"{path} exists already: name another file, or delete it first.")
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".secateur.{token_hex(8)}")
+    if not paths:
+        yield []
+        return
+    targets = [Path(os.path.realpath(path)) for path in paths]
+    directories = list(dict.fromkeys(target.parent for target in targets))
+    token = token_hex(8)
+    pockets = {directory: Pocket(directory, token, directories[0]) for directory in directories}
+    moves: list[Move] = []
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch(0o600 if target.exists() else 0o666, exist_ok=False)
-        yield temporary
-        with temporary.open("ab") as file:
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
+        if not replace:
+            _check_new(paths)
+        for directory in directories:
+            directory.mkdir(parents=True, exist_ok=True)
+        with lock_directories(directories) as is_locked:
+            for directory, pocket in pockets.items():
+                if is_locked:
+                    clean_dead(directory)
+                pocket.make()
+        for number, target in enumerate(targets):
+            held = pockets[target.parent].path
+            moves.append(Move(held / f"{number}.new", held / f"{number}.old", target))
+            moves[-1].staged.touch(0o600 if target.exists() else 0o666, exist_ok=False)
+        yield [move.staged for move in moves]
+        for move in moves:
+            _finish(move)
+        with lock_directories(directories):
+            if not replace:
+                _check_new(paths)
+            _move_all(moves, replace=replace)
+    except BlockingIOError as error:
+        raise InputError(f"Another run of secateur is writing beside {paths[0]}: try again after it.") from error
     except OSError as error:
-        raise _refuse(path, error) from error
+        named = (one for one, move in zip(paths, moves, strict=False) if move.is_named_by(error))
+        raise _refuse(next(named, paths[0]), error) from error
     finally:
-        with suppress(OSError):  # it is gone if all went well
-            temporary.unlink()
+        for pocket in reversed(pockets.values()):  # the first one is the last to go: it may have the journal
+            pocket.remove()
+
+
+def _check_new(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            raise InputError(f"{path} exists already: name another file, or delete it first.")
+
+
+def _finish(move: Move) -> None:
+    """Bring a staged file to the disk, with the permissions of what it replaces."""
+    with move.staged.open("ab") as file:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            error.filename = str(move.staged)
+            raise
+    if move.target.exists():
+        shutil.copymode(move.target, move.staged)
+
+
+def _move_all(moves: list[Move], *, replace: bool) -> None:
+    """Move all files to their places; take back those that were moved if one cannot be."""
+    for move in moves:
+        if move.target.exists():
+            _link(move.target, move.kept, shutil.copy2)
+    moved = [(move, move.identify()) for move in moves]
+    place = os.replace if replace else _create
+    try:
+        if len(moves) > 1:
+            keep_journal(moves)
+        for move in moves:
+            place(move.staged, move.target)
+        for directory in {move.target.parent for move in moves}:
+            sync_directory(directory)
+        drop_journal(moves)
+    except BaseException as stopped:
+        try:
+            take_back(moved)
+            drop_journal(moves)
+        except OSError as error:
+            raise InputError(
+                f"Some files in {moves[0].target.parent} may be new and others old ({error.strerror or error}): the "
+                "next command that writes there takes the new ones back."
+            ) from stopped
+        raise
+
+
+def _create(staged: Path, target: Path) -> None:
+    """Move a file to a name that nobody has; of two that try, one fails."""
+    _link(staged, target, os.replace)
+    with suppress(FileNotFoundError):
+        os.unlink(staged)
+
+
+def _link(source: Path, target: Path, otherwise: Callable[[Path, Path], object]) -> None:
+    """Give a file a second name; do something else on file systems that know only one."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        otherwise(source, target)
 
 
 def encode_text(path: Path, content: str | bytes) -> bytes:
@@ -77,4 +178,6 @@ def is_device(path: Path) -> bool:
 
 
 def _refuse(path: Path, error: OSError) -> InputError:
+    if isinstance(error, FileExistsError):
+        return InputError(f"{path} exists already: name another file, or delete it first.")
     return InputError(f"Cannot write {path}: {error.strerror or error}. Name another place.")

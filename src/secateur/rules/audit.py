@@ -21,7 +21,8 @@ from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.deciding import without_facts
-from secateur.rules.intervals import count_effective, find_interval
+from secateur.rules.guess import find_guess
+from secateur.rules.intervals import check_squares, count_effective, find_interval
 from secateur.rules.per_rule import RuleAudits, check_since
 from secateur.rules.scores import find_distances, score_shares
 from secateur.rules.wording import count_of
@@ -36,16 +37,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("Audit", "AuditCounter", "AuditCounts"),
-    *("audit_rows", "compare_classes", "cross", "find_cells", "finish_audit"),
+    *("audit_rows", "compare_classes", "cross", "find_cells", "finish_audit", "none_if_nan"),
 ]
 
 # Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
 # squared weights of all rows; and the number of rows whose weight is not 0.
 SUMS = ("total", "in_conflict", "covered", "squares", "n_counted")
-UNSQUARABLE = (
-    "sample_weight holds weights whose squares are too small or too large for a float: divide all weights by a "
-    "constant, or leave out rows whose weight is next to nothing."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ class Audit:
     accuracy, tree_accuracy, delta_accuracy : float
         Accuracy of the rules and of the tree, in percent, and the difference in percentage points.
     baseline : float
-        Percentage of rows in the commonest class: the accuracy of always guessing it.
+        The accuracy of always guessing the commonest class of the training rows; of these rows, if those are not known.
     baseline_class : str
         The name of that class.
     conflict : float
@@ -174,7 +171,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """List the numbers of the whole rule set by name, ready for JSON: None for those that are not defined."""
-        return {name: _none_if_nan(value) for name, value in vars(self).items() if name != "per_rule"}
+        return {name: none_if_nan(value) for name, value in vars(self).items() if name != "per_rule"}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Audit):
@@ -339,16 +336,19 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     total = float(weights.sum())  # in the order of these sums, so that all of the rows are exactly 100 %
     if not total:
         raise InputError(NO_WEIGHT)
-    _check_squares(counts)
+    check_squares(
+        [counts.total("total"), *counts.by_rule.sum(axis=1)], [counts.total("squares"), *counts.squares.tolist()]
+    )
     by_tree, by_rules = paths.leaf_class[leaf], paths.leaf_class[decider]
     d_precision, d_recall = compare_classes(truth, by_tree, by_rules, weights, n_classes)
     marks = by_rules == truth, by_tree == truth, by_rules == by_tree
     accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     sizes = np.bincount(truth, weights, minlength=n_classes)
+    guess = find_guess(rules, sizes)
     shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
     scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, shares.shape))
-    apart = find_distances(shares[decider], tree_shares[leaf])
+    apart = find_distances(shares, decider, tree_shares, leaf)
     moved = np.abs(rules.reliability - rules.source_reliability)
     moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
     tolerance = rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
@@ -368,8 +368,8 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
-        baseline=100.0 * (float(sizes.max()) / total),
-        baseline_class=rules.tree.class_names[int(sizes.argmax())],
+        baseline=100.0 * (float(sizes[guess]) / total),
+        baseline_class=rules.tree.class_names[guess],
         conflict=100.0 * conflict,
         coverage=100.0 * (counts.total("covered") / counts.total("total")),
         agreement=agreement,
@@ -395,19 +395,10 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
     )
 
 
-def _check_squares(counts: AuditCounts) -> None:
-    """Refuse weights whose squares are lost: the effective number of rows is not known then."""
-    totals = np.array([counts.total("total"), *counts.by_rule.sum(axis=1)])
-    squares = np.array([counts.total("squares"), *counts.squares])
-    is_lost = (totals > 0) & ~((squares >= np.finfo(np.float64).tiny) & np.isfinite(squares))
-    if is_lost.any():
-        raise InputError(UNSQUARABLE)
-
-
-def _none_if_nan(value: Any) -> Any:
+def none_if_nan(value: Any) -> Any:
     """Put None for NaN, also within a tuple."""
     if isinstance(value, tuple):
-        return tuple(map(_none_if_nan, value))
+        return tuple(map(none_if_nan, value))
     return None if value != value else value
 
 
@@ -419,8 +410,8 @@ def compare_classes(
     n_classes: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find how far precision and recall of each class differ between tree and rules, in percentage points."""
-    old_precision, old_recall = _precision_recall(cross(truth, by_tree, weights, (n_classes, n_classes)))
-    new_precision, new_recall = _precision_recall(cross(truth, by_rules, weights, (n_classes, n_classes)))
+    old_precision, old_recall = _precision_recall(truth, by_tree, weights, n_classes)
+    new_precision, new_recall = _precision_recall(truth, by_rules, weights, n_classes)
     return np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
 
 
@@ -432,7 +423,14 @@ def cross(
     return table.astype(np.float64).reshape(shape)
 
 
-def _precision_recall(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute precision and recall of each class in percent, from rows by class and prediction."""
-    precision, recall = (np.nan_to_num(divide_or_nan(100.0 * np.diag(table), table.sum(axis=axis))) for axis in (0, 1))
+def _precision_recall(
+    truth: NDArray[np.int64], predicted: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute precision and recall of each class in percent; a table of all pairs of classes may not fit."""
+    right = truth == predicted
+    hits = np.bincount(truth[right], weights[right], minlength=n_classes)
+    precision, recall = (
+        np.nan_to_num(divide_or_nan(100.0 * hits, np.bincount(named, weights, minlength=n_classes)))
+        for named in (predicted, truth)
+    )
     return precision, recall

@@ -27,7 +27,7 @@ SHOWN_RULES = SHOWN_CLASSES = 5
 class Caution(NamedTuple):
     """A warning: what it is about, and a sentence."""
 
-    kind: str  # "unpredicted", "guess" or "few-rows"
+    kind: str  # "unpredicted", "left-out", "guess" or "few-rows"
     text: str
 
     def __str__(self) -> str:
@@ -77,8 +77,10 @@ def _find_unpredicted(rules: RuleSet | CompactRules) -> Iterator[Caution]:
     unsaid = [place for place in range(tree.n_classes) if place not in said and (sizes is None or sizes[place] != 0)]
     for place in unsaid[:SHOWN_CLASSES]:
         of = "" if sizes is None else f" ({read_count(float(sizes[place]))} of {count_of(float(sizes.sum()), 'row')})"
-        why = "its rules were left out, within the budget" if place in by_tree else "it is nowhere the commonest class"
-        yield Caution("unpredicted", f"No rule predicts {tree.class_names[place]}{of}: {why}.")
+        kind, why = "unpredicted", "it is nowhere the commonest class"
+        if place in by_tree:
+            kind, why = "left-out", "its rules were left out, within the budget"
+        yield Caution(kind, f"No rule predicts {tree.class_names[place]}{of}: {why}.")
     if len(unsaid) > SHOWN_CLASSES:
         yield Caution("unpredicted", f"No rule predicts {len(unsaid) - SHOWN_CLASSES:,} more classes either.")
 

@@ -11,11 +11,13 @@ import numpy as np
 from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
-from secateur.rules.audit import compare_classes, cross
+from secateur.rules.audit import compare_classes, cross, none_if_nan
 from secateur.rules.decided_audits import DecidedAudits, check_since_compact
 from secateur.rules.deciding import without_facts
-from secateur.rules.intervals import count_effective, find_interval
+from secateur.rules.guess import find_guess
+from secateur.rules.intervals import check_squares, count_effective, find_interval
 from secateur.rules.scores import find_distances, score_shares
+from secateur.rules.wording import count_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +36,7 @@ class CompactAudit:
     Attributes
     ----------
     n_rules, n_conditions, source_n_rules, source_n_conditions, n_rows : int
-        Size of the rules without "otherwise", of the tree's own, and of the rows.
+        Size of the rules without "otherwise", of the tree's own, and of the rows; those of weight 0 do not count.
     conditions_left, rules_left : float
         Percentage of the tree's conditions and rules that are left.
     disagreement : float
@@ -43,10 +45,8 @@ class CompactAudit:
         Its limits, at 95 % (Clopper–Pearson).
     accuracy, tree_accuracy, delta_accuracy : float
         Accuracy of the rules and of the tree, and the difference.
-    baseline : float
-        Percentage of rows in the commonest class: the accuracy of always guessing it.
-    baseline_class : str
-        The name of that class.
+    baseline, baseline_class : float, str
+        As in :class:`Audit`.
     abs_delta_precision, abs_delta_recall : tuple of float
         Absolute change of precision and recall, class by class.
     macro_dev : float
@@ -91,8 +91,7 @@ class CompactAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """List the numbers by name, without those of single rules, ready for JSON: None for those not defined."""
-        numbers = {name: value for name, value in vars(self).items() if name != "per_rule"}
-        return {name: None if value != value else value for name, value in numbers.items()}
+        return {name: none_if_nan(value) for name, value in vars(self).items() if name != "per_rule"}
 
     def _repr_html_(self) -> str:
         from secateur.export.notebook_tables import compact_audit_to_html
@@ -104,9 +103,9 @@ class CompactAudit:
         area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
         return "\n".join(
             [
-                f"{self.n_conditions} of {self.source_n_conditions} conditions left ({self.conditions_left:.1f} %), "
-                f"in {self.n_rules} of {self.source_n_rules} rules",
-                f"decided otherwise than by the tree: {self.disagreement:.2f} % of {self.n_rows} rows "
+                f"{self.n_conditions:,} of {count_of(self.source_n_conditions, 'condition')} left "
+                f"({self.conditions_left:.1f} %), in {self.n_rules:,} of {count_of(self.source_n_rules, 'rule')}",
+                f"decided otherwise than by the tree: {self.disagreement:.2f} % of {count_of(self.n_rows, 'row')} "
                 f"({low:.2f} to {high:.2f})",
                 f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
                 f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
@@ -121,7 +120,7 @@ class CompactAudit:
 class CompactCounts:
     """Rows counted for the audit of compact rules."""
 
-    n_rows: int
+    n_rows: int  # those whose weight is not 0
     decided: CellCounts  # rows by leaf, by what decides them, and by class
     squares: float  # sum of squared weights
 
@@ -145,15 +144,16 @@ class CompactCounts:
         return cross(pairs % (len(rules) + 1), truth, self.decided.counts, rules.decided_counts.shape)
 
     def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """List places and numbers there; the first place is for the squares."""
+        """List places and numbers there; the first two places are for the number of rows and for the squares."""
         cells, counts = self.decided.cells, self.decided.counts
-        return np.concatenate([[0], cells + 1]), np.concatenate([[self.squares], counts])
+        return np.concatenate([[0, 1], cells + 2]), np.concatenate([[self.n_rows, self.squares], counts])
 
     @classmethod
-    def from_cells(cls, n_rows: int, cells: NDArray[np.int64], numbers: NDArray[np.float64]) -> CompactCounts:
+    def from_cells(cls, cells: NDArray[np.int64], numbers: NDArray[np.float64]) -> CompactCounts:
         """Take the sums of what :meth:`to_cells` lists."""
-        own = cells > 0
-        return cls(n_rows, CellCounts.of(cells[own] - 1, numbers[own]), float(numbers[~own].sum()))
+        own = cells > 1
+        n_rows, squares = (float(numbers[cells == place].sum()) for place in (0, 1))
+        return cls(int(n_rows), CellCounts.of(cells[own] - 2, numbers[own]), squares)
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,9 @@ class CompactCounter:
         share = np.ones(rows.n_rows) if weights is None else weights
         decider = rules.find_deciding(rows) % (len(rules) + 1)  # "otherwise" comes last
         places = rules.rules._find_leaves(rows), decider, truth
-        return CompactCounts.of(rules, rows.n_rows, places, share, float(share @ share))
+        with np.errstate(over="ignore", under="ignore"):  # audit_compact refuses weights that cannot be squared
+            squares = float(share @ share)
+        return CompactCounts.of(rules, int(np.count_nonzero(share)), places, share, squares)
 
     def add(self, total: CompactCounts, part: CompactCounts) -> CompactCounts:
         """Add the counts of a further piece."""
@@ -184,6 +186,7 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
     total = float(weights.sum())
     if not total:
         raise InputError(NO_WEIGHT)
+    check_squares(total, counts.squares)
     pairs, truth = np.divmod(counts.decided.cells, n_classes)
     leaf, decider = np.divmod(pairs, len(rules) + 1)
     by_tree = rules.rules.paths.leaf_class[leaf]
@@ -192,13 +195,14 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
     marks = by_rules == truth, by_tree == truth, by_rules != by_tree, decider == len(rules)
     accuracy, tree_accuracy, differ, left = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     sizes = np.bincount(truth, weights, minlength=n_classes)
+    guess = find_guess(rules.rules, sizes)
     limits = find_interval(differ / 100.0, count_effective(total, counts.squares))
     tree_shares = rules.rules._find_shares("leaf")
     by_decider = cross(decider, truth, weights, rules.decided_counts.shape)
     tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
     if rules.is_counted:
         distances, scores = (
-            find_distances(rules.shares[decider], tree_shares[leaf]),
+            find_distances(rules.shares, decider, tree_shares, leaf),
             score_shares(rules.shares, by_decider),
         )
     else:  # then probabilities are the tree's own
@@ -218,8 +222,8 @@ def audit_compact(rules: CompactRules, rows: RowSource, since: Any = None) -> Co
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
-        baseline=100.0 * (float(sizes.max()) / total),
-        baseline_class=rules.tree.class_names[int(sizes.argmax())],
+        baseline=100.0 * (float(sizes[guess]) / total),
+        baseline_class=rules.tree.class_names[guess],
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
         macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),

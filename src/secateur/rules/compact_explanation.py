@@ -9,7 +9,21 @@ import numpy as np
 
 from secateur.facts.checking import find_broken_facts
 from secateur.rows.leaves import apply_tree
-from secateur.rules.explanation import as_value, find_covering, find_held, pair_values, read_row, say_values
+from secateur.rules.explanation import (
+    as_value,
+    find_covering,
+    find_held,
+    find_needed,
+    find_unseen,
+    leave_out_absent,
+    list_reasons,
+    pair_values,
+    read_row,
+    say_broken,
+    say_values,
+    warn_of_unseen,
+)
+from secateur.rules.fidelity import read_agreement
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import count_of, read_conditions
@@ -57,7 +71,8 @@ class CompactExplanation:
     text : str
         The explanation in words, also its ``str()``.
     broken_facts : tuple of str
-        Known facts about the columns that this row contradicts; the guarantee does not cover such a row.
+        Known facts about the columns that this row contradicts. The guarantee does not cover the row if it rests on one
+        of them, which the text says.
     """
 
     prediction: Label
@@ -73,15 +88,21 @@ class CompactExplanation:
     broken_facts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the explanation as plain values, for JSON."""
+        """Give the explanation as plain values, for JSON; what is about a rule is None, or empty, for "otherwise"."""
+        rule = self.rule
         return {
             "prediction": self.prediction,
             "tree_prediction": self.tree_prediction,
-            "rule": None if self.rule is None else self.rule.index + 1,
-            "text": None if self.rule is None else self.rule.text,
+            "rule": None if rule is None else rule.index + 1,
+            "text": None if rule is None else rule.text,
+            "conditions": [] if rule is None else [condition.text for condition in rule.conditions],
+            "support": None if rule is None else rule.support,
+            "reliability": None if rule is None else rule.reliability,
+            "reasons": [] if rule is None else list_reasons(rule.reasons),
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
             "failed": {str(index + 1): list(asked) for index, asked in self.failed.items()},
             "interval": None if self.interval is None else list(self.interval),
+            "own_rule": self.own_rule.index + 1,
             "own_leaf": self.own_rule.leaf_id,
             "values": dict(self.values),
             "broken_facts": list(self.broken_facts),
@@ -100,8 +121,8 @@ class CompactExplanation:
 def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
     """Explain the prediction for one row."""
     tree, paths, whole = rules.tree, rules.rules.paths, rules.rules
-    rows = read_row(whole, row)
-    cells = rows.matrix[0]
+    rows = read_row(whole, row, find_needed(rules))
+    cells, unseen = rows.matrix[0], find_unseen(tree, rows.matrix[0], row)
     covers = find_covering(whole, cells)[rules.chosen]
     covering = [rule for rule in rules if covers[rule.index]]
     held = find_held(whole, cells)
@@ -119,7 +140,7 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
     class_id = int(rules.class_ids[decider] if covering else rules.otherwise_id)
     broken = find_broken_facts(tree, rows)
     features = list(dict.fromkeys(asked))
-    values = {tree.feature_name(feature): as_value(whole, feature, cells[feature]) for feature in features}
+    values = {tree.feature_name(feature): as_value(whole, feature, cells[feature], unseen) for feature in features}
     told = covering[0].conditions if covering else [one for missed in lacking.values() for one in missed]
     return CompactExplanation(
         prediction=covering[0].prediction if covering else rules.otherwise,
@@ -129,9 +150,11 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
         failed=failed,
         own_rule=rules.source[own],
         interval=find_share_interval(whole, rules.decided_counts[decider], class_id),
-        values=values,
-        asked=pair_values(whole, told, cells),
-        text=_tell(rules, covering, lacking, cells, own, class_id, broken),
+        values=leave_out_absent(values, row),
+        asked=pair_values(whole, told, cells, unseen),
+        text="\n".join(
+            [*warn_of_unseen(tree, unseen), *_tell(rules, covering, lacking, cells, unseen, own, class_id, broken)]
+        ),
         broken_facts=tuple(broken),
     )
 
@@ -141,39 +164,49 @@ def _tell(
     covering: list[CompactRule],
     lacking: Mapping[int, tuple[Condition, ...]],
     cells: np.ndarray[Any, Any],
+    unseen: Mapping[int, Any],
     own: int,
     class_id: int,
     broken: list[str],
-) -> str:
+) -> list[str]:
     whole, name = rules.rules, rules.tree.class_names[class_id]
     if covering:
         winner = covering[0]
         lines = [f"Predicted {name}, because rule {winner.index + 1} holds: {join_asked(winner.asks)}."]
-        seen = say_values(whole, winner.conditions, cells)
+        seen = say_values(whole, winner.conditions, cells, unseen)
         lines += [f"  This row: {', '.join(seen)}."] if seen else []
-        lines += tell_share(whole, rules.decided_counts[winner.index], class_id, "Rows that this rule decides")
+        lines += _tell_decided(rules, winner.index, class_id, "Rows that this rule decides")
         if len(covering) > 1:
             lines.append("Also covered by " + ", ".join(f"rule {r.index + 1} ({r.class_name})" for r in covering[1:]))
     else:
         lines = [f"Predicted {name}, because no rule holds:"]
         for index, conditions in list(lacking.items())[:SHOWN_RULES]:
             asked = join_asked([condition.text for condition in conditions])
-            held = ", ".join(say_values(whole, conditions, cells))
+            held = ", ".join(say_values(whole, conditions, cells, unseen))
             lines.append(f"  rule {index + 1} ({rules[index].class_name}) asks {asked}; this row: {held}")
         if len(lacking) > SHOWN_RULES:
             lines.append(f"  and {count_of(len(lacking) - SHOWN_RULES, 'more rule')} ask what it does not have, either")
-        lines += tell_share(whole, rules.decided_counts[-1], class_id, "Rows that no rule covers")
+        lines += _tell_decided(rules, len(rules), class_id, "Rows that no rule covers")
     differs = int(whole.paths.leaf_class[own]) != class_id
-    lines.append(say_own_leaf(rules.source, own, differs=differs))
+    if rules.fidelity is None or differs:
+        lines.append(say_own_leaf(rules.source, own, differs=differs))
     if differs:
         lines.append(_say_difference(rules, broken))
-    if broken:
-        lines.append(f"The guarantee does not cover this row, which contradicts what is known: {'; '.join(broken)}.")
-    return "\n".join(lines)
+    return [*lines, *say_broken(rules, broken)]
+
+
+def _tell_decided(rules: CompactRules, line: int, class_id: int, where: str) -> list[str]:
+    """Tell of the rows that the same line decides; of an approximation, that the model itself was not asked."""
+    if rules.fidelity is None:
+        return tell_share(rules.rules, rules.decided_counts[line], class_id, where)
+    return [
+        f"  {where}: {read_agreement(rules.fidelity, line)}.",
+        f"These rules approximate {rules.fidelity.model}, which was not asked about this row.",
+    ]
 
 
 def _say_difference(rules: CompactRules, broken: Sequence[str]) -> str:
-    if broken:
+    if rules._rests_on(broken):
         return "Nothing is promised for a row that contradicts what is known."
     if rules.budget:
         return "This row is among those that the budget allows to differ from the tree."

@@ -10,6 +10,7 @@ import numpy as np
 
 from secateur.counting.coverage import cover_rows, find_winners
 from secateur.methods import METHODS
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows
@@ -17,6 +18,7 @@ from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.compact_rule import CompactRule
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
+from secateur.rules.facts_used import find_facts_of_choice
 from secateur.rules.reasons import make_reasons
 from secateur.rules.witnesses import Witnesses
 from secateur.rules.writable import Writable
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_explanation import CompactExplanation
+    from secateur.rules.fidelity import Fidelity
     from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.tree.tree import Label, Tree
@@ -68,6 +71,8 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         What the joint deletion was allowed; the budget of exact rules is 0.
     stored : StoredContent, default=None
         What the file says of itself, for compact rules that were read from one.
+    fidelity : Fidelity, default=None
+        How far the rules say what a model says that is no tree, for those that :func:`secateur.approximate` made.
 
     Examples
     --------
@@ -93,8 +98,9 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     stand_ins: tuple[NDArray[np.int64], NDArray[np.int64]] = field(repr=False)
     drop_costs: NDArray[np.float64] = field(repr=False)
     budget: float = 0.0
-    tolerance: float = 0.05
+    tolerance: float = DEFAULT_TOLERANCE
     stored: StoredContent | None = field(default=None, repr=False)
+    fidelity: Fidelity | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.chosen, self.decided_counts, *self.stand_ins, self.drop_costs):
@@ -112,8 +118,13 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on the columns before a pipeline, a sentence each."""
+        """Remarks of the method, on columns before a pipeline, and on classes that no rule of a leaf predicts."""
         return self.rules.remarks
+
+    @property
+    def rest_word(self) -> str:
+        """What the last line begins with: "otherwise", or "always" where there is no rule."""
+        return "otherwise" if len(self) else "always"
 
     @property
     def is_exact(self) -> bool:
@@ -166,6 +177,9 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     @property
     def guarantee(self) -> str:
         """What is preserved, in a sentence, with the facts that this rests on."""
+        if self.fidelity is not None:
+            of_tree = replace(self, fidelity=None).guarantee
+            return f"The rules approximate {self.fidelity.model}; what is promised is about a surrogate tree: {of_tree}"
         if self.is_exact:
             sentence = (
                 "Exact for every possible row: each row gets the class that the tree predicts, from a rule that covers "
@@ -184,18 +198,28 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
                 f"rule with a training reliability more than {self.tolerance:g} below its leaf's, or with another "
                 f"class more common among its rows; {earlier} deletions may move reliability further."
             )
-        used = self.rules.facts_used.used if self.is_exact else ()
+        used = self._facts_used if self.is_exact else ()
         return (
             f"{sentence} This is about rows that keep to the facts it rests on: {'; '.join(used)}."
             if used
             else sentence
         )
 
+    @cached_property
+    def _facts_used(self) -> tuple[str, ...]:
+        """The facts that the guarantee rests on, in words; a budget's is about the training rows, which keep to all."""
+        return () if self.budget else find_facts_of_choice(self.rules, self.chosen, self.otherwise_id)
+
+    def _rests_on(self, facts: Iterable[str]) -> bool:
+        """Whether the guarantee rests on one of some facts about the columns, in words."""
+        listed = list(facts)
+        return not self.budget and (self.rules._rests_on(listed) or not set(listed).isdisjoint(self._facts_used))
+
     @property
     def decisions(self) -> Decisions:
         """The order in which rules decide, and what none of them covers."""
         is_ordered = self.rules.is_ranked or self.is_exact or len(np.unique(self.class_ids)) < 2
-        words = f"{'otherwise' if len(self) else 'always'} => {self.otherwise_name}"
+        words = f"{self.rest_word} => {self.otherwise_name}"
         order = np.arange(len(self))
         last = (self.otherwise, self.otherwise_reliability, words)
         return Decisions(self.rules, self.chosen, order, is_ordered, last, self.decided_reliability)
@@ -326,7 +350,8 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Class shares of what each rule, and at the end "otherwise", decides; where it decides no row, its class."""
-        shares: NDArray[np.float64] = np.eye(self.tree.n_classes)[np.append(self.class_ids, self.otherwise_id)]
+        shares = np.zeros((len(self) + 1, self.tree.n_classes))
+        shares[np.arange(len(self) + 1), np.append(self.class_ids, self.otherwise_id)] = 1.0
         total = self.decided_counts.sum(axis=1, keepdims=True)
         np.divide(self.decided_counts, total, out=shares, where=total > 0)
         return shares
@@ -509,10 +534,13 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         with self.rules._open(X) as rows:
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def __repr__(self) -> str:
+        if self.fidelity is not None:
+            return (
+                f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise "
+                f"{self.otherwise_name}; approximates {self.fidelity.model}: the same for {self.fidelity.overall} of "
+                f"{self.fidelity.n_rows} held-out rows>"
+            )
         return (
             f"<CompactRules: {len(self)} rules with {self.n_conditions} conditions, otherwise {self.otherwise_name}; "
             f"the tree has {self.source_n_rules} rules with {self.source_n_conditions}>"

@@ -14,7 +14,7 @@ import numpy as np
 from secateur.errors import InputError
 from secateur.rules.per_rule import RuleAudits
 from secateur.rules.wording import count_of
-from secateur.tree.shares import none_if_nan
+from secateur.tree.shares import divide_or_nan, none_if_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,10 +104,7 @@ class DecidedAudits(RuleAudits):
         return self.rules.rules.is_weighted
 
     def _share(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        own, total = counts[np.arange(len(counts)), self.class_ids], counts.sum(axis=1)
-        shares: NDArray[np.float64] = np.full(len(counts), np.nan)
-        np.divide(own, total, out=shares, where=total > 0)
-        return shares
+        return divide_or_nan(counts[np.arange(len(counts)), self.class_ids], counts.sum(axis=1))
 
     def _describe(self, place: int) -> dict[str, Any]:
         rules = self.rules

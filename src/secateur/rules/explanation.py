@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError
+from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
 from secateur.frames import frame_columns
+from secateur.methods import METHODS
 from secateur.rows.checking import check_rows
-from secateur.rows.encoding import category_code
+from secateur.rows.encoding import category_code, cut_blanks, is_trimmed
 from secateur.rows.leaves import apply_tree
 from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
 from secateur.rows.rows import Rows
-from secateur.rows.table_columns import find_texts
+from secateur.rows.table_columns import find_texts, tested_features
 from secateur.rules.deciding import Deciding
+from secateur.rules.decision_list import make_decision_list
 from secateur.rules.moments import read_moment
 from secateur.rules.own_path import find_share_interval, say_own_leaf, tell_share
 from secateur.rules.plain_words import join_asked, read_asked
 from secateur.rules.wording import read_link, read_value
 from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.regions import Region, pick_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.rules.wording import Condition
-    from secateur.tree.tree import Label
+    from secateur.tree.tree import Label, Tree
 
 __all__ = [
     "Explanation",
@@ -41,9 +47,16 @@ __all__ = [
     "explain_row",
     "find_covering",
     "find_held",
+    "find_needed",
+    "find_unseen",
+    "leave_out_absent",
+    "list_reasons",
+    "make_up",
     "pair_values",
     "read_row",
+    "say_broken",
     "say_values",
+    "warn_of_unseen",
 ]
 
 
@@ -102,11 +115,9 @@ class Explanation:
             "reliability": rule.reliability,
             "interval": None if self.interval is None else list(self.interval),
             "own_rule": self.own_rule.index + 1,
+            "own_leaf": self.own_rule.leaf_id,
             "values": dict(self.values),
-            "reasons": [
-                {"link": link, "deleted": reason.deleted, "kind": reason.kind, "text": reason.text}
-                for link, reason in rule.reasons.items()
-            ],
+            "reasons": list_reasons(rule.reasons),
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
             "broken_facts": list(self.broken_facts),
             "explanation": self.text,
@@ -121,10 +132,19 @@ class Explanation:
         return self.text
 
 
+def list_reasons(reasons: Mapping[int, Reason]) -> list[dict[str, Any]]:
+    """Give the reasons of a rule's links as plain values."""
+    return [
+        {"link": link, "deleted": reason.deleted, "kind": reason.kind, "text": reason.text}
+        for link, reason in reasons.items()
+    ]
+
+
 def explain_row(rules: RuleSet, row: Any) -> Explanation:
     """Explain the prediction for one row."""
     tree, paths = rules.tree, rules.paths
-    rows = read_row(rules, row)
+    rows = read_row(rules, row, find_needed(rules))
+    cells, unseen = rows.matrix[0], find_unseen(tree, rows.matrix[0], row)
     leaf = int(apply_tree(tree, rows)[0])
     covers = find_covering(rules, rows.matrix[0])
     covering = rules.ranking[covers[rules.ranking]].tolist()
@@ -132,31 +152,110 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
     winner = covering[0] if rules.is_ranked else int(rules._rule_of_leaf[leaf])
     ranked = [rules[winner], *(rules[index] for index in covering if index != winner)]
     tested = dict.fromkeys(tree.feature[paths.parent[paths.links[paths.entries(winner)]]].tolist())
-    broken = find_broken_facts(tree, rows)
+    broken, own = find_broken_facts(tree, rows), int(rules._rule_of_leaf[leaf])
+    values = {tree.feature_name(one): as_value(rules, one, cells[one], unseen) for one in tested}
     return Explanation(
         prediction=rules[winner].prediction,
         tree_prediction=tree.classes[int(tree.leaf_class[leaf])].item(),
         rule=rules[winner],
         covering=tuple(ranked),
-        own_rule=rules[int(rules._rule_of_leaf[leaf])],
+        own_rule=rules[own],
         interval=find_share_interval(rules, rules.class_counts[winner], int(paths.leaf_class[winner])),
-        values={tree.feature_name(feature): as_value(rules, feature, rows.matrix[0, feature]) for feature in tested},
-        asked=pair_values(rules, rules[winner].conditions, rows.matrix[0]),
-        text=_tell(rules, ranked, rows.matrix[0], int(rules._rule_of_leaf[leaf]), broken),
+        values=leave_out_absent(values, row),
+        asked=pair_values(rules, rules[winner].conditions, cells, unseen),
+        text="\n".join([*warn_of_unseen(tree, unseen), *_tell(rules, ranked, cells, unseen, own, broken)]),
         broken_facts=tuple(broken),
     )
 
 
-def read_row(rules: RuleSet, row: Any) -> Rows:
-    """Read one row in the tree's own terms, however it was passed."""
-    if hasattr(row, "keys") and frame_columns(row) is None:  # a mapping, or a pandas Series
-        return check_rows(rules.tree, _as_table(rules, row), name="row")
+def read_row(rules: RuleSet, row: Any, needed: Collection[int] | None = None) -> Rows:
+    """Read one row in the tree's own terms, however it was passed.
+
+    Of a mapping, columns that the tree never asks for may be absent; if only some are ``needed``, others that the tree
+    asks for may be, too, and get any value that is possible.
+    """
+    if _is_mapping(row):
+        return check_rows(rules.tree, _as_table(rules, _fill(rules.tree, row, needed)), name="row")
     with open_rows(row, find_texts=partial(find_texts, rules.tree)) as source:
         if source.in_memory:
             return MemoryRows(_as_table(rules, row)).read(rules.tree, "row")
         table = source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix))
     _check_one(table)
     return Rows.of(table)
+
+
+def find_needed(rules: RuleSet | CompactRules) -> set[int] | None:
+    """Find the features that decide whatever the others are; None if that may be all that the tree asks for."""
+    if not METHODS[rules.method].is_exact or getattr(rules, "budget", False):
+        return None
+    return {column.feature for column in make_decision_list(rules).columns}
+
+
+def find_unseen(tree: Tree, cells: NDArray[Any], row: Any) -> dict[int, Any]:
+    """Find what a row holds where the tree knows no such category, by feature; nothing if the row has no names."""
+    if not _is_mapping(row):
+        names = frame_columns(row)
+        if names is None:
+            return {}
+        import narwhals as nw
+
+        try:
+            frame = nw.from_native(row, eager_only=True)
+        except TypeError:  # rows that are not in memory
+            return {}
+        row = {name: frame[name].to_list()[0] for name in names}
+    return {
+        feature: row[tree.feature_name(feature)]
+        for feature in sorted(tested_features(tree))
+        if (levels := tree.categories[feature]) is not None
+        and find_cuts(tree, feature) is None
+        and cells[feature] == len(levels)
+        and tree.feature_name(feature) in row.keys()  # noqa: SIM118  # a Series tests values, not keys
+    }
+
+
+def warn_of_unseen(tree: Tree, unseen: Mapping[int, Any]) -> list[str]:
+    """Say which values of a row the tree does not know, and what they may have been meant to be."""
+    return [
+        f"Caution: {tree.feature_name(feature)} is {value!r}, which is not among the values that the tree knows "
+        f"({shorten(tree.categories[feature] or ())}), so it counts as any other."
+        f"{did_you_mean(value, map(str, tree.categories[feature] or ()))}"
+        for feature, value in unseen.items()
+    ]
+
+
+def leave_out_absent(values: dict[str, Label | None], row: Any) -> dict[str, Label | None]:
+    """Leave out the values that a mapping did not have, so that nobody takes made-up ones for the row's."""
+    given = set(row.keys()) if _is_mapping(row) else set(values)
+    return {name: value for name, value in values.items() if name in given}
+
+
+def _is_mapping(row: Any) -> bool:
+    """Whether a row is a mapping, or a pandas Series."""
+    return hasattr(row, "keys") and frame_columns(row) is None
+
+
+def _fill(tree: Tree, row: Any, needed: Collection[int] | None) -> dict[str, Any]:
+    """Give a row a value in each column, whatever is possible in those that need not be there."""
+    names = [tree.feature_name(feature) for feature in range(tree.n_features)]
+    given = dict(row.items())
+    asked = tested_features(tree)
+    if tree.columns is not None and tree.columns.derived:  # which may need any of them
+        return given
+    required = asked if needed is None else asked.intersection(needed)
+    absent = [names[feature] for feature in sorted(required) if names[feature] not in given]
+    if absent:
+        meant = did_you_mean(absent[0], [name for name in map(str, given) if name not in names])
+        raise InputError(f"The row has no value for {shorten(absent)}, which the rules ask for.{meant}")
+    return {name: given[name] if name in given else make_up(tree, feature) for feature, name in enumerate(names)}
+
+
+def make_up(tree: Tree, feature: int) -> Any:
+    """Make up a value that the tree's facts allow."""
+    levels, cuts = tree.categories[feature], find_cuts(tree, feature)
+    if cuts is not None:
+        return cuts[0]
+    return pick_value(tree, feature, Region()) if levels is None else levels[0]
 
 
 def _check_one(table: Any) -> None:
@@ -186,8 +285,10 @@ def find_held(rules: RuleSet, row: NDArray[Any]) -> NDArray[np.bool_]:
     return held
 
 
-def as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
-    """Turn a stored value back into what the user passed."""
+def as_value(
+    rules: RuleSet, feature: int, value: float, unseen: Mapping[int, Any] = MappingProxyType({})
+) -> Label | None:
+    """Turn a stored value back into what the user passed; values that the tree does not know are looked up."""
     if np.isnan(value):
         return None
     levels, cuts, reading = rules.tree.categories[feature], find_cuts(rules.tree, feature), rules.tree.reading(feature)
@@ -197,7 +298,7 @@ def as_value(rules: RuleSet, feature: int, value: float) -> Label | None:
         return float(value)
     if int(value) < len(levels):
         return levels[int(value)]
-    return "(any other)" if cuts is None else f"> {cuts[-1]!r}"
+    return unseen.get(feature, "(any other)") if cuts is None else f"> {cuts[-1]!r}"
 
 
 def _as_table(rules: RuleSet, row: Any) -> Any:
@@ -216,7 +317,10 @@ def _as_table(rules: RuleSet, row: Any) -> Any:
         if (
             columns is not None or rules.tree.readings
         ):  # values stay as they are: labels, numbers, and anything that the tree does not test
-            given = [row[name] for name in names]
+            given = [
+                cut_blanks([row[name]])[0] if is_trimmed(rules.tree, feature) else row[name]
+                for feature, name in enumerate(names)
+            ]
             if columns is None:  # a matrix holds codes of categories
                 given = [
                     value if levels is None else category_code(value, levels)
@@ -257,7 +361,12 @@ def _as_number(rules: RuleSet, feature: int, value: Any) -> float:
         raise InputError(f"Expected a number for {name!r}, found {value!r}.") from None
 
 
-def say_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any]) -> list[str]:
+def say_values(
+    rules: RuleSet,
+    conditions: Iterable[Condition],
+    row: NDArray[Any],
+    unseen: Mapping[int, Any] = MappingProxyType({}),
+) -> list[str]:
     """Write what a row holds in the columns that conditions are about."""
     features = dict.fromkeys(
         feature
@@ -269,25 +378,37 @@ def say_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any
         if feature in group_of:  # of a category's columns of zeros and ones, the one that the row has
             members = rules.tree.facts.groups[group_of[feature]].features
             feature = next((member for member in members if row[member] == 1), feature)
-        seen[feature] = read_value(rules.tree, feature, as_value(rules, feature, row[feature]), rules._voice)
+        seen[feature] = read_value(rules.tree, feature, as_value(rules, feature, row[feature], unseen), rules._voice)
     return list(dict.fromkeys(seen.values()))
 
 
-def pair_values(rules: RuleSet, conditions: Iterable[Condition], row: NDArray[Any]) -> tuple[tuple[str, str], ...]:
+def pair_values(
+    rules: RuleSet,
+    conditions: Iterable[Condition],
+    row: NDArray[Any],
+    unseen: Mapping[int, Any] = MappingProxyType({}),
+) -> tuple[tuple[str, str], ...]:
     """Put what conditions ask beside what a row holds there, in words."""
     pairs = (
-        (join_asked(read_asked(rules, condition.link_ids)), ", ".join(say_values(rules, [condition], row)))
+        (join_asked(read_asked(rules, condition.link_ids)), ", ".join(say_values(rules, [condition], row, unseen)))
         for condition in conditions
     )
     return tuple(dict.fromkeys(pairs))
 
 
-def _tell(rules: RuleSet, covering: list[Rule], row: NDArray[Any], own: int, broken: list[str]) -> str:
+def _tell(
+    rules: RuleSet,
+    covering: list[Rule],
+    row: NDArray[Any],
+    unseen: Mapping[int, Any],
+    own: int,
+    broken: list[str],
+) -> list[str]:
     winner = covering[0]
     class_id = int(rules.paths.leaf_class[winner.index])
     if winner.kept_ids:
         lines = [f"Predicted {winner.class_name}, because rule {winner.index + 1} holds: {join_asked(winner.asks)}."]
-        lines.append(f"  This row: {', '.join(say_values(rules, winner.conditions, row))}.")
+        lines.append(f"  This row: {', '.join(say_values(rules, winner.conditions, row, unseen))}.")
     else:
         lines = [f"Predicted {winner.class_name}, because rule {winner.index + 1} holds for every row."]
     lines += tell_share(rules, rules.class_counts[winner.index], class_id, "Rows like it")
@@ -306,9 +427,14 @@ def _tell(rules: RuleSet, covering: list[Rule], row: NDArray[Any], own: int, bro
         )
     differs = rules.tree.leaf_class[rules.paths.leaf_ids[own]] != class_id
     lines.append(say_own_leaf(rules, own, differs=bool(differs)))
-    if broken:
-        said = "This row contradicts what is known, but the guarantee does not rest on it"
-        if rules._rests_on(broken):
-            said = "The guarantee does not cover this row, which contradicts what is known"
-        lines.append(f"{said}: {'; '.join(broken)}.")
-    return "\n".join(lines)
+    return [*lines, *say_broken(rules, broken)]
+
+
+def say_broken(rules: RuleSet | CompactRules, broken: Sequence[str]) -> list[str]:
+    """Say that a row contradicts what is known, if it does, and whether the guarantee is about it nevertheless."""
+    if not broken:
+        return []
+    said = "This row contradicts what is known, but the guarantee does not rest on it"
+    if rules._rests_on(broken):
+        said = "The guarantee does not cover this row, which contradicts what is known"
+    return [f"{said}: {'; '.join(broken)}."]

@@ -1,4 +1,4 @@
-"""Find the facts that a rule rests on: without them it would meet a leaf of another class."""
+"""Find the facts that rules rest on: without them one would meet a leaf of another class, or a leaf lie in none."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import numpy as np
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_met
 from secateur.methods import Why
+from secateur.methods.covering import find_containment
 from secateur.tree.facts import NO_FACTS, Facts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.methods import Deletions
+    from secateur.rules.rule_set import RuleSet
     from secateur.tree.facts import Claim, Group, Implication
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["FactsUsed"]
+__all__ = ["FactsUsed", "find_facts_of_choice", "list_facts"]
 
 EXACT = (Why.NO_FOREIGN_LEAF, Why.FEATURE_REDUNDANT)
 
@@ -52,10 +54,10 @@ class FactsUsed:
     def used(self) -> tuple[str, ...]:
         """The facts that some rule rests on, in words, in the order in which they were stated."""
         found = {words for listed in self._by_rule for words in listed}
-        return tuple(words for words, _ in self._stated if words in found)
+        return tuple(words for words, _ in self.stated if words in found)
 
     @cached_property
-    def _stated(self) -> list[tuple[str, Implication | Claim | Group | int]]:
+    def stated(self) -> list[tuple[str, Implication | Claim | Group | int]]:
         """Each fact and its words, in the order in which they are left out: those stated by hand first."""
         facts = self._tree.facts
         return [
@@ -79,11 +81,11 @@ class FactsUsed:
             rules, known, place, kept = todo.pop()
             if not len(rules):
                 continue
-            if place == len(self._stated):
+            if place == len(self.stated):
                 for rule in rules.tolist():
                     needed[rule] = kept
                 continue
-            words, fact = self._stated[place]
+            words, fact = self.stated[place]
             fewer = known.leave_out(fact, self._tree.n_features)
             enough = np.zeros(len(rules), dtype=bool) if fewer is None else self._suffice(fewer, rules)
             todo.append((rules[enough], fewer or NO_FACTS, place + 1, kept))
@@ -94,3 +96,43 @@ class FactsUsed:
         """Tell whether each rule meets no leaf of another class, given some facts."""
         walked = find_feasible(replace(self._tree, facts=facts)).tree
         return run_met(walked, self._paths, self._deleted, rules) < 0
+
+
+def list_facts(tree: Tree) -> list[str]:
+    """List all that is known about the columns, in words."""
+    facts = tree.facts
+    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
+    return [*texts, *(tree.describe_decimals(feature) for feature in facts.decimals_of)]
+
+
+def find_facts_of_choice(rules: RuleSet, chosen: NDArray[np.int64], otherwise_id: int) -> tuple[str, ...]:
+    """List the facts that some rules rest on as the only ones: their own, and those by which they miss no leaf.
+
+    A leaf of a class other than ``otherwise_id`` may lie in one of the chosen rules, or be out of reach, only because
+    of what is known.
+    """
+    tree, paths, used = rules.tree, rules.paths, rules.facts_used.used
+    if not tree.facts or not rules.parameters.get("domain_knowledge", True):
+        return used
+    written = paths.leaf_class != otherwise_id
+
+    def suffice(facts: Facts) -> bool:
+        found = find_containment(find_feasible(replace(tree, facts=facts)).tree, paths, rules.deleted)
+        covered = np.concatenate([np.zeros(0, np.int64), *(found.of_rule(rule) for rule in chosen.tolist())])
+        return not (written & found.is_possible & ~np.isin(np.arange(paths.n_rules), covered)).any()
+
+    others = [(words, fact) for words, fact in rules.facts_used.stated if words not in used]
+    known = tree.facts
+    for _, fact in others:
+        fewer = known.leave_out(fact, tree.n_features)
+        known = known if fewer is None else fewer
+    if suffice(known):
+        return used
+    known, needed = tree.facts, {*used}
+    for words, fact in others:
+        fewer = known.leave_out(fact, tree.n_features)
+        if fewer is not None and suffice(fewer):
+            known = fewer
+        else:
+            needed.add(words)
+    return tuple(words for words, _ in rules.facts_used.stated if words in needed)

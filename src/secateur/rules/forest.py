@@ -47,7 +47,7 @@ class ForestAudit:
     Attributes
     ----------
     n_trees, n_rules, n_conditions, n_deleted, n_rows : int
-        Size of what was audited, over all trees.
+        Size of what was audited, over all trees; rows of weight 0 do not count.
     removed : float
         Percentage of all conditions that were deleted.
     accuracy, forest_accuracy, delta_accuracy : float
@@ -67,6 +67,10 @@ class ForestAudit:
     delta_accuracy: float
     changed: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """List the numbers by name, ready for JSON."""
+        return dict(vars(self))
+
     def _repr_html_(self) -> str:
         from secateur.export.notebook_tables import forest_audit_to_html
 
@@ -74,11 +78,11 @@ class ForestAudit:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_deleted} of {self.n_conditions} conditions deleted ({self.removed:.2f} %), "
-            f"from {self.n_rules} rules of {self.n_trees} trees\n"
+            f"{self.n_deleted:,} of {count_of(self.n_conditions, 'condition')} deleted ({self.removed:.2f} %), "
+            f"from {count_of(self.n_rules, 'rule')} of {count_of(self.n_trees, 'tree')}\n"
             f"accuracy {self.accuracy:.2f} % (forest {self.forest_accuracy:.2f} %, change "
-            f"{self.delta_accuracy:+.2f} points) on {self.n_rows} rows; different prediction from the forest for "
-            f"{self.changed:.2f} %"
+            f"{self.delta_accuracy:+.2f} points) on {count_of(self.n_rows, 'row')}; different prediction from the "
+            f"forest for {self.changed:.2f} %"
         )
 
 
@@ -417,7 +421,7 @@ class _VoteCounter:
         by_rules = by_forest if self.forest._is_exact else self.forest._find_shares(rows).argmax(axis=1)
         marks = by_rules == truth, by_forest == truth, by_rules != by_forest
         share = np.ones(rows.n_rows) if weights is None else weights
-        return np.array([share.sum(), *(share[mark].sum() for mark in marks)]), rows.n_rows
+        return np.array([share.sum(), *(share[mark].sum() for mark in marks)]), int(np.count_nonzero(share))
 
     def add(self, total: tuple[Any, int], part: tuple[Any, int]) -> tuple[Any, int]:
         return total[0] + part[0], total[1] + part[1]

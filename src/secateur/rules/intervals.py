@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.errors import InputError
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("LEAST_ROWS_OF_D", "LEVEL"),
-    *("adjust_by_holm", "compare_nested", "compare_shares", "count_effective", "find_interval"),
+    *("adjust_by_holm", "check_squares", "compare_nested", "compare_shares", "count_effective", "find_interval"),
 ]
 
+UNSQUARABLE = (
+    "sample_weight holds weights whose squares are too small or too large for a float: divide all weights by a "
+    "constant, or leave out rows whose weight is next to nothing."
+)
 LEVEL = 0.95
 LEAST_ROWS_OF_D = 5  # in the part and in the rest of the whole: with fewer, compare_nested is too short to be shown
 
@@ -157,6 +162,24 @@ def count_effective(total: ArrayLike, squares: ArrayLike) -> NDArray[np.float64]
     """
     total, squares = np.asarray(total, dtype=np.float64), np.asarray(squares, dtype=np.float64)
     return np.nan_to_num(divide_or_nan(total**2, squares))
+
+
+def check_squares(totals: ArrayLike, squares: ArrayLike) -> None:
+    """Refuse weights whose squares are lost: the effective number of rows is not known then.
+
+    Parameters
+    ----------
+    totals, squares : array-like of float
+        Sums of weights, and of their squares.
+
+    Examples
+    --------
+    >>> check_squares([10.0, 0.0], [10.0, 0.0])
+    """
+    sums, found = np.asarray(totals, dtype=np.float64), np.asarray(squares, dtype=np.float64)
+    is_lost = (sums > 0) & ~((found >= np.finfo(np.float64).tiny) & np.isfinite(found))
+    if is_lost.any():
+        raise InputError(UNSQUARABLE)
 
 
 def adjust_by_holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -174,15 +174,15 @@ class MergedRules(ArraySequence[MergedRule]):
     def _make(self, place: int) -> MergedRule:
         return MergedRule(self, place)
 
-    def to_frame(self, n: int | None = SHOWN_RULES, library: str | None = None) -> Any:
+    def to_frame(self, library: str | None = None, *, n: int | None = SHOWN_RULES) -> Any:
         """Put the first rules into a data frame, one row per rule.
 
         Parameters
         ----------
-        n : int, default=20
-            How many; None for all, which is slow for a million.
         library : {"pandas", "polars"}, default=None
             By default the one that is already imported, else the one that is installed.
+        n : int, default=20
+            How many; None for all, which is slow for a million.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class MergedRules(ArraySequence[MergedRule]):
             How many; None for all.
         """
         shown = self._first(n)
-        lines = [f"{rule.index + 1}. {rule.text}   ({read_votes(rule)})" for rule in shown]
+        lines = [f"{rule.index + 1}. {rule.words}   ({read_votes(rule)})" for rule in shown]
         rest = len(self) - len(shown)
         return "\n".join([*lines, f"… and {rest:,} more"] if rest else lines)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Label
 
 __all__ = [
-    *("FALSE_ALARMS", "FEW_ROWS", "HOLDS", "MOVED", "NOT_COMPARABLE", "NO_ROWS"),
+    *("FALSE_ALARMS", "FEW_ROWS", "HOLDS", "MOVED", "NOT_COMPARABLE", "NO_ROWS", "SINCE"),
     *("RuleAudit", "RuleAudits", "check_since", "find_limits_of_d"),
 ]
 
@@ -52,7 +52,12 @@ MADE_WITH_WEIGHTS = (
     "The rules were made with weights, and sums of weights do not tell how many training rows there were, so changes "
     "against training are not tested."
 )
-COMPARE_WITH_AUDIT = "Compare with an earlier audit instead (since=…; --since on the command line)."
+SINCE = "(since=…; --since on the command line)"
+COMPARE_WITH_AUDIT = f"Compare with an earlier audit instead {SINCE}."
+LIMITS = (
+    "The limits in brackets, at 95 %, are of one rule alone and not corrected, so a rule may still hold although its "
+    "limits leave out 0."
+)
 APPROXIMATE = (
     "Rows with weights count for their effective number (Kish) in the limits and in the test, which gamma functions "
     "extend to numbers that are not whole: with weights, both are approximate."
@@ -357,20 +362,18 @@ class RuleAudits(ArrayTable[RuleAudit]):
     def summary(self) -> str:
         """What the rules are compared with, and how many moved, still hold, or could not be compared, in a sentence."""
         against = "Against the earlier audit"
-        if self.since is None and not self.n_tested:
-            against = "Against the training rows"
-        elif self.since is None:
-            against = (
-                "Against the training rows, to which the rules were fitted, so that a fall is expected (to watch for "
-                "change, compare with an earlier audit: since)"
-            )
+        if self.since is None:
+            against = f"Against the training rows{', to which the rules were fitted' if self.n_tested else ''}"
         n_moved, n_holding, n_empty, n_unknown = (
             int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
         )
         every = self._count_lines()
         said = [f"{n_moved:,} of {every} moved" if self.n_tested else f"none of {every} could be tested"]
-        if n_holding:
-            said.append(f"{n_holding:,} still {'holds' if n_holding == 1 else 'hold'}{self._tell_holding()}")
+        n_few = int((self.has_few_rows & (self.verdicts == HOLDS)).sum())
+        if n_sure := n_holding - n_few:
+            said.append(f"{n_sure:,} still {'holds' if n_sure == 1 else 'hold'} ({self._tell_holding()})")
+        if n_few:
+            said.append(f"{n_few:,} {_has(n_few)} too few rows to tell")
         if n_empty:
             said.append(f"{n_empty:,} {_has(n_empty)} no rows here")
         if n_unknown:
@@ -378,23 +381,22 @@ class RuleAudits(ArrayTable[RuleAudit]):
         return f"{against}: {', '.join(said)}."
 
     def _tell_holding(self) -> str:
-        """Say how many rows are behind the rules that still hold: few rows find little."""
-        holding = self.verdicts == HOLDS
-        rows, n_few = self.n_effective[holding], int((holding & self.has_few_rows).sum())
+        """Say how many rows are behind the rules that still hold and have enough of them to tell."""
+        rows = self.n_effective[(self.verdicts == HOLDS) & ~self.has_few_rows]
         least, most = (read_count(float(np.round(end))) for end in (rows.min(), rows.max()))
         told = count_of(float(np.round(rows.max())), "row") if least == most else f"{least} to {most} rows"
-        few = f"; {n_few:,} {_has(n_few)} too few rows to tell" if n_few else ""
-        return f" ({told}{' each' if len(rows) > 1 else ''}{few})"
+        return f"{told}{' each' if len(rows) > 1 else ''}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to bear in mind, a sentence or two each."""
         notes = []
         if self.n_tested:
+            limits = f" {LIMITS}" if (self.verdicts == MOVED).any() else ""
             notes.append(
-                f"A rule moved if p is at most {FALSE_ALARMS:g}: twice the smaller one-sided p of Fisher's exact test, "
-                f"corrected for {count_of(self.n_tested, 'tested rule')} (Holm). The limits in brackets, at 95 %, are "
-                "of one rule alone and not corrected, so a rule may still hold although its limits leave out 0."
+                "A rule moved if chance would hardly make so large a difference: p is at most "
+                f"{FALSE_ALARMS:g} by Fisher's exact test, corrected for {count_of(self.n_tested, 'tested rule')}."
+                f"{limits}"
             )
         few = np.flatnonzero(self.has_few_rows & (self.verdicts == HOLDS))
         if len(few):
@@ -415,8 +417,8 @@ class RuleAudits(ArrayTable[RuleAudit]):
         elif self.since is None:
             notes.append(
                 "Training rows flatter: the rules were fitted to them, and on other rows some do worse although "
-                "nothing has changed. An earlier audit on other rows (since=…; --since on the command line) does not: "
-                f"if nothing has changed since, at most {100 * FALSE_ALARMS:g} of 100 audits find a rule that moved."
+                f"nothing has changed. To watch for change, compare with an earlier audit on other rows {SINCE}: if "
+                f"nothing has changed since, at most {100 * FALSE_ALARMS:g} of 100 audits find a rule that moved."
             )
         return tuple(notes)
 
@@ -427,7 +429,8 @@ class RuleAudits(ArrayTable[RuleAudit]):
         ]
         rest = len(self) - len(moved) - len(others)
         more = [f"… and {count_of(rest, 'more rule')}: see to_frame()."] if rest else []
-        return "\n".join([self.summary, *self.notes, *map(str, moved), *map(str, others), *more])
+        limits = [LIMITS] if self.n_tested and not moved else []
+        return "\n".join([self.summary, *self.notes, *limits, *map(str, moved), *map(str, others), *more])
 
     def __repr__(self) -> str:
         return f"<RuleAudits: {self.summary}>"

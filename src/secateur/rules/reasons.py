@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.methods import Why
 from secateur.rules.wording import read_change, read_link, read_share, read_share_beside, read_value
 from secateur.tree.shares import none_if_nan
+from secateur.tree.shown_text import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,7 +222,7 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "name": lambda of: of.name,
     "node": lambda of: of.node,
     "number": lambda of: of.number,
-    "feature": lambda of: of.tree.feature_name(int(of.tree.feature[of.paths.parent[of.link]])),
+    "feature": lambda of: show_text(of.tree.feature_name(int(of.tree.feature[of.paths.parent[of.link]]))),
     "other": lambda of: repr(read_link(of.tree, of.paths, of.node)),
     "rows": lambda of: f"{of.after:.0f}",
     "moved": lambda of: f"from {read_share(of.before)} to {read_share(of.after)}",

@@ -10,6 +10,7 @@ import numpy as np
 
 from secateur.counting.coverage import cover_rows, find_winners
 from secateur.methods import METHODS, Deletions
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
@@ -331,7 +332,9 @@ class RuleSet(Writable, ArraySequence[Rule]):
         """
         return self._on_rows("covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows))
 
-    def compact(self, *, budget: float = 0.0, tolerance: float = 0.05, otherwise: Any = "auto") -> CompactRules:
+    def compact(
+        self, *, budget: float = 0.0, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
+    ) -> CompactRules:
         """Choose few of the rules, and leave one class to what none of them covers.
 
         Parameters
@@ -535,7 +538,8 @@ class RuleSet(Writable, ArraySequence[Rule]):
             counts = self.tree.counts[self.paths.leaf_ids]
         else:
             counts = self.class_counts if self.is_ranked and of == "rule" else self.source_class_counts
-        shares = np.eye(self.tree.n_classes)[self.paths.leaf_class]  # where no row was counted, only the class is known
+        shares = np.zeros((len(self), self.tree.n_classes))
+        shares[np.arange(len(self)), self.paths.leaf_class] = 1.0  # where no row was counted, only the class is known
         total = counts.sum(axis=1, keepdims=True)
         np.divide(counts, total, out=shares, where=total > 0)
         return shares

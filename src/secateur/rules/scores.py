@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Scores", "find_distances", "score_shares"]
 
 CLIP = float(np.finfo(np.float64).eps)  # as sklearn.metrics.log_loss clips
+AT_ONCE = 1 << 22  # probabilities that are compared at once
 
 
 class Scores(NamedTuple):
@@ -47,29 +48,41 @@ def score_shares(shares: NDArray[np.float64], counts: NDArray[np.float64]) -> Sc
     0.8333333333333334
     """
     n_classes, total = shares.shape[1], float(counts.sum())
-    errors = [(counts[:, c] * ((shares - np.eye(n_classes)[c]) ** 2).sum(axis=1)).sum() for c in range(n_classes)]
-    brier = float(sum(errors)) / total / (2 if n_classes <= 2 else 1)
+    squares = shares**2
+    apart = (1.0 - shares) ** 2 + np.maximum(squares.sum(axis=1, keepdims=True) - squares, 0.0)  # from each class alone
+    brier = float((counts * apart).sum()) / total / (2 if n_classes <= 2 else 1)
     loss = -float((counts * np.log(np.clip(shares, CLIP, 1 - CLIP))).sum()) / total
     sides = range(1, 2) if n_classes == 2 else range(n_classes)
-    areas = [_find_area(shares[:, c], counts[:, c], counts.sum(axis=1) - counts[:, c]) for c in sides]
+    rows = counts.sum(axis=1)
+    areas = [_find_area(shares[:, c], counts[:, c], rows - counts[:, c]) for c in sides]
     return Scores(brier, loss, float(np.mean(areas)))
 
 
-def find_distances(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def find_distances(
+    one: NDArray[np.float64], rows: NDArray[np.int64], other: NDArray[np.float64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Find how far pairs of probabilities are apart: half of what their classes differ by in all.
 
     With two classes that is the difference of either class's probability.
 
     Parameters
     ----------
-    one, other : ndarray of float64, shape (n_pairs, n_classes)
+    one, other : ndarray of float64, shape (n_groups, n_classes)
+    rows, columns : ndarray of int64, shape (n_pairs,)
+        Which of ``one`` is compared with which of ``other``.
 
     Returns
     -------
     ndarray of float64, shape (n_pairs,)
     """
-    distances: NDArray[np.float64] = np.abs(one - other).sum(axis=1) / 2
-    return distances
+    pairs, place = np.unique(rows * len(other) + columns, return_inverse=True)
+    first, second = np.divmod(pairs, len(other))
+    found = np.empty(len(pairs))
+    step = max(1, AT_ONCE // one.shape[1])  # with many classes, a table of all pairs would not fit
+    for start in range(0, len(pairs), step):
+        some = slice(start, start + step)
+        found[some] = np.abs(one[first[some]] - other[second[some]]).sum(axis=1) / 2
+    return found[place]
 
 
 def _find_area(score: NDArray[np.float64], inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:

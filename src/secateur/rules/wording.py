@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from secateur.rules.moments import read_moment, read_moments
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import Region, read_links
+from secateur.tree.shown_text import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,6 +51,8 @@ __all__ = [
 
 # Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
 CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
+SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)  # as the page's scripts round
+LEAST_FIXED = 1e-6
 MAX_DIGITS = 17  # enough significant digits for every float64
 ROUNDINGS = {
     digits: [Context(prec=digits, rounding=rounding) for rounding in (ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN)]
@@ -195,8 +198,18 @@ def read_threshold(limit: float, dtype: str) -> str:
 
 
 def read_count(value: float) -> str:
-    """Write a number of rows, weighted or not."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+    """Write a number of rows, weighted or not: a whole number as it is, another in six digits.
+
+    Examples
+    --------
+    >>> read_count(1234567.0), read_count(1234567.5), read_count(0.1 + 0.2)
+    ('1,234,567', '1,234,570', '0.3')
+    """
+    if value == round(value):
+        return f"{value:,.0f}"
+    if abs(value) < LEAST_FIXED:  # a fixed point would be lost among zeros
+        return f"{value:.6g}"
+    return _plain_decimal(SIX_DIGITS.create_decimal(value), ",")
 
 
 def count_of(number: float, noun: str) -> str:
@@ -261,19 +274,20 @@ def read_assimilation(rule: Rule) -> str:
 
 def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXACT) -> str:
     """Write what a row holds in a column as an equation, a column of a group as an equation of the group."""
-    place, name = tree.facts.group_of.get(feature), tree.feature_name(feature)
+    place, name = tree.facts.group_of.get(feature), show_text(tree.feature_name(feature))
     if place is not None and value in (0, 1):
         group = tree.facts.groups[place]
         label = group.labels[group.features.index(feature)]
-        return voice.among(group.name, [_read_label(label)], by_exclusion=value == 0)
+        return voice.among(show_text(group.name), [_read_label(label)], by_exclusion=value == 0)
     if value is None or not isinstance(value, float):
-        return voice.equal(name, "missing" if value is None else str(value))
+        return voice.equal(name, "missing" if value is None else show_text(str(value)))
     reading, n_decimals = tree.reading(feature), tree.facts.decimals_of.get(feature)
     if reading is not None and reading.is_moment:
         return voice.equal(name, read_moment(value, reading))
-    if n_decimals is not None:
-        written = voice.decimal(name, last_with_decimals(value, n_decimals, tree.dtype))
-    else:
+    known = None if n_decimals is None else last_with_decimals(value, n_decimals, tree.dtype)
+    if known is not None and np.dtype(tree.dtype).type(float(known)) == value:
+        written = voice.decimal(name, known)
+    else:  # also of a row that has more decimals than is known
         written = voice.value(name, value, tree.dtype)
     return voice.equal(name, written if reading is None else reading.write_unit(written))
 
@@ -294,6 +308,7 @@ def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
 
 def _read_name(name: str) -> str:
     """Put a name between backticks where it could be taken for a part of the condition."""
+    name = show_text(name)
     return f"`{name}`" if CONFUSING.search(name) or name != name.strip() or not name else name
 
 
@@ -385,8 +400,8 @@ def _can_be_missing(tree: Tree, subject: int) -> bool:
     return held is None or held.missing
 
 
-def _plain_decimal(number: Decimal) -> str:
-    text = f"{number:f}"
+def _plain_decimal(number: Decimal, marks: str = "") -> str:
+    text = f"{number:{marks}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -407,7 +422,7 @@ def _read_set(name: str, levels: tuple[Label, ...], region: Region, voice: Voice
 
 def _read_label(label: Label) -> str:
     """Quote a label where it would be misread in a list."""
-    text = str(label)
+    text = show_text(str(label))
     return f'"{text}"' if not text or text != text.strip() or any(mark in text for mark in ",{}") else text
 
 

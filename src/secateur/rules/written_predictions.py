@@ -13,6 +13,7 @@ from secateur.errors import InputError, first_line
 from secateur.rows.batches import BatchReader
 from secateur.rows.duckdb_sources import quote
 from secateur.rows.opening import open_source
+from secateur.rows.read_and_written import check_not_read
 from secateur.rows.table_columns import find_texts, fit_tree_to
 from secateur.rows.whole_files import stage_file
 from secateur.rules.compact_rules import CompactRules
@@ -33,6 +34,8 @@ OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow"
 
 def write_predictions(rules: RuleSet | CompactRules, table: Any, to: Any) -> int:
     """Write a table with predicted class, rule and reliability to a new file or DuckDB table, and count its rows."""
+    if isinstance(to, (str, os.PathLike)):
+        check_not_read(Path(to), [table])
     with open_source(table, partial(find_texts, rules.tree)) as source:
         taken = next((name for name in ADDED if name in source.schema.names), None)
         if taken is not None:

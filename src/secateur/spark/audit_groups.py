@@ -70,7 +70,7 @@ def count_compact_groups(
     """Do what :func:`count_groups` does, for compact rules."""
     found = _read_groups(rules.tree, refusals, groups, what)
     places = found.leaf, found.decider, found.truth
-    return CompactCounts.of(rules, found.n_rows, places, found.weights, float(found.squares.sum()))
+    return CompactCounts.of(rules, found.n_counted, places, found.weights, float(found.squares.sum()))
 
 
 def read_cover_sets(n_rules: int, n_classes: int, groups: Sequence[Mapping[str, Any]]) -> CoverCounts:

@@ -77,7 +77,8 @@ def count_compact_audit(rules: CompactRules, df: Any, y: str, sample_weight: str
     """Count the rows of a DataFrame for an audit of compact rules."""
     if derives(rules.tree):
         counter = CompactCounter(rules)
-        return CompactCounts.from_cells(*_count_in_tasks(counter, df, y, sample_weight))
+        _, cells, numbers = _count_in_tasks(counter, df, y, sample_weight)
+        return CompactCounts.from_cells(cells, numbers)
     from secateur.spark.audit_groups import count_compact_groups
 
     with spark_failures():

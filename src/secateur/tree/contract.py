@@ -201,8 +201,12 @@ def _check_readings(tree: Tree) -> None:
     require(len(tree.readings) in (0, tree.n_features), "readings must have one entry per feature, or none")
     for feature, reading in enumerate(tree.readings):
         if reading is not None:
-            is_number = tree.categories[feature] is None
-            require(is_number, f"feature {feature} has a reading, but it does not hold numbers")
+            levels = tree.categories[feature]
+            if reading.is_trim:
+                cut = levels is not None and all(isinstance(one, str) and one.strip(" ") == one for one in levels)
+                require(cut, f"feature {feature} is read without blanks around texts, but its categories are others")
+            else:
+                require(levels is None, f"feature {feature} has a reading, but it does not hold numbers")
             require((fault := reading.fault()) is None, f"the reading of feature {feature} is wrong: {fault}")
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from secateur.tree.shown_text import show_text
+
 if TYPE_CHECKING:
     from secateur.tree.regions import Region
     from secateur.tree.tree import Label
@@ -37,7 +39,7 @@ class Group:
     labels: tuple[Label, ...]
 
     def __str__(self) -> str:
-        return f"at most one of {self.name}'s {len(self.features)} columns is 1"
+        return f"at most one of {show_text(self.name)}'s {len(self.features)} columns is 1"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Claim:
     text: str
 
     def __str__(self) -> str:
-        return self.text
+        return show_text(self.text)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Order:
     text: str
 
     def __str__(self) -> str:
-        return self.text
+        return show_text(self.text)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""How the text of a column becomes a number: amounts, percentages, dates, times of the day.
+"""How the text of a column is read: as an amount, a percentage, a date, a time of the day, or without blanks around it.
 
 A tree compares numbers. Where a person's column holds ``$1,599.38``, ``21.1%`` or ``15/08/2024``, a reading says which
-number each text means. It travels with the tree, so that every later table is read alike, however it is stored.
+number each text means; where a column of categories holds ``" Private"``, that the blank does not count. It travels
+with the tree, so that every later table is read alike, however it is stored.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["DAY", "MOST_DAYS", "STEPS", "Reading"]
 STEPS = {"day": 86_400_000_000, "minute": 60_000_000, "second": 1_000_000, "microsecond": 1}
 DAY = STEPS["day"]
 MOST_DAYS = 2_932_000  # in the year 9997
-KINDS = ("number", "date", "clock")
+KINDS = ("number", "date", "clock", "text")
 ORDERS = ("ymd", "dmy", "mdy")
 SEPARATORS = {"": "", ",": ",", ".": "[.]", "'": "['’]", " ": "[ \u00a0\u202f]"}
 CLOCK = "(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?P<part>[.][0-9]{1,6})?)?"
@@ -26,13 +27,14 @@ YEAR_LAST = "(?P<first>[0-9]{1,2})[-/.](?P<then>[0-9]{1,2})[-/.](?P<last>[0-9]{4
 
 @dataclass(frozen=True)
 class Reading:
-    """What the texts of one column mean as numbers.
+    """What the texts of one column mean.
 
     Attributes
     ----------
-    kind : {"number", "date", "clock"}
+    kind : {"number", "date", "clock", "text"}
         ``"date"`` gives days since 1970-01-01, with a fraction for the time of the day; ``"clock"``, a time of the day
-        alone, gives seconds since midnight.
+        alone, gives seconds since midnight; ``"text"`` cuts the blanks around a category, and what is empty then is
+        missing.
     unit : str
         Of a number: the sign beside it, ``"%"`` or a currency. The number is what stands beside the sign: 21.1 % is
         21.1.
@@ -64,7 +66,12 @@ class Reading:
     @property
     def is_moment(self) -> bool:
         """Whether it gives a date or a time."""
-        return self.kind != "number"
+        return self.kind in ("date", "clock")
+
+    @property
+    def is_trim(self) -> bool:
+        """Whether it only cuts the blanks around categories."""
+        return self.kind == "text"
 
     @property
     def is_whole_days(self) -> bool:
@@ -85,7 +92,7 @@ class Reading:
         if not self.unit:
             return f"[-+]?{digits}"
         if self.unit == "%":
-            return f"[-+]?{digits} *%"
+            return f"[-+]?{digits}(?: *%)?"
         return f"(?:{unit} *)?[-+]? *(?:{unit} *)?{digits}(?: *{unit})?"
 
     @property
@@ -96,6 +103,8 @@ class Reading:
     @property
     def example(self) -> str:
         """How such a text looks."""
+        if self.kind == "text":
+            return "texts with blanks around them"
         if self.kind == "clock":
             return "hh:mm"
         if self.kind == "date":

@@ -28,7 +28,6 @@ __all__ = [
     "pick_number",
     "pick_value",
     "read_links",
-    "region_of_link",
     "regions_of_links",
 ]
 
@@ -78,11 +77,6 @@ def domain_of(tree: Tree, feature: int) -> Region:
     levels = tree.categories[feature]
     codes = None if levels is None else frozenset(range(len(levels) + 1))
     return Region(codes=codes, missing=bool(tree.accepts_missing[feature]))
-
-
-def region_of_link(tree: Tree, paths: Paths, link: int) -> Region:
-    """What one link allows its feature."""
-    return next(iter(regions_of_links(tree, paths, [link]).values()))
 
 
 def regions_of_links(tree: Tree, paths: Paths, links: Iterable[int]) -> dict[int, Region]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from secateur.tree.contract import check_tree, require
 from secateur.tree.facts import NO_FACTS, Facts
+from secateur.tree.shown_text import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,7 +73,7 @@ class Tree:
     feature_names : tuple of str, or None
         Column names; None when the source has none.
     class_names : tuple of str
-        How the classes read.
+        How the classes read; characters that nobody sees are written out, as Python does in quotes.
     dtype : {"float32", "float64"}
         The type that a value is rounded to before it is compared.
     monotone : ndarray of int8, shape (n_features,), or None
@@ -83,7 +84,8 @@ class Tree:
     facts : Facts
         What is known of the columns beyond the tree.
     readings : tuple of (Reading or None), length n_features or 0
-        For a numeric feature whose column holds text or dates: which number each of them means. Empty if none does.
+        For a numeric feature whose column holds text or dates: which number each of them means. For one of categories:
+        that blanks around its texts do not count. Empty if no column has a reading.
 
     Examples
     --------
@@ -116,6 +118,9 @@ class Tree:
     columns: Columns | None = None
     facts: Facts = NO_FACTS
     readings: tuple[Reading | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "class_names", tuple(map(show_text, self.class_names)))
 
     @property
     def n_nodes(self) -> int:
@@ -232,7 +237,7 @@ class Tree:
         return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
 
     def reading(self, feature: int) -> Reading | None:
-        """Say how the texts of a column become numbers; None for a column that holds what the tree compares.
+        """Say how the texts of a column are read; None for a column that holds what the tree compares.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ import numpy as np
 
 from secateur.errors import shorten
 from secateur.verify.boxes import Boxes, find_foreign_leaves
+from secateur.verify.count_words import compare_totals, describe_difference
 from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.paths import walk_paths
 from secateur.verify.placed_rows import PlacedRows
@@ -38,6 +39,7 @@ BUDGETED = ("budgeted",)
 UNPROMISED = ("quinlan",)
 EXACT_FIRST = ("layered", "budgeted")
 EXACT_KIND = "no-foreign-leaf"
+EACH_LEAF = "one rule for each leaf, made of its path's conditions, with its class"
 SHOWN_FAILURES = 5
 NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
 NOT_RECHECKED = "not re-checked: pass its rows, verify(X, y), to prove the certificate."
@@ -222,7 +224,7 @@ class _Checker:
                     broken.append(f"The rule of leaf {leaf} predicts {said!r}, but the leaf does not.")
         if not self.record.get("digest_ok", True):
             broken.append("The file was changed after it was written: its digest does not fit its content.")
-        self.report("one rule for each leaf, made of its path's conditions, with its class", broken)
+        self.report(EACH_LEAF, broken)
         return not broken
 
     def _check_boxes(self) -> None:
@@ -291,9 +293,15 @@ class _Checker:
         }
         self.report(
             "supports and class counts recounted from the rows",
-            [
-                f"The {name} of the rule of leaf {self.leaves[rule]} are {again[rule].tolist()} on these rows, not "
-                f"{self.record[name][rule].tolist()}."
+            compare_totals(source, self.record["source_class_counts"])
+            + [
+                describe_difference(
+                    f"The rule of leaf {self.leaves[rule]}",
+                    name,
+                    self.tree.class_names,
+                    again[rule],
+                    self.record[name][rule],
+                )
                 for rule in np.flatnonzero(differs["class_counts"] | differs["source_class_counts"])
                 for name, again in recounted.items()
                 if differs[name][rule]

@@ -13,6 +13,7 @@ import numpy as np
 from secateur.verify.boxes import Allowed, Boxes, cut_cell, meet_domains
 from secateur.verify.checker import (
     COUNT_TOLERANCE,
+    EACH_LEAF,
     EXACT,
     NOT_RECOUNTED,
     SHOWN_FAILURES,
@@ -20,6 +21,7 @@ from secateur.verify.checker import (
     tell_other_words,
     verify_rules,
 )
+from secateur.verify.count_words import describe_difference
 from secateur.verify.paths import walk_paths
 from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.possible import Possible
@@ -57,7 +59,8 @@ def verify_compact(
         ``deleted`` and ``kinds`` (one element for each link of each rule of the tree), ``class_counts`` and
         ``decided_counts`` of the written rules (the latter ends with "otherwise"),
         ``stands_for`` (places of leaves, a list for each written rule), ``drop_costs`` (what
-        dropping each rule of the tree cost: two shares of mixed rows and one of training rows), ``digest_ok``.
+        dropping each rule of the tree cost: two shares of mixed rows and one of training rows), ``digest_ok``,
+        ``approximates`` (the model that the tree stands in for, None if it does not).
     read_rows : callable, default=None
         Gives the training rows in parts, as often as it is called.
     domain : tuple of (matrix, class_ids), default=None
@@ -70,8 +73,13 @@ def verify_compact(
     first = verify_rules(tree, source, domain=domain, chunks=None if read_rows is None else read_rows())
     checker = _CompactChecker(tree, source, record)
     checker.failures += first.failures
-    checker.checks += first.checks
+    checker.checks += [f"chosen from {check}" if check == EACH_LEAF else check for check in first.checks]
     checker.unchecked += dict.fromkeys([*first.unchecked, *tell_other_words(record)])
+    if record.get("approximates"):
+        checker.unchecked.append(
+            f"how far the rules say what {record['approximates']} says was measured when they were made, and cannot be "
+            "counted again without the model: what is proved is about the surrogate tree"
+        )
     if checker.structure_holds():
         checker.check_leaves()
         checker.check_rows(read_rows)
@@ -264,12 +272,11 @@ class _CompactChecker:
                 self.unchecked.append(f"{told}, so they were not compared")
             if not known.any():
                 return
-        titles = [f"the rule of leaf {leaf}" for leaf in self.leaves[self.chosen].tolist()] + ["otherwise"]
+        titles = [f"The rule of leaf {leaf}" for leaf in self.leaves[self.chosen].tolist()] + ["Otherwise"]
         self.report(
             f"{name.replace('_', ' ')} recounted from the rows",
             [
-                f"The {name} of {titles[place]} are {again[place].tolist()} on these rows, not "
-                f"{stated[place].tolist()}."
+                describe_difference(titles[place], name, self.tree.class_names, again[place], stated[place])
                 for place in np.flatnonzero(differs).tolist()
             ],
         )

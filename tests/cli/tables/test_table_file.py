@@ -264,7 +264,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a gzip cut behind its first MiB": (LONG_GZIP[:-9], "t cannot be unpacked: .*Copy or download it again"),
     "JSON cut in a gzip": (LONG_JSON_GZIP[:-9], "t cannot be unpacked: .*Copy or download it again"),
     "a line that is too long": (b"a,b\n1," + b"x" * 2_100_000 + b"\n2,y\n", "a line of more than 2,000,000 bytes"),
-    "a long text in a line too short": (b"a,b,c\n1,2,3\n" + b"x" * 140_000 + b"\n", "Line 3 of t has 1 fields"),
+    "a long text in a line too short": (b"a,b,c\n1,2,3\n" + b"x" * 140_000 + b"\n", "Line 3 of t has 1 field, but"),
     "a header that does not end": (b"a," * 600_000, "The first line of t is longer than 1,048,576 bytes"),
     "half of a Parquet": (b"PAR1" + b"x" * 99, "t cannot be read: it is damaged"),
     "half of an Arrow": (b"ARROW1" + b"x" * 99, "t cannot be read: it is no Arrow file, or it is damaged"),

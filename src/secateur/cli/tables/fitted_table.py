@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.adapters import from_model
-from secateur.adapters.forests import is_forest
-from secateur.cli.tables.model_rows import pick_columns, read_for_tree
+from secateur.adapters.forests import is_ensemble
+from secateur.cli.tables.model_rows import pick_columns, read_for_tree, tell_unseen
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
@@ -59,11 +58,7 @@ class FittedTable:
     train: TrainingTable = field(repr=False)  # the rows that the rules are made from
     held_out: TrainingTable | None = field(repr=False)  # rows to measure on
     notes: tuple[str, ...]  # what was left out and why, a sentence each
-
-    @property
-    def class_sizes(self) -> dict[Any, int]:
-        """Rows of each class, the most frequent first."""
-        return dict(Counter(self.train.y.tolist()).most_common())
+    min_rows: int | None = None  # the fewest rows that a leaf may have, of a tree that was fitted here
 
 
 def fit_table(
@@ -90,12 +85,12 @@ def fit_table(
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     train, held_out = split_table(used, holdout, seed)
-    fitted = model
+    fitted, fewest = model, None
     if model is None:
         fewest = choose_min_rows(len(train.y)) if min_rows is None else min_rows
         fitted = fit_tree(train, max_depth=max_depth, min_rows=fewest, seed=seed, balanced=balanced)
     notes = (*table.notes, *used.notes)
-    return FittedTable(table.name, used.target, fitted, train, held_out, notes)
+    return FittedTable(table.name, used.target, fitted, train, held_out, notes, fewest)
 
 
 def choose_min_rows(n_rows: int) -> int:
@@ -208,13 +203,15 @@ def label_rows(
     """Pick the labelled rows of a table as a tree takes them, and turn their labels into the tree's classes."""
     columns = list(table.frame.columns)
     target = find_column(columns, target, table.name)
-    kept, labels, notes = read_labels(table, target, drop_classes)
+    is_blank_kept = any(isinstance(one, str) and one.strip(" ") != one for one in tree.classes.tolist())
+    kept, labels, notes, _ = read_labels(table, target, drop_classes, as_text=is_blank_kept)
     beside = [target, *split_names(columns, drop, table.name)]
     labels = to_label_types(labels, tree.classes.tolist())
     table, readings, told = read_for_tree(table, tree, beside)
+    rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)  # first: it may be another table
     _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
-    rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
-    return TrainingTable(rows, labels, target, (), (), (*notes, *told), readings=readings)
+    notes += [*told, *tell_unseen(rows, tree, table.name)]
+    return TrainingTable(rows, labels, target, (), (), tuple(notes), readings=readings)
 
 
 def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) -> None:
@@ -231,10 +228,11 @@ def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) ->
 
 
 def read_one_tree(model: Any) -> Tree:
-    """Read the tree of a model; refuse a forest."""
-    if is_forest(model):
+    """Read the tree of a model; refuse several trees."""
+    if is_ensemble(model):
         raise UnsupportedModelError(
-            "The model is a forest of trees, but the command line takes one tree: use secateur.simplify in Python."
+            "The model is of several trees, and this is about one tree: `secateur approximate MODEL DATA` gives few "
+            "rules that approximate it."
         )
     return from_model(model)
 

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.cli.tables.written_columns import find_reading, read_values, tell_readings
+from secateur.cli.tables.written_columns import cut_column, find_reading, read_values, tell_cut, tell_readings
 from secateur.errors import InputError, did_you_mean, shorten
+from secateur.rows.encoding import cut_blanks
 from secateur.rows.labels import as_label, as_truth
-from secateur.rows.table_columns import own_names
+from secateur.rows.table_columns import own_names, tested_features
 from secateur.rows.written_values import read_written
+from secateur.rules.explanation import make_up
+from secateur.rules.wording import count_of
 from secateur.tree.pipeline_columns import find_cuts
-from secateur.tree.regions import Region, pick_value
+from secateur.tree.readings import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from secateur.cli.tables.table_file import TableFile
-    from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
 
-__all__ = ["parse_row", "pick_columns", "read_for_tree", "to_types"]
+__all__ = ["parse_row", "pick_columns", "read_for_tree", "tell_unseen", "to_types"]
 
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
@@ -41,6 +43,11 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
         named = table.frame[rest].set_axis([str(name) for name in rest], axis=1)
         return _check_types(to_types(named, tree), tree, table.name)
     absent = [name for name in names if name not in present]
+    if absent and len(absent) == len(names):
+        raise InputError(
+            f"{table.name} has none of the columns that the model was fitted on ({shorten(names)}): is it another "
+            "table?"
+        )
     if absent:
         raise InputError(
             f"{table.name} does not fit the model: it has no column{'s' * (len(absent) > 1)} {shorten(absent)}, which "
@@ -56,14 +63,21 @@ def read_for_tree(
     """Read the texts and dates of a table as the numbers that a tree compares, and say what was found by looking.
 
     A tree with readings says how; of one without, such as a saved model, the columns of numbers are looked at, even
-    those that the tree does not ask for: a pipeline takes them all.
+    those that the tree does not ask for: a pipeline takes them all. Blanks around texts are cut where no category of
+    the tree has any.
     """
     names = own_names(tree) or [column for column in table.frame.columns if column not in beside]
     frame, kinds = table.frame.copy(deep=False), dict(table.kinds)
     readings: dict[str, Reading] = {}
-    found = {}
+    found, cut = {}, []
     for feature, column in enumerate(names[: tree.n_features]):
-        if kinds.get(column) not in ("text", "date") or tree.categories[feature] is not None:
+        levels = tree.categories[feature]
+        if kinds.get(column) == "text" and levels and cut_blanks(levels) == list(levels):
+            if (without := cut_column(frame[column])) is not None:
+                frame[column], readings[column] = without, Reading("text")
+                cut += [column] if tree.reading(feature) is None else []
+            continue
+        if kinds.get(column) not in ("text", "date") or levels is not None:
             continue
         reading = tree.reading(feature)
         if reading is None and not tree.readings:
@@ -75,7 +89,26 @@ def read_for_tree(
         if reading is not None:
             frame[column] = read_values(frame[column], reading, column, table.name)
             readings[column], kinds[column] = reading, "number"
-    return replace(table, frame=frame, kinds=kinds), readings, tell_readings(found)
+    return replace(table, frame=frame, kinds=kinds), readings, [*tell_cut(cut), *tell_readings(found)]
+
+
+def tell_unseen(rows: Any, tree: Tree, where: str) -> list[str]:
+    """Say which columns of a table hold values that the tree does not know, and that these count as any other."""
+    notes = []
+    for feature, column in enumerate(rows.columns):
+        levels = tree.categories[feature]
+        if feature not in tested_features(tree) or levels is None or find_cuts(tree, feature) is not None:
+            continue
+        values = rows[column]
+        strange = values[values.notna() & ~values.isin(list(levels))]
+        if len(strange):
+            example = strange.value_counts().index[0]
+            notes.append(
+                f"{len(strange):,} of {count_of(len(rows), 'row')} of {where} hold a value of {column} that the tree "
+                f"does not know, such as {example!r}, and count as any other: it knows {shorten(levels)}."
+                f"{did_you_mean(example, map(str, levels))}"
+            )
+    return notes
 
 
 def _check_types(frame: Any, tree: Tree, where: str) -> Any:
@@ -136,19 +169,11 @@ def parse_row(tree: Tree, given: dict[str, Any], needed: Collection[int] | None 
     if absent:
         raise InputError(f"The row has no value for {shorten(absent)}: write NAME=VALUE, and NAME= for a blank.")
     return {
-        name: _make_up(tree, feature)
+        name: make_up(tree, feature)
         if feature in asked and name not in given
         else _parse_value(tree, feature, given.get(name))
         for feature, name in enumerate(names)
     }
-
-
-def _make_up(tree: Tree, feature: int) -> Any:
-    """Make up a value that the tree's facts allow."""
-    levels, cuts = tree.categories[feature], find_cuts(tree, feature)
-    if cuts is not None:
-        return cuts[0]
-    return pick_value(tree, feature, Region()) if levels is None else levels[0]
 
 
 def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
@@ -188,7 +213,8 @@ def _parse_label(levels: Sequence[Any], value: Any) -> Any:
     otherwise = None if _is_blank(value) else value
     if all(isinstance(level, bool) for level in levels):
         return as_truth(value, otherwise)
-    return {as_label(level): level for level in levels}.get(as_label(value), otherwise)
+    named = {as_label(level): level for level in levels}
+    return named.get(as_label(value), named.get(as_label(value).strip(" "), otherwise))
 
 
 def _is_number(text: str) -> bool:

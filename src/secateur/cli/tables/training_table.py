@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.cli.tables.written_columns import find_reading, read_values, tell_readings
+from secateur.cli.tables.written_columns import cut_column, find_reading, read_values, tell_cut, tell_readings
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.labels import as_label
+from secateur.tree.readings import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.cli.tables.table_file import TableFile
-    from secateur.tree.readings import Reading
 
 __all__ = ["TrainingTable", "find_column", "make_training_table", "read_labels", "split_names"]
 
 # The most different whole numbers that are taken for classes.
 MAX_NUMBER_CLASSES = 30
 MAX_CLASSES = 200
+SHOWN_COLUMNS = 8
 # Texts of which more than this share are different are names of rows, not categories.
 DISTINCT_SHARE = 0.5
 FEW_CATEGORIES = 20
@@ -103,7 +104,7 @@ def make_training_table(
     )
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
-    kept, labels, notes = read_labels(table, target, drop_classes)
+    kept, labels, notes, cut = read_labels(table, target, drop_classes, as_text=target in as_text)
     frame = frame[kept]  # its index still numbers the rows, for messages
     _check_classes(labels, target)
     categories, used, found = [], [], {}
@@ -117,6 +118,9 @@ def make_training_table(
             kind, everything = "text", everything.astype(object).map(as_label, na_action="ignore")
             frame[column] = everything[kept]
         elif kind in ("text", "date") and column not in as_text:
+            if kind == "text" and (without := cut_column(everything)) is not None:
+                everything, frame[column] = without, without[kept]
+                cut.append(column)
             one = find_reading(everything, column, month_first=table.month_first)
             if one is not None:
                 numbers = read_values(everything, one.reading, column, table.name)
@@ -127,6 +131,7 @@ def make_training_table(
         if reason is not None:
             notes.append(f"Left out {column!r}: {reason}.")
             found.pop(column, None)
+            cut = [name for name in cut if name != column]
             continue
         used.append(column)
         if kind in ("text", "boolean"):
@@ -135,7 +140,8 @@ def make_training_table(
             _check_numbers(column, frame[column])
     if not used:
         raise InputError(f"{table.name} has no column to predict {target!r} from. {' '.join(notes)}".rstrip())
-    notes += tell_readings(found)
+    cut = [column for column in cut if column not in found]  # blanks beside a number go without saying
+    notes += [*tell_cut(cut), *tell_readings(found)]
     counted = {
         column: _count_decimals(frame[column].to_numpy(dtype=np.float64))
         for column in used
@@ -152,12 +158,13 @@ def make_training_table(
         notes=tuple(notes),
         decimals={column: number for column, number in counted.items() if number is not None},
         filled=tuple(column for column in used if not frame[column].isna().any()),
-        readings={column: one.reading for column, one in found.items()},
+        readings={column: one.reading for column, one in found.items()}
+        | {column: Reading("text") for column in cut if column != target},
     )
 
 
 def find_column(columns: Sequence[str], name: str, where: str) -> str:
-    """Find a column by its name, apart from blanks around it; if there is none, suggest one."""
+    """Find a column by its name, apart from blanks around it, or without names by its place; else suggest one."""
     if name in columns:
         return name
     trimmed = [column for column in columns if column.strip() == name.strip()]
@@ -165,8 +172,17 @@ def find_column(columns: Sequence[str], name: str, where: str) -> str:
         return trimmed[0]
     hint = did_you_mean(name, columns)
     if columns and list(columns) == [f"column_{place + 1}" for place in range(len(columns))]:
+        if f"column_{name.strip()}" in columns:
+            return f"column_{name.strip()}"
         hint = " Its first line holds no names: name a column by its place, or pass --header if it does."
-    raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {shorten(list(columns))}.")
+    raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {_list_ends(columns)}.")
+
+
+def _list_ends(columns: Sequence[str]) -> str:
+    """List columns; of many the first few and the last, which is often the column of the classes."""
+    if len(columns) <= SHOWN_COLUMNS:
+        return shorten(columns)
+    return f"{', '.join(map(repr, columns[: SHOWN_COLUMNS - 2]))}, …, {columns[-2]!r} and {columns[-1]!r}"
 
 
 def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> list[str]:
@@ -179,10 +195,15 @@ def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> lis
 
 
 def read_labels(
-    table: TableFile, target: str, drop_classes: Sequence[str] = ()
-) -> tuple[NDArray[np.bool_], NDArray[Any], list[str]]:
-    """Find the rows with a label, their labels, and notes of the rows without one."""
+    table: TableFile, target: str, drop_classes: Sequence[str] = (), *, as_text: bool = False
+) -> tuple[NDArray[np.bool_], NDArray[Any], list[str], list[str]]:
+    """Find the rows with a label, their labels, notes of the rows without one, and the target if blanks were cut.
+
+    With ``as_text`` the labels stay as they are written.
+    """
     column, kind = table.frame[target], table.kinds[target]
+    without = cut_column(column) if kind == "text" and not as_text else None
+    column, cut = (column, []) if without is None else (without, [target])
     if kind in UNFIT_TARGETS:
         raise InputError(f"The target {target!r} holds {UNFIT_TARGETS[kind]}: expected a class in each row.")
     kept: NDArray[np.bool_] = column.notna().to_numpy()
@@ -199,11 +220,11 @@ def read_labels(
         notes.append(f"Left out {int(unwanted.sum()):,} rows of the classes {', '.join(drop_classes)}.")
         kept = kept & ~unwanted
     if kind != "number":
-        return kept, column[kept].to_numpy(dtype=bool if kind == "boolean" else object), notes
+        return kept, column[kept].to_numpy(dtype=bool if kind == "boolean" else object), notes, cut
     labels = column[kept].to_numpy()
     if labels.dtype.kind != "f" or not ((np.floor(labels) != labels) | (np.abs(labels) >= LARGEST_WHOLE)).any():
         labels = labels.astype(np.int64)
-    return kept, labels, notes
+    return kept, labels, notes, cut
 
 
 def _write_label(label: Any) -> str:
@@ -265,7 +286,7 @@ def _leave_out(column: str, values: Any, everything: Any, kind: str, *, is_wante
         if n_different == len(present) and len(present) > 1:
             return "every row has a different value, like a name or an identifier"
         if n_different > max(FEW_CATEGORIES, DISTINCT_SHARE * len(present)):
-            return f"{n_different:,} different texts in {len(present):,} rows are names rather than categories"
+            return f"{n_different:,} different texts in {len(present):,} rows are too many for categories, like names"
         words = present.drop_duplicates().astype(str).str.split().str.len().median()
         if n_different > FEW_CATEGORIES and words >= SENTENCE_WORDS:
             return f"it is free text: {n_different:,} different texts, usually of {words:g} words"

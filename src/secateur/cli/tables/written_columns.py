@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
+from secateur.rows.encoding import cut_blanks
 from secateur.rows.written_values import find_unread, read_written
 from secateur.tree.readings import STEPS, Reading
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Tree
 
-__all__ = ["Found", "find_reading", "read_values", "set_readings", "tell_readings"]
+__all__ = ["Found", "cut_column", "find_reading", "read_values", "set_readings", "tell_cut", "tell_readings"]
 
 # Different texts that are looked at first, to leave columns of words alone.
 LOOKED_AT = 500
@@ -73,13 +74,13 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
     texts, counts = pa.array(counted.index, type=pa.large_string()), counted.to_numpy()
     looked_at, times = texts[:LOOKED_AT], counts[:LOOKED_AT] / counts[:LOOKED_AT].sum()
     candidates = _list_candidates(looked_at.to_pylist(), times, month_first=month_first)
-    shares = [(1.0 - times[find_unread(looked_at, one)].sum(), one) for one in candidates]
+    shares = [(1.0 - times[_find_unfit(looked_at, one)].sum(), one) for one in candidates]
     share, best = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     if best is None or share < MEANT_SHARE - ROUNDING:
         return None
     if best.kind == "number" and not find_unread(texts, Reading("number")).any():
         return None  # a file of typed columns holds digits as text for a reason, such as codes
-    unread = find_unread(texts, best)
+    unread = _find_unfit(texts, best)
     if unread.any():
         _refuse_odd(present, name, texts.filter(pa.array(unread)).to_pylist(), counts[unread].sum(), best)
         return None
@@ -88,6 +89,19 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
     other = replace(best, order={"dmy": "mdy", "mdy": "dmy", "ymd": "ymd"}[best.order])
     is_ambiguous = other != best and not find_unread(texts, other).any()
     return Found(best, str(present.iloc[0]).strip(" "), is_ambiguous)
+
+
+def _find_unfit(texts: Any, reading: Reading) -> NDArray[np.bool_]:
+    """Mark the texts that do not speak for a reading: those that it cannot read, and beside percentages bare numbers.
+
+    In later tables a bare 12.5 means 12.5%; among percentages it may be a share that somebody forgot to turn into one.
+    """
+    import pyarrow.compute as pc
+
+    unfit = find_unread(texts, reading)
+    if reading.unit == "%":
+        unfit |= ~pc.match_substring(texts, "%").fill_null(True).to_numpy(zero_copy_only=False)
+    return unfit
 
 
 def read_values(values: Any, reading: Reading, name: str, table: str) -> NDArray[np.float64]:
@@ -106,11 +120,27 @@ def set_readings(tree: Tree, readings: Mapping[str, Reading]) -> Tree:
     """Tell a tree how the columns of its rows are read; what it knows already stays."""
     if tree.readings or not readings:
         return tree
-    found = [
-        readings.get(tree.feature_name(feature)) if tree.categories[feature] is None else None
-        for feature in range(tree.n_features)
-    ]
+    found = []
+    for feature, levels in enumerate(tree.categories):
+        reading = readings.get(tree.feature_name(feature))
+        found.append(reading if reading is not None and reading.is_trim == (levels is not None) else None)
     return replace(tree, readings=tuple(found)) if any(found) else tree
+
+
+def cut_column(values: Any) -> Any:
+    """Cut the blanks around the texts of a column of a pandas frame; None if there are none."""
+    texts = [text for text in values.dropna().unique() if isinstance(text, str)]
+    cut = {text: own for text, own in zip(texts, cut_blanks(texts), strict=True) if own != text}
+    if not cut:
+        return None
+    return values.map(lambda text: cut.get(text, text), na_action="ignore").astype(object).fillna(np.nan)
+
+
+def tell_cut(columns: Sequence[str]) -> list[str]:
+    """Say of which columns blanks were cut, and how to undo it; nothing if of none."""
+    if not columns:
+        return []
+    return [f"Cut the blanks around the texts of {', '.join(columns)} (--text COLUMN keeps one as it is written)."]
 
 
 def tell_readings(found: Mapping[str, Found]) -> list[str]:

@@ -89,7 +89,7 @@ function changeText(field, room, entry) {
   if (entry === null) return `${field.name} missing`;
   if (field.kind === "number") {
     const binding = [room.lower, room.upper].filter((link) => link !== null);
-    return binding.length ? binding.map((link) => tree.conditions[link]).join(" and ") : `${field.name} not missing`;
+    return binding.length ? binding.map((link) => tree.conditions[link].replace(/ or is missing$/u, "")).join(" and ") : `${field.name} not missing`;
   }
   if (field.kind === "cells") return `${field.name} = ${entryText(field, entry)}`;
   return labelsText(field, room.codes);

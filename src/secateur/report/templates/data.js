@@ -16,6 +16,8 @@ const ruleOfLeaf = new Map(data.rules.map((rule, place) => [rule.leaf, place]));
 const leftCodes = new Map(Object.entries(tree.codes).map(([node, codes]) => [Number(node), new Set(codes)]));
 const goneOf = data.rules.map((rule) => new Set(rule.deleted));
 
+// A number as the tree holds it.
+const asHeld = (value) => (isNarrowFloat ? Math.fround(value) : value);
 const isLeaf = (node) => tree.left[node] < 0;
 
 function pathTo(node) {
@@ -56,7 +58,7 @@ function toFeatures(entries) {
     }
     let value = entry === null ? NaN : entry;
     if (field.kind === "cells" && entry !== null) value = field.cuts.filter((cut) => cut < entry).length;
-    if (field.kind === "number" && isNarrowFloat) value = Math.fround(value);
+    if (field.kind === "number") value = asHeld(value);
     values[field.features[0]] = value;
   });
   return values;

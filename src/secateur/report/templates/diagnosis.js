@@ -43,17 +43,20 @@ function layersOf(rule, place) {
 function inPoints(change) {
   if (change === 0) return "±0 points";
   const size = 100 * Math.abs(change);
-  return `${change > 0 ? "+" : "−"}${size >= 0.05 ? size.toFixed(1) : number(size.toPrecision(1))} points`;
+  return `${change > 0 ? "+" : "−"}${size >= 0.05 ? fixed(size, 1) : number(size.toPrecision(1))} points`;
 }
 
 function layerElement(name, words, label) {
   return make("div", {}, make("dt", {}, name), make("dd", {}, words, label ? make("span", { class: "tag" }, label) : null));
 }
 
+const NO_COUNTS = "unknown: the tree carries no class counts";
+
 function orientationWords(rule, link) {
   const own = data.rules[rule].class;
   const [before, after] = [nodeShare(parent[link], own), nodeShare(link, own)];
-  if (before === null || after === null) return "unknown: the tree carries no counts here";
+  if (!tree.counts) return NO_COUNTS;
+  if (before === null || after === null) return "neutral: no row of the tree's own came this way";
   const kind = orientation(link, own);
   const name = shorten(data.classes[own], 80);
   if (kind === "flat") return `neutral: the share of ${name} stays at ${share(before)}`;
@@ -64,7 +67,7 @@ function orientationWords(rule, link) {
 function statusWords(rule, layers) {
   const name = shorten(className(rule), 80);
   if (layers.status === "matched") return `matched: it points to ${name}`;
-  if (!layers.status) return "unknown: the tree carries no counts";
+  if (!layers.status) return NO_COUNTS;
   if (layers.status === "neutral") return "neutral: it points neither way";
   return layers.inside
     ? `mismatched, inside H (all leaves around predict ${name}): it may set apart a part where ${name} is less certain`

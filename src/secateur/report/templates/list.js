@@ -12,8 +12,9 @@ function barElement(rows, hits, most, ofClass) {
 
 function decidedWords(one, withLimits = false) {
   if (one.rows === null) return ["rows not known"];
-  if (!one.rows) return ["no training row"];
-  const range = withLimits && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
+  if (!one.rows) return [data.fidelity ? "no held-out row" : "no training row"];
+  const range = (withLimits || data.fidelity) && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
+  if (data.fidelity) return [`${count(one.rows)} held-out ${one.rows === 1 ? "row" : "rows"}, the same as the model for `, make("b", {}, share(one.hits / one.rows)), range].filter(Boolean);
   return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range, one.aside].filter(Boolean);
 }
 
@@ -77,8 +78,7 @@ function showList() {
   let group = null;
   list.rules.slice(0, shown).forEach((rule, line) => {
     if (!group || group.class !== rule.class) {
-      const n = list.rules.filter((other) => other.class === rule.class).length;
-      group = { class: rule.class, rows: make("tbody", {}, make("tr", { class: "head" }, make("th", { colspan: 3, scope: "colgroup" }, chip(rule.class), n > 1 ? " if one of these holds" : " if"))) };
+      group = { class: rule.class, rows: make("tbody", {}, make("tr", { class: "head" }, make("th", { colspan: 3, scope: "colgroup" }, chip(rule.class), list.rules[line + 1]?.class === rule.class ? " if one of these holds" : " if"))) };
       parts.push(group.rows);
     }
     group.rows.append(lineRow(line, most));
@@ -108,9 +108,11 @@ const budgetText = (list) => (list.is_exact ? "Exact" : list.budget ? `Up to ${n
 function showNumbers() {
   const list = listNow();
   const { measured } = list;
-  byId("fig-right").textContent = measured ? percent(measured.accuracy) : "–";
-  byId("fig-same").textContent = list.is_exact ? "always" : measured ? percent(100 - measured.disagreement) : "–";
-  byId("fig-same-of").textContent = list.is_exact ? "for every possible row" : data.answer.measured_on ? `of ${data.answer.measured_on}` : "";
+  if (!data.fidelity) {
+    byId("fig-right").textContent = measured ? percent(measured.accuracy) : "–";
+    byId("fig-same").textContent = list.is_exact ? "always" : measured ? percent(100 - measured.disagreement) : "–";
+    byId("fig-same-of").textContent = list.is_exact ? "for every possible row" : data.answer.measured_on ? `of ${data.answer.measured_on}` : "";
+  }
   byId("fig-rules").textContent = plural(list.rules.length, "rule", "rules");
   byId("fig-conditions").textContent = count(list.n_conditions);
   byId("said-faithful").textContent = list.faithful;
@@ -140,7 +142,11 @@ function showDropped() {
   byId("dropped").replaceChildren(make("details", {}, make("summary", {}, `Why ${plural(items.length, "rule of a leaf is", "rules of leaves are")} not in the list`), make("ul", {}, items)));
 }
 
-const joinedText = (links) => groupLinks(links).map(groupText).map((text) => squeeze(text, LONG)).join(" and ") || "always";
+function joinedText(links) {
+  const groups = groupLinks(links);
+  const text = (group) => squeeze(groupText(group), LONG);
+  return groups.map((group) => (groups.length > 1 && saysOr(group) ? `(${text(group)})` : text(group))).join(" and ") || "always";
+}
 
 function startList() {
   onList.push(() => { isWhole = false; showList(); showNumbers(); });

@@ -23,11 +23,13 @@ function momentText({ kind, step }, entry) {
   return kind === "clock" ? time : step === "day" ? date : `${date}T${time}`;
 }
 
-function momentOf({ kind }, text) {
+// As tables are read: rounded down to the step of the training table. No field takes less than a millisecond.
+function momentOf({ kind, step }, text) {
   if (text.trim() === "") return NaN;
-  if (kind !== "clock") return Date.parse(text.includes("T") ? `${text}Z` : text) / 86400000;
+  const whole = (milliseconds) => Math.floor(milliseconds / (SECONDS[step] * 1000)) * SECONDS[step] * 1000;
+  if (kind !== "clock") return whole(Date.parse(text.includes("T") ? `${text}Z` : text)) / 86400000;
   const [hours, minutes, seconds] = text.split(":").map(Number);
-  return hours * 3600 + minutes * 60 + (seconds || 0);
+  return whole(Math.round((hours * 3600 + minutes * 60 + (seconds || 0)) * 1000)) / 1000;
 }
 
 function entryText(field, entry) {
@@ -69,7 +71,7 @@ function complaint(field, entry) {
   if (entry === null || field.kind === "category" || field.kind === "group") return "";
   const wanted = field.moment ? (field.moment.kind === "clock" ? "a time" : "a date") : "a number";
   if (Number.isNaN(entry)) return field.takes_missing ? `Enter ${wanted}, or tick missing.` : `Enter ${wanted}.`;
-  const held = isNarrowFloat && field.kind === "number" ? Math.fround(entry) : entry;
+  const held = field.kind === "number" ? asHeld(entry) : entry;
   if (!Number.isFinite(held)) return `This is too large for ${tree.dtype}.`;
   if ((field.lowest !== null && entry < field.lowest) || (field.highest !== null && entry > field.highest)) {
     if (field.highest === null) return `Enter a number that is at least ${field.lowest}.`;
@@ -79,17 +81,29 @@ function complaint(field, entry) {
   return "";
 }
 
-// What is known of a column and does not hold for an entry, or "".
-function brokenFact(field, entry) {
-  const known = field.known;
-  if (entry === null) return known && !known.missing ? `${field.name} is never missing` : "";
-  if (field.kind === "category") return known?.codes && !known.codes.includes(entry) ? `${field.name} is never ${optionText(field, entry)}` : "";
-  if (field.kind !== "number") return "";
-  if (field.n_decimals !== null && Number(entry.toFixed(field.n_decimals)) !== entry) {
-    return field.n_decimals === 0 ? `${field.name} is a whole number` : `${field.name} has at most ${plural(field.n_decimals, "decimal", "decimals")}`;
+// What is known of a column and does not hold for an entry: in words, and the facts that say so.
+function brokenFacts(field, entry) {
+  const isNumber = field.kind === "number";
+  if (entry !== null && !isNumber && field.kind !== "category") return [];
+  const held = isNumber && entry !== null ? asHeld(entry) : entry; // facts are about the numbers that the tree holds
+  const breaks = ({ missing, low, high, codes }) => {
+    if (held === null) return !missing;
+    return isNumber ? (low !== null && held <= low) || (high !== null && held > high) : Boolean(codes) && !codes.includes(held);
+  };
+  const facts = (field.known?.claims ?? []).filter(breaks).map((claim) => claim.text);
+  const broken = facts.length ? [{ words: `${field.name} is never ${entryText(field, entry)}`, facts }] : [];
+  if (isNumber && held !== null && field.n_decimals !== null && asHeld(Number(held.toFixed(field.n_decimals))) !== held) {
+    const words = field.n_decimals === 0 ? `${field.name} is a whole number` : `${field.name} has at most ${plural(field.n_decimals, "decimal", "decimals")}`;
+    broken.push({ words, facts: [field.decimals_fact] });
   }
-  const beyond = known && ((known.low !== null && entry <= known.low) || (known.high !== null && entry > known.high));
-  return beyond ? `${field.name} is never ${entryText(field, entry)}` : "";
+  return broken;
+}
+
+// Whether a list's guarantee is about a row that contradicts something, and what.
+function brokenWords(broken, list) {
+  const rests = broken.some(({ facts }) => facts.some((fact) => list.facts.includes(fact)));
+  const said = rests ? "The guarantee does not cover this row, which contradicts what is known" : "This row contradicts what is known, but the guarantee does not rest on it";
+  return `${said}: ${shorten(broken.map(({ words }) => words).join("; "), 240)}.`;
 }
 
 function setEntries(values) {
@@ -145,7 +159,7 @@ function changesPart() {
   const n = ways[0].changes.length;
   const rest = different.length - SHOWN_CHANGES;
   return [
-    make("h4", {}, n === 1 ? "One change is enough for another answer" : `It takes ${n} changes for another answer`),
+    make("h4", {}, `${n === 1 ? "One change is enough" : `It takes ${n} changes`} for another answer${listNow().is_exact ? "" : " from the tree"}`),
     make("ul", { class: "ways" }, different.slice(0, SHOWN_CHANGES).map(changeItem)),
     rest > 0 ? make("p", { class: "fine" }, `and ${plural(rest, "other way", "other ways")} with as few changes`) : null,
     data.form.is_tied ? make("p", { class: "fine" }, "Some columns depend on one another (see Details); a change may need others to be possible.") : null,
@@ -182,12 +196,12 @@ function showVerdict() {
   const asked = new Set((found.line < 0 ? [] : one.kept).map(fieldOfLink));
   data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", found.line >= 0 && !asked.has(place)));
   const others = found.holding.slice(1);
-  const broken = data.form.fields.map((field, place) => brokenFact(field, entries[place])).filter(Boolean);
+  const broken = data.form.fields.flatMap((field, place) => brokenFacts(field, entries[place]));
   const parts = found.line >= 0
     ? [make("h4", {}, "Because"), make("ul", {}, one.kept.length ? groupLinks(one.kept).map(metItem) : make("li", {}, make("span", { class: "mark" }, "✓"), "it always holds"))]
     : list.rules.length ? [make("h4", {}, "Because no rule holds"), ...missedItems(found)] : [];
   if (others.length) parts.push(make("p", { class: "fine" }, `${others.length === 1 ? "Rule" : "Rules"} ${others.map((line) => line + 1).join(", ")} ${others.length === 1 ? "holds" : "hold"} too${others.some((line) => list.rules[line].class !== one.class) ? "; where rules disagree, the more reliable one decides" : ""}.`));
-  if (broken.length) parts.push(make("p", { class: "odds" }, `The guarantee does not cover this row, which contradicts what is known: ${shorten(broken.join("; "), 240)}.`));
+  if (broken.length) parts.push(make("p", { class: "odds" }, brokenWords(broken, list)));
   byId("row-said").replaceChildren(...[...parts, leafWords(found), ...changesPart()].filter(Boolean));
 }
 

@@ -27,13 +27,22 @@ function number(value) {
 
 function count(value) {
   if (value === null || value === undefined) return "unknown";
-  const digits = Number.isInteger(value) ? {} : { maximumSignificantDigits: 6 };
-  return value.toLocaleString("en-US", digits);
+  if (Number.isInteger(value)) return value.toLocaleString("en-US");
+  return Math.abs(value) < 1e-6 ? number(value) : Number(value.toPrecision(6)).toLocaleString("en-US", { maximumFractionDigits: 20 });
+}
+
+// As Python rounds: what lies in the middle goes to the even digit, where toFixed takes the larger.
+function fixed(value, digits) {
+  const size = Math.abs(value);
+  const lower = size.toFixed(digits + 1).slice(0, -1);
+  const isMiddle = (size * 2 ** (digits + 1)) % 2 === 1;
+  const text = isMiddle && "02468".includes(lower.at(-1)) ? lower : size.toFixed(digits);
+  return value < 0 ? `-${text}` : text;
 }
 
 function share(value) {
   if (value === null || value === undefined) return "unknown";
-  const text = `${(100 * value).toFixed(1)}%`;
+  const text = `${fixed(100 * value, 1)}%`;
   if (value > 0 && value < 1 && (text === "0.0%" || text === "100.0%")) return value < 0.5 ? "<0.1%" : ">99.9%";
   return text;
 }
@@ -41,12 +50,12 @@ function share(value) {
 const percent = (value) => (value === null ? "–" : share(value / 100));
 
 // The limits of a share.
-const limits = ([low, high]) => `(${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)})`.replaceAll("-", "−");
+const limits = ([low, high]) => `(${fixed(100 * low, 1)} to ${fixed(100 * high, 1)})`.replaceAll("-", "−");
 
 function points(value) {
   if (value === null) return "–";
   if (Math.abs(value) < 0.005) return "±0";
-  return (value > 0 ? "+" : "−") + Math.abs(value).toFixed(2);
+  return (value > 0 ? "+" : "−") + fixed(Math.abs(value), 2);
 }
 
 function plural(n, one, many) {
@@ -84,7 +93,11 @@ function conditionSpan(links) {
   return make("span", { class: "asked", title: whole === text && text.length <= LONG ? null : whole.slice(0, 4000) }, squeeze(text, LONG));
 }
 
+// A condition that says "or" gets brackets unless it is alone.
+const saysOr = (links) => groupText(links).replace(data.form.fields[fieldOfLink(links[0])]?.name ?? "", "").includes(" or ");
+
 function joined(groups) {
   if (!groups.length) return [make("i", {}, "always")];
-  return groups.flatMap((links, place) => (place ? [" ", make("i", {}, "and"), " ", conditionSpan(links)] : [conditionSpan(links)]));
+  const item = (links) => (groups.length > 1 && saysOr(links) ? ["(", conditionSpan(links), ")"] : [conditionSpan(links)]);
+  return groups.flatMap((links, place) => (place ? [" ", make("i", {}, "and"), " ", ...item(links)] : item(links)));
 }

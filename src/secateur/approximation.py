@@ -1,0 +1,389 @@
+"""Approximate a model that is no tree by few rules, and measure how far they say what it says.
+
+1. Rows are split: those to learn from, and those held out, which have no part in what follows.
+2. The model answers for the rows to learn from and for shuffled neighbours of them.
+3. A tree is grown on the answers; folds of the rows to learn from settle its size.
+4. Its rules are made compact, without a budget: they equal the tree on every possible row.
+5. The model answers for the held-out rows, and its answers are compared with those of the rules.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.compaction import compact_rules
+from secateur.errors import InputError, ParameterError, shorten
+from secateur.frames import frame_columns
+from secateur.rows.checking import check_rows
+from secateur.rows.labels import as_label, to_label_types
+from secateur.rows.leaves import apply_tree
+from secateur.rows.opening import hold_rows, open_rows
+from secateur.rules.fidelity import Fidelity
+from secateur.simplification import simplify
+from secateur.surrogates.answers import Respondent, find_answering, name_model
+from secateur.surrogates.choosing import NEIGHBOUR_WEIGHT, SIZES, draw_neighbours, estimate_fidelity
+from secateur.surrogates.columns import Table, code_columns, open_table
+from secateur.surrogates.growing import grow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.rules.compact_rules import CompactRules
+    from secateur.surrogates.columns import Coding
+    from secateur.tree.tree import Tree
+
+__all__ = ["approximate"]
+
+DEFAULT_RULES = 10  # that a person still reads
+FEWEST_ROWS = 20
+FEWEST_TO_LEARN = 10
+NEIGHBOURS_OF_A_ROW = 10
+MOST_NEIGHBOURS = 20_000  # unless more are asked for
+IN_MEMORY = "A model is asked about rows in memory"
+
+
+def approximate(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    fidelity: float | None = None,
+    max_rules: int | None = None,
+    max_conditions: int | None = None,
+    held_out: Any = 0.25,
+    n_queries: int | None = None,
+    otherwise: Any = "auto",
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    random_state: int = 0,
+) -> CompactRules:
+    """Approximate any classifier by few rules, and say how often they say what it says.
+
+    A tree is fitted to the model's answers, and its rules are made compact. They equal that tree exactly; how far they
+    equal the model is measured on rows held out, with an interval, for all rows, each class and each rule.
+
+    Parameters
+    ----------
+    model : fitted classifier, or callable
+        Anything with ``predict``, such as a forest, a boosted model, a pipeline or a neural network; or a function that
+        takes rows as ``X`` has them and gives a class for each.
+    X : array-like or data frame of shape (n_rows, n_features), or a table
+        Rows as the model takes them, at least 20. Text columns become categories. They need no labels. A table as in
+        :func:`simplify` is read into memory.
+    y : array-like of shape (n_rows,), or str, default=None
+        Labels, only to say how often rules and model are right; of a table or data frame the column that holds them.
+    fidelity : float, default=None
+        The share of rows on which the rules should say what the model says: the shortest list is made that reaches it
+        by folds of the rows to learn from. If none does, the most faithful one is, with a warning.
+    max_rules, max_conditions : int, default=None
+        The most rules, and conditions of all rules together, of the list. Without ``fidelity`` the most faithful such
+        list is made; without either, of at most 10 rules.
+    held_out : float, or rows, default=0.25
+        The share of the rows to hold out; or other rows to measure on, with their labels as a pair (rows, labels).
+    n_queries : int, default=None
+        The most rows that the model is asked about, held-out rows included. By default all rows, and up to ten shuffled
+        neighbours of each row to learn from, at most 20,000.
+    otherwise : label, default="auto"
+        The class that is not written; by default the one that leaves the fewest conditions.
+    feature_names, class_names : sequence of str, default=None
+        How columns and classes read, where neither rows nor model say.
+    random_state : int, default=0
+        Seed of the split, the neighbours and the folds.
+
+    Returns
+    -------
+    CompactRules
+        Its ``fidelity`` has all that was measured.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> data = load_breast_cancer(as_frame=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(data.data, data.target)
+    >>> rules = approximate(forest, data.data, max_rules=3, class_names=data.target_names)
+    >>> len(rules) <= 3
+    True
+    >>> low, high = rules.fidelity.interval
+    >>> low < rules.fidelity.share < high
+    True
+    """
+    wanted = _Wanted.check(fidelity, max_rules, max_conditions, otherwise)
+    seed = _check_seed(random_state)
+    rows = _split(model, X, y, held_out, n_queries, seed)
+    n_building, n_held = rows.building.n_rows, rows.held.n_rows
+    room = None if n_queries is None else n_queries - n_building - n_held
+    n_neighbours = min(NEIGHBOURS_OF_A_ROW * n_building, MOST_NEIGHBOURS) if room is None else room
+    asked = Respondent(model, n_building + n_held + n_neighbours)
+    random = np.random.default_rng(seed)
+    coding = code_columns(rows.building, [rows.held])
+    own, sources = draw_neighbours(n_building, rows.building.n_columns, n_neighbours, random)
+    said = asked.ask(rows.building.native, n_building)
+    if n_neighbours:
+        said = np.concatenate([said, asked.ask(rows.building.mix(sources).native, n_neighbours)])
+    classes, answers = _place_answers(model, said)
+    codes = coding.encode(rows.building)
+    codes = np.concatenate([codes, coding.mix(codes, sources)])
+    names = _find_names(rows.building, feature_names)
+    grower = _Grower(codes, answers, own, coding, classes, names)
+    tree, expected = grower.choose(wanted, random, seed)
+    building = answers[:n_building]
+    made = simplify(tree, rows.building.native, np.array(classes)[building], method="exact", class_names=class_names)
+    rules = compact_rules(made, otherwise=otherwise)
+    measured = _measure(rules, rows, asked.ask(rows.held.native, n_held), name_model(model), expected, wanted.fidelity)
+    return replace(rules, fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the list should be."""
+
+    fidelity: float | None
+    max_rules: int | None
+    max_conditions: int | None
+    otherwise: Any
+
+    @classmethod
+    def check(cls, fidelity: Any, max_rules: Any, max_conditions: Any, otherwise: Any) -> _Wanted:
+        is_number = isinstance(fidelity, (int, float, np.integer, np.floating)) and not isinstance(fidelity, bool)
+        if fidelity is not None and not (is_number and 0 < fidelity <= 1):
+            raise ParameterError(f"Expected fidelity as a share above 0 and up to 1, such as 0.95, found {fidelity!r}.")
+        for name, value in (("max_rules", max_rules), ("max_conditions", max_conditions)):
+            _check_whole(name, value)
+        if fidelity is None and max_rules is None and max_conditions is None:
+            max_rules = DEFAULT_RULES
+        return cls(None if fidelity is None else float(fidelity), max_rules, max_conditions, otherwise)
+
+    @property
+    def is_limited(self) -> bool:
+        return self.max_rules is not None or self.max_conditions is not None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of leaves to try."""
+        # Each written rule has a leaf, and a compact list rarely has fewer rules than a fourth of the leaves.
+        most = min(
+            SIZES[-1] if limit is None else factor * limit + 4
+            for limit, factor in ((self.max_rules, 4), (self.max_conditions, 2))
+        )
+        return tuple(size for size in SIZES if size <= most)
+
+    def allows(self, tree: Tree) -> bool:
+        """Whether the compact rules of a tree are short enough; those of one leaf always are."""
+        if not self.is_limited or tree.n_leaves == 1:
+            return True
+        rules = compact_rules(simplify(tree, method="exact"), otherwise=self.otherwise)
+        within = self.max_rules is None or len(rules) <= self.max_rules
+        return within and (self.max_conditions is None or rules.n_conditions <= self.max_conditions)
+
+
+def _check_whole(name: str, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+        raise ParameterError(f"Expected {name} as a whole number from 1 on, found {value!r}.")
+
+
+def _check_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**32:
+        raise ParameterError(f"Expected random_state as a whole number from 0 to 2^32 - 1, found {seed!r}.")
+    return int(seed)
+
+
+@dataclass(frozen=True)
+class _SplitRows:
+    """Rows to learn from, rows held out, and the labels of the latter if there are any."""
+
+    building: Table
+    held: Table
+    labels: NDArray[Any] | None
+
+
+def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int) -> _SplitRows:
+    """Split the rows, or take those that are held out as they are given."""
+    _check_whole("n_queries", n_queries)
+    find_answering(model)  # what cannot be asked is refused before rows are read
+    is_share = isinstance(held_out, (int, float, np.integer, np.floating)) and not isinstance(held_out, bool)
+    if is_share and not 0 < held_out < 1:
+        raise ParameterError(f"Expected held_out as a share between 0 and 1, or as rows, found {held_out!r}.")
+    table, labels = _hold(model, X, y)
+    random = np.random.default_rng([seed, 1])
+    if is_share:
+        if table.n_rows < FEWEST_ROWS:
+            raise InputError(
+                f"Expected at least {FEWEST_ROWS} rows, to learn from some and to measure on others, found "
+                f"{table.n_rows}: pass more rows, which need no labels."
+            )
+        n_used = table.n_rows if n_queries is None else min(table.n_rows, n_queries)
+        order = random.permutation(table.n_rows)[:n_used]
+        n_held = max(1, round(float(held_out) * n_used))
+        learn, hold = np.sort(order[n_held:]), np.sort(order[:n_held])
+        _check_enough(len(learn), n_queries)
+        return _SplitRows(table.take(learn), table.take(hold), None if labels is None else labels[hold])
+    other, other_labels = held_out if isinstance(held_out, tuple) and len(held_out) == 2 else (held_out, None)
+    held, found = _hold(model, other, other_labels)
+    if held.names != table.names or held.n_columns != table.n_columns:
+        raise InputError("The rows of held_out have other columns than X: pass both in the same columns.")
+    if held.n_rows == 0:
+        raise InputError("held_out has no rows; at least one is needed to measure on.")
+    learn = np.arange(table.n_rows)
+    if n_queries is not None and table.n_rows + held.n_rows > n_queries:
+        learn = np.sort(random.permutation(table.n_rows)[: max(0, n_queries - held.n_rows)])
+    _check_enough(len(learn), n_queries)
+    return _SplitRows(table.take(learn), held, found)
+
+
+def _check_enough(n_rows: int, n_queries: int | None) -> None:
+    if n_rows < FEWEST_TO_LEARN:
+        more = "pass more rows" if n_queries is None else "pass more rows, or raise n_queries"
+        raise InputError(f"Expected at least {FEWEST_TO_LEARN} rows to learn from, found {n_rows}: {more}.")
+
+
+def _hold(model: Any, X: Any, y: Any) -> tuple[Table, NDArray[Any] | None]:
+    """Bring rows into memory, in the model's columns where it names them, and labels if there are any."""
+    own = getattr(model, "feature_names_in_", None)
+    names = None if own is None else [str(name) for name in own]
+    with open_rows(X) as rows:
+        if y is None and not rows.in_memory:
+            raise InputError(
+                "Rows in a file or a database are taken with the column of their labels: pass y, or read them into a "
+                "data frame."
+            )
+    given, labels, _ = hold_rows(X, y, None, IN_MEMORY, names)
+    found = frame_columns(given)
+    if names is not None and found is not None and found != names and set(names) <= set(found):
+        import narwhals as nw
+
+        given = nw.from_native(given, eager_only=True)[names].to_native()
+    table = open_table(given)
+    if labels is None:
+        return table, None
+    column = np.asarray(labels)
+    column = column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column
+    if column.shape != (table.n_rows,):
+        raise InputError(f"Expected one label for each of the {table.n_rows} rows, found y of shape {column.shape}.")
+    return table, column
+
+
+def _find_names(table: Table, feature_names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if feature_names is None:
+        return table.names
+    names = tuple(str(name) for name in feature_names)
+    if isinstance(feature_names, (str, bytes)) or len(names) != table.n_columns:
+        raise ParameterError(f"Expected feature_names as a list of {table.n_columns} names, found {feature_names!r}.")
+    if table.names is not None and names != table.names:
+        raise ParameterError("The rows already name their columns, and feature_names differs. Leave it out.")
+    return names
+
+
+def _place_answers(model: Any, said: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+    """Find the classes, the model's own where it lists them, and the place of each answer among them."""
+    found, places = np.unique(said, return_inverse=True)
+    listed = getattr(model, "classes_", None)
+    if listed is not None:
+        own = [label.item() if isinstance(label, np.generic) else label for label in listed]
+        place_of = {label: place for place, label in enumerate(own)}
+        if all(label in place_of for label in found.tolist()) and len({type(label) for label in own}) == 1:
+            return own, np.array([place_of[label] for label in found.tolist()], dtype=np.int64)[places]
+    return found.tolist(), places.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Grower:
+    """Coded rows and their neighbours, with the model's answers as places of classes."""
+
+    codes: NDArray[np.float32]
+    answers: NDArray[np.int64]
+    neighbours_of: NDArray[np.int64]
+    coding: Coding
+    classes: list[Any]
+    names: tuple[str, ...] | None
+
+    def choose(self, wanted: _Wanted, random: np.random.Generator, seed: int) -> tuple[Tree, float]:
+        """Choose the number of leaves, and give the tree and the fidelity that folds promise for it."""
+        sizes = wanted.sizes
+        estimates = estimate_fidelity(self.codes, self.answers, self.neighbours_of, sizes, random, seed)
+        shares, mixed = (one.tolist() for one in estimates)
+        n_real = len(self.codes) - len(self.neighbours_of)
+        weights = np.append(np.ones(n_real), np.full(len(self.neighbours_of), NEIGHBOUR_WEIGHT))
+        whole = grow(self.codes, self.answers, weights, sizes[-1], seed)
+
+        def make(place: int) -> Tree:
+            return whole.to_tree(sizes[place], self.coding, self.classes, self.names)
+
+        # From the most faithful down, the shorter of equal ones first; or, for a wanted fidelity, from the shortest up.
+        order = sorted(range(len(sizes)), key=lambda place: (-mixed[place], sizes[place]))
+        if wanted.fidelity is not None:
+            enough = [place for place, share in enumerate(shares) if share >= wanted.fidelity]
+            order = enough + [place for place in order if place not in enough]
+        best = next(place for place in order if wanted.allows(make(place)))
+        if wanted.fidelity is not None and shares[best] < wanted.fidelity:
+            warnings.warn(
+                f"No list{' of the wanted length' if wanted.is_limited else ''} reaches a fidelity of "
+                f"{wanted.fidelity:g} by folds of the rows to learn from: the most faithful one, expected to reach "
+                f"{shares[best]:.3f}, is made.",
+                stacklevel=3,
+            )
+        return make(best), shares[best]
+
+
+def _measure(
+    rules: CompactRules, rows: _SplitRows, said: NDArray[Any], name: str, expected: float, wanted: float | None
+) -> Fidelity:
+    """Compare rules and model on the held-out rows."""
+    tree = rules.tree
+    listed = check_rows(tree, rows.held.native, name="held_out").convert()
+    place_of = {label: place for place, label in enumerate(tree.classes.tolist())}
+    found, places = np.unique(said, return_inverse=True)
+    model_says = np.array([place_of.get(label, tree.n_classes) for label in found.tolist()], dtype=np.int64)[places]
+    decider = rules.find_deciding(listed) % (len(rules) + 1)
+    class_ids = np.append(rules.class_ids, rules.otherwise_id)
+    same = class_ids[decider] == model_says
+    width = tree.n_classes + 1
+    counts = np.bincount(decider * width + model_says, minlength=(len(rules) + 1) * width)
+    leaf_ids = rules.rules.paths.leaf_ids
+    leaf = apply_tree(tree, listed)
+    by_leaf = [np.bincount(leaf, weights, minlength=tree.n_nodes)[leaf_ids] for weights in (None, same.astype(float))]
+    right: dict[str, Any] = {}
+    if rows.labels is not None:
+        truth = to_label_types(rows.labels, tree.classes.tolist())
+        labels = np.array(tree.classes)[class_ids[decider]]
+        _check_labels(truth, [*tree.classes.tolist(), *found.tolist()])
+        commonest, number = Counter(truth.tolist()).most_common(1)[0]
+        names = dict(zip(tree.classes.tolist(), tree.class_names, strict=True))
+        right = {
+            "n_right": sum(map(_is_same, labels.tolist(), truth.tolist())),
+            "n_model_right": sum(map(_is_same, said.tolist(), truth.tolist())),
+            "guess": (names.get(commonest, as_label(commonest)), number),
+        }
+    return Fidelity(
+        model=name,
+        counts=counts.reshape(len(rules) + 1, width),
+        class_ids=class_ids,
+        leaf_counts=np.column_stack(by_leaf).astype(np.int64),
+        leaf_ids=np.array(leaf_ids),
+        n_building=0,
+        n_neighbours=0,
+        expected=expected,
+        wanted=wanted,
+        **right,
+    )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+def _check_labels(truth: NDArray[Any], known: list[Any]) -> None:
+    """Refuse labels of which the model says none, such as texts beside numbers."""
+    labels = sorted(set(map(str, truth.tolist())))
+    if not set(truth.tolist()) & set(known):
+        raise InputError(
+            f"No label of y is a class of the model: y holds {shorten(labels)}, the model says "
+            f"{shorten(list(dict.fromkeys(known)))}. Pass labels as the model knows them."
+        )

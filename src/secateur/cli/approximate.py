@@ -1,0 +1,280 @@
+"""``secateur approximate``: say in few rules what a model that is no tree does, and how far the rules say the same."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from secateur.cli.completion import complete_column
+from secateur.cli.console import print_json, tell, working
+from secateur.cli.options import (
+    Data,
+    Dialect,
+    Export,
+    Force,
+    Json,
+    Output,
+    Quiet,
+    Reading,
+    Rows,
+    SqlTable,
+    Trusting,
+    is_screen,
+    spread,
+)
+from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export, write_files
+from secateur.errors import InputError, ParameterError, did_you_mean, shorten
+
+if TYPE_CHECKING:
+    from secateur.cli.tables.table_file import TableFile
+    from secateur.rules.compact_rules import CompactRules
+
+__all__ = ["Wishes", "Writing", "command", "make_approximation", "run"]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the list should be."""
+
+    fidelity: Annotated[
+        float | None,
+        typer.Option(help="Share of rows on which the rules should say what the model says, such as 0.95."),
+    ] = None
+    max_rules: Annotated[
+        int | None, typer.Option(help="The most rules.  [default: 10, without --fidelity]", min=1, show_default=False)
+    ] = None
+    max_conditions: Annotated[int | None, typer.Option(help="The most conditions of all rules.", min=1)] = None
+    holdout: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of learning from.")
+    ] = 0.25
+    n_queries: Annotated[
+        int | None,
+        typer.Option(
+            help="The most rows to ask the model about.  [default: all, and up to 10 neighbours of each]",
+            min=1,
+            show_default=False,
+        ),
+    ] = None
+    otherwise: Annotated[str | None, typer.Option(metavar="CLASS", help="The class that is left to “otherwise”.")] = (
+        None
+    )
+    seed: Annotated[int, typer.Option(help="Seed of the split and the neighbours.", min=0, max=2**32 - 1)] = 0
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What to write, and where."""
+
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page about the rules, one HTML file.")
+    ] = None
+    export: Annotated[
+        Export | None, typer.Option(help="Write the rules, and only them, to --output or the screen.")
+    ] = None
+    output: Output = None
+    dialect: Dialect = "duckdb"
+    sql_table: SqlTable = "rows"
+    force: Force = False
+
+    def check(self, *inputs: str | Path, as_json: bool) -> Export | None:
+        """Refuse what cannot be written, or is read, and settle what to export."""
+        export = choose_export(self.export, self.output)
+        if as_json and export is not None and is_screen(self.output):
+            raise ParameterError("--json and --export would both go to the screen: name a file with --output.")
+        check_outputs(self.output, self.report, inputs=inputs, force=self.force)
+        return export
+
+
+@spread
+def command(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A fitted classifier: .skops, or a pickle with --trust-pickle.")
+    ],
+    data: Data,
+    *,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of the classes, only to say how often rules and model are right.",
+            autocompletion=complete_column,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Columns that are not for the model.", autocompletion=complete_column),
+    ] = None,
+    wishes: Wishes,
+    writing: Writing,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print what is promised and how it was checked.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    reading: Reading,
+    trusting: Trusting,
+) -> None:
+    """Approximate any classifier by few rules: a forest, a boosted model, a neural network.
+
+    The rules equal a tree that is fitted to the model's answers. How far they say what the model says is measured on
+    rows that are held out, with an interval, for all rows, each class and each rule.
+
+    For example:
+
+    secateur approximate forest.skops loans.csv --target outcome
+    secateur approximate forest.skops loans.csv --target outcome --fidelity 0.95
+    secateur approximate forest.skops loans.csv --max-rules 8 --report page.html
+    secateur approximate forest.joblib loans.csv --trust-pickle --export json -o rules.json
+    """
+    writing.check(model, data, as_json=as_json)
+    used = Rows(target, drop)
+    asked = trusting.load(model, quiet=quiet)
+    run(asked, model, data, used, wishes, writing, reading, verbose=verbose, as_json=as_json, quiet=quiet)
+
+
+def run(
+    asked: Any,
+    model: Path,
+    data: str,
+    used: Rows,
+    wishes: Wishes,
+    writing: Writing,
+    reading: Reading,
+    *,
+    verbose: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Approximate a loaded model by the rows of a table, and write and print what came of it."""
+    export = writing.check(model, data, as_json=as_json)
+    target, table = used.target, reading.open(data, seed=wishes.seed, quiet=quiet)
+    rules, notes = make_approximation(asked, table, used, wishes, quiet=quiet)
+    files: dict[Path, str | bytes] = {}
+    if writing.report is not None:
+        with working("Making the page", quiet=quiet):
+            title = f"What {model.name} does" if target is None else f"What decides {target} in {model.name}"
+            files[writing.report] = rules.report(target=target, title=title).to_html()
+    made = None if export is None else make_export(rules, export, writing.dialect, writing.sql_table)
+    if made is not None and writing.output is not None and not is_screen(writing.output):
+        files[writing.output], made = made, None
+    write_files(files, force=writing.force, quiet=quiet or as_json)
+    proof = rules.verify()
+    if as_json:
+        found = rules.fidelity
+        print_json(
+            {
+                "name": table.name,
+                "notes": [*notes, *rules.remarks],
+                "approximation": None if found is None else found.to_dict(),
+                "guarantee": rules.guarantee,
+                "n_rules": len(rules),
+                "n_conditions": rules.n_conditions,
+                "verified": proof.ok,
+                "verification": vars(proof),
+                "rules": json.loads(rules.to_json()),
+            }
+        )
+    elif made is not None:
+        for note in notes:
+            tell(note, quiet=quiet)
+        deliver(made, None)
+    elif not quiet:
+        again = ("approximate", str(model), data, *(("--target", target) if target else ()))
+        show(rules, notes, again, proof if verbose or not proof.ok else None, is_paged=writing.report is not None)
+    raise typer.Exit(code=0 if proof.ok else 1)
+
+
+def make_approximation(
+    model: Any, table: TableFile, used: Rows, wishes: Wishes, *, quiet: bool
+) -> tuple[CompactRules, list[str]]:
+    """Approximate a model on the rows of a table; also give notes about the table."""
+    from secateur.approximation import approximate
+    from secateur.cli.tables.training_table import find_column, read_labels, split_names
+
+    columns, labels, notes = list(table.frame.columns), None, list(table.notes)
+    kept: Any = slice(None)
+    beside = split_names(columns, used.drop or (), table.name)
+    if used.target is not None:
+        target = find_column(columns, used.target, table.name)
+        own = getattr(model, "classes_", ())  # a model fitted to labels with blanks around them answers with blanks
+        is_blank_kept = any(isinstance(label, str) and label != label.strip() for label in own)
+        kept, labels, told, _ = read_labels(table, target, used.drop_class or (), as_text=is_blank_kept)
+        beside, notes = [target, *beside], [*notes, *told]
+    X, names = _pick_columns(model, table, beside)
+    otherwise: Any = "auto" if wishes.otherwise is None else wishes.otherwise
+    with (
+        working("Asking the model, and fitting a tree to its answers", quiet=quiet),
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always", UserWarning)
+        rules = approximate(
+            model,
+            X[kept],
+            labels,
+            fidelity=wishes.fidelity,
+            max_rules=wishes.max_rules,
+            max_conditions=wishes.max_conditions,
+            held_out=wishes.holdout,
+            n_queries=wishes.n_queries,
+            otherwise=otherwise,
+            feature_names=names,
+            random_state=wishes.seed,
+        )
+    return rules, [*notes, *dict.fromkeys(str(one.message) for one in warned)]
+
+
+def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any, list[str] | None]:
+    """Pick the columns that the model takes; one fitted without names gets an array, and the rules the names."""
+    frame = table.frame.reset_index(drop=True)
+    own = getattr(model, "feature_names_in_", None)
+    if own is not None:
+        absent = [str(name) for name in own if str(name) not in frame.columns]
+        if absent:
+            raise InputError(
+                f"{table.name} does not fit the model: it has no column{'s' * (len(absent) > 1)} {shorten(absent)}, "
+                f"which the model was fitted on.{did_you_mean(absent[0], list(frame.columns))}"
+            )
+        return frame[[str(name) for name in own]], None
+    rest = frame[[column for column in frame.columns if column not in beside]]
+    width = getattr(model, "n_features_in_", None)
+    if width is None:
+        return rest, None
+    if width != rest.shape[1]:
+        raise InputError(
+            f"The model was fitted on {width} columns without names, but {table.name} has {rest.shape[1]} "
+            f"({shorten(list(rest.columns))}): leave out those that are not for the model with --drop, and name the "
+            "column of the classes with --target."
+        )
+    return rest.to_numpy(), [str(column) for column in rest.columns]
+
+
+def show(rules: CompactRules, notes: list[str], again: tuple[str, ...], proof: Any, *, is_paged: bool) -> None:
+    """Print the list, what was measured, and the command to try next."""
+    from rich.text import Text
+
+    from secateur.cli.console import out
+    from secateur.cli.forms import show_compact
+    from secateur.rules.answer import say_answer
+    from secateur.rules.plain_words import ROUNDED, rounds_a_number
+
+    before, after = say_answer(rules)
+    for sentence in before:
+        out.print(Text(sentence, style="bold"))
+    for note in notes:
+        out.print(Text(f"• {note}", style="dim"))
+    out.print()
+    show_compact(out, rules)
+    out.print()
+    for sentence in [*after, *([ROUNDED] if rounds_a_number(rules.rules, rules) else [])]:
+        out.print(Text(sentence))
+    if proof is not None:
+        out.print(Text(f"\n{rules.guarantee}\n{proof}"))
+    further = ("--export", "json", "-o", "rules.json") if is_paged else ("--report", "page.html")
+    line = "secateur " + " ".join(shlex.quote(word) for word in (*again, *further))
+    out.print(Text.assemble("\nNext: ", (line, "bold")), soft_wrap=True)

@@ -1,0 +1,256 @@
+"""Hidden directories beside outputs, where files wait until all are written; what a killed run left is put right.
+
+A run makes a *pocket*, ``.secateur-<token>``, in every directory that it writes to. Inside:
+
+====================  ================================================================================================
+``lock``              says that this is a pocket, of which machine, and where the run's first pocket is; locked as
+                      long as the run lives, for the system takes the lock away when a process ends, however it ends
+``0.new``, ``1.new``  the outputs, until they are moved to their places
+``0.old``, ``1.old``  second names of the files that they replace
+``journal``           which file goes where; only in the first pocket, and only while several outputs are moved
+====================  ================================================================================================
+
+A journal that a dead run left means: some outputs are new, others old. Whoever writes there next takes back the new
+ones, so that all are old; if every output was moved, they stay. Nothing else is ever touched: a pocket belongs to a
+dead run only if its lock can be taken, and an output only if it is the very file that the run moved there.
+
+Locks of :mod:`fcntl` on the directories themselves keep two runs from moving files at once. Where a file system has no
+locks, or the system no :mod:`fcntl`, files are still written whole, and no pocket is ever taken for a dead one.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import socket
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "Move",
+    "Pocket",
+    "clean_dead",
+    "drop_journal",
+    "keep_journal",
+    "lock_directories",
+    "sync_directory",
+    "take_back",
+]
+
+NAME = re.compile(r"\.secateur-[0-9a-f]{16}")
+HELD = re.compile(r"lock|journal(\.part)?|\d+\.(new|old)")
+MARK = "Outputs of secateur on their way; cleaned by the next run that writes to this directory."
+WAIT = 60.0  # seconds for another run to move its files, which takes milliseconds
+NOT_SYNCED = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES)
+
+
+class Move(NamedTuple):
+    """A file that waits in a pocket, and its way."""
+
+    staged: Path
+    kept: Path  # a second name of what it replaces
+    target: Path
+
+    def identify(self) -> list[int]:
+        """Tell the staged file from every other one, also after it was moved."""
+        status = self.staged.stat()
+        return [status.st_ino, status.st_size, status.st_mtime_ns]
+
+    def is_named_by(self, error: OSError) -> bool:
+        """Whether an error tells of this file."""
+        return any(str(path) in (str(error.filename), str(error.filename2)) for path in self)
+
+
+class Pocket:
+    """The pocket of a run in one directory, and where the run's first pocket is."""
+
+    def __init__(self, directory: Path, token: str, first: Path) -> None:
+        self.path = directory / f".secateur-{token}"
+        self._first = first
+        self._lock: int | None = None
+
+    def make(self) -> None:
+        """Make the pocket, while its directory is locked."""
+        os.mkdir(self.path, 0o700)
+        self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        # Without a lock nobody could tell that we live: then nobody may take it for a pocket.
+        mark = MARK if _take(self._lock) else "This file system has no locks: delete this directory by hand."
+        os.write(self._lock, json.dumps([mark, _find_machine(), str(self._first)]).encode())
+
+    def remove(self) -> None:
+        """Delete the pocket with what is left in it, unless outputs have to be put right with its journal."""
+        if not (self.path / "journal").exists():
+            _delete(self.path)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+@contextmanager
+def lock_directories(directories: Iterable[Path], *, wait: float = WAIT) -> Iterator[bool]:
+    """Keep other runs from moving files in these directories; False where there are no locks.
+
+    Raises
+    ------
+    BlockingIOError
+        Another run does not end.
+    """
+    with ExitStack() as stack:
+        locks: dict[tuple[int, int], int] = {}
+        for directory in sorted(directories):  # in one order, so that no two runs wait for each other
+            try:
+                lock = os.open(directory, os.O_RDONLY)
+            except OSError:  # a directory that may be written to but not read, or Windows
+                continue
+            stack.callback(os.close, lock)
+            status = os.fstat(lock)
+            locks.setdefault((status.st_dev, status.st_ino), lock)  # a directory may have two names
+        ends = time.monotonic() + wait
+        taken = [_take(lock, ends) for lock in locks.values()]
+        yield all(taken) and len(taken) > 0
+
+
+def keep_journal(moves: list[Move]) -> None:
+    """Note what is about to be moved, for whoever comes after us if we are killed meanwhile."""
+    noted = [[*map(str, move), move.identify()] for move in moves]
+    pocket = moves[0].staged.parent
+    part = pocket / "journal.part"
+    with part.open("wb") as file:
+        file.write(json.dumps(noted).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, pocket / "journal")
+    for held in {pocket, *(move.kept.parent for move in moves)}:
+        sync_directory(held)
+
+
+def drop_journal(moves: list[Move]) -> None:
+    """Say that nothing is left to be put right."""
+    with suppress(FileNotFoundError):
+        os.unlink(moves[0].staged.parent / "journal")
+
+
+def take_back(moves: list[tuple[Move, list[int]]]) -> None:
+    """Put back what outputs held before; an output that is not the file that was moved there is left alone."""
+    for move, moved in moves:
+        with suppress(FileNotFoundError):
+            if Move(move.target, move.kept, move.target).identify() == moved:
+                os.replace(move.kept, move.target) if move.kept.exists() else os.unlink(move.target)
+    for directory in {move.target.parent for move, _ in moves}:
+        sync_directory(directory)
+
+
+def clean_dead(directory: Path) -> None:
+    """Put right and delete what dead runs left in a directory, which must be locked."""
+    for name in os.listdir(directory):
+        if NAME.fullmatch(name):
+            with suppress(OSError, ValueError):  # it is not ours, or another user's: leave it
+                _bury(directory / name)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory outlast a power cut, where the system can."""
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in NOT_SYNCED:
+            raise
+    finally:
+        os.close(handle)
+
+
+def _bury(pocket: Path) -> None:
+    """Delete the pocket of a dead run, after what it moved in part is taken back."""
+    if pocket.is_symlink():
+        return
+    if not os.listdir(pocket):  # killed before it had a lock
+        os.rmdir(pocket)
+        return
+    with ExitStack() as stack:
+        first = _hold_dead(pocket, stack)
+        if first is None or not first.parent.is_dir():
+            return
+        if (first / "journal").exists():
+            noted = [
+                (Move(*map(Path, paths)), identity) for *paths, identity in json.loads((first / "journal").read_bytes())
+            ]
+            others = {move.target.parent for move, _ in noted} - {pocket.parent}
+            stack.enter_context(lock_directories(others, wait=0))
+            if first != pocket and _hold_dead(first, stack) is None:
+                return
+            if not all(_is_moved(move) for move, _ in noted):
+                take_back(noted)
+            os.unlink(first / "journal")
+            for held in {move.staged.parent for move, _ in noted}:
+                _delete(held)
+        _delete(pocket)
+
+
+def _hold_dead(pocket: Path, stack: ExitStack) -> Path | None:
+    """Take the lock of a pocket, and say where the first pocket of its run is; None unless the run is dead."""
+    if pocket.stat().st_uid != os.geteuid():
+        return None
+    lock = os.open(pocket / "lock", os.O_RDWR | os.O_NOFOLLOW)
+    stack.callback(os.close, lock)
+    if not _take(lock):
+        return None
+    written = os.read(lock, 1 << 16)
+    if not written and os.listdir(pocket) == ["lock"]:  # killed before it could write
+        return pocket
+    mark, machine, first = json.loads(written)
+    is_here = any(one and one == other for one, other in zip(machine, _find_machine(), strict=True))
+    return Path(first) / pocket.name if mark == MARK and is_here else None
+
+
+def _is_moved(move: Move) -> bool:
+    """Whether a staged file is at its place; one that was created there has its second name a moment longer."""
+    return not move.staged.exists() or (move.target.exists() and move.target.samefile(move.staged))
+
+
+def _delete(pocket: Path) -> None:
+    """Delete a pocket and what a run puts into it; the lock last, so that it stays a pocket if we are killed."""
+    with suppress(OSError):
+        for name in sorted(os.listdir(pocket), key=lambda name: name == "lock"):
+            if HELD.fullmatch(name):
+                os.unlink(pocket / name)
+        os.rmdir(pocket)
+
+
+def _take(lock: int, ends: float = 0) -> bool:
+    """Take a lock, and wait for it until a moment; False where there are no locks."""
+    while fcntl is not None:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= ends:
+                raise
+            time.sleep(0.005)
+        except OSError:  # a file system without them
+            return False
+        else:
+            return True
+    return False
+
+
+def _find_machine() -> list[str]:
+    """Name this machine: containers on it share the second name, and restarts the first."""
+    boot = ""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return [socket.gethostname(), boot]

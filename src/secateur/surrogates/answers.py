@@ -1,0 +1,120 @@
+"""Ask a model for its answers: a class for each row, never more rows than it may be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError, ParameterError, UnsupportedModelError, first_line, shorten
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Respondent", "name_model"]
+
+MAKE_CLASSES = "pass a function that gives a class for each row, such as lambda X: model.predict(X) > 0.5"
+
+
+def name_model(model: Any) -> str:
+    """Name a model for a sentence: "a RandomForestClassifier", of a pipeline its last step."""
+    steps = getattr(model, "steps", None)
+    last = steps[-1][1] if isinstance(steps, list) and steps else model
+    if not hasattr(last, "predict"):
+        name = getattr(last, "__name__", "")
+        return f"the function {name}" if name.isidentifier() else "a function"
+    name = type(last).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+class Respondent:
+    """A model that is asked for classes.
+
+    Parameters
+    ----------
+    model : object with ``predict``, or callable
+        Takes rows and gives a class for each.
+    limit : int
+        How many rows it may be asked about, in all.
+    """
+
+    def __init__(self, model: Any, limit: int) -> None:
+        self._predict = find_answering(model)
+        self.limit = limit
+        self.n_asked = 0
+
+    def ask(self, rows: Any, n_rows: int) -> NDArray[Any]:
+        """Ask for the class of each row, as the model labels it."""
+        if self.n_asked + n_rows > self.limit:
+            raise ParameterError(
+                f"The model may be asked about {self.limit:,} rows, and {self.n_asked + n_rows:,} would be needed."
+            )
+        self.n_asked += n_rows
+        try:
+            given = self._predict(rows)
+        except Exception as error:  # whatever a model raises, its user is told which step failed and why
+            raise InputError(
+                f"The model could not answer for the rows: {first_line(error)}. Pass rows as the model takes them, in "
+                "the columns that it was fitted on."
+            ) from error
+        return check_answers(given, n_rows)
+
+
+def find_answering(model: Any) -> Any:
+    """Find what answers: ``predict`` of a model, or the function itself."""
+    answering = getattr(model, "predict", None)
+    if isinstance(model, type) or not callable(answering or model):
+        raise UnsupportedModelError(
+            f"Expected a fitted classifier with predict, or a function that gives a class for each row, found "
+            f"{model if isinstance(model, type) else type(model).__name__!s}."
+        )
+    if _is_regressor(model):
+        raise UnsupportedModelError(f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}.")
+    return answering or model
+
+
+def _is_regressor(model: Any) -> bool:
+    """Whether a model says of itself, as scikit-learn's do, that it predicts numbers."""
+    try:
+        return bool(model.__sklearn_tags__().estimator_type == "regressor")
+    except Exception:  # models of other libraries have no tags, or fail to make them
+        return False
+
+
+def check_answers(given: Any, n_rows: int) -> NDArray[Any]:
+    """Check that answers are one class for each row, and give them as an array of plain labels."""
+    answers = np.asarray(given)
+    if answers.ndim == 2 and answers.shape[1] == 1:
+        answers = answers[:, 0]
+    if answers.shape != (n_rows,):
+        hint = ""
+        if answers.ndim == 2 and len(answers) == n_rows:
+            hint = " If these are probabilities, pass a function that names the likeliest class."
+        raise InputError(
+            f"Expected one class for each of {n_rows:,} rows from the model, found an array of shape "
+            f"{answers.shape}.{hint}"
+        )
+    if answers.dtype.kind == "f":
+        if np.isnan(answers).any():
+            raise InputError("The model answered NaN for a row: expected a class for each row.")
+        fractions = answers[np.floor(answers) != answers]
+        if len(fractions):
+            raise InputError(
+                f"The model answered with numbers such as {fractions[0]:g}, and rules say classes: {MAKE_CLASSES}."
+            )
+        return answers.astype(np.int64)
+    if answers.dtype.kind in "iub":
+        return answers
+    labels = answers.tolist()
+    strange = next((label for label in labels if not isinstance(label, (str, int, float)) or label != label), None)
+    if strange is not None or any(label is None for label in labels):
+        raise InputError(
+            f"The model answered {strange!r} for a row: expected a text, a number or a truth value for each row."
+        )
+    kinds = {type(label) for label in labels}
+    if len(kinds) > 1:
+        raise InputError(
+            f"The model answered with classes of several types, such as {shorten(sorted(set(map(repr, labels))))}: "
+            "make them one type."
+        )
+    return np.array(labels)

@@ -1,0 +1,152 @@
+"""``secateur approximate``, and the commands that lead to it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from secateur import CompactRules
+from secateur.cli.main import run as run_main
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Call a command, and give its status and what it prints to either side, each in one line."""
+
+    def call(*words: Any) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["secateur", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            run_main()
+        told = capsys.readouterr()
+        code = int(ended.value.code or 0)
+        return code, told.out, re.sub(r"\s+", " ", told.err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table, and forests for it: behind a pipeline, and of numbers without names."""
+    place = tmp_path_factory.mktemp("approximate")
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": random.integers(18, 80, 300),
+            "income": random.lognormal(7.6, 0.5, 300).round(2),
+            "outlook": random.choice(["sunny", "rain", "overcast"], 300),
+        }
+    )
+    state = np.where((table["outlook"] == "sunny") & (table["age"] > 40), "ill", "well")
+    table.assign(state=state).to_csv(place / "rows.csv", index=False)
+    encode = make_column_transformer((OneHotEncoder(), ["outlook"]), ("passthrough", ["age", "income"]))
+    model = make_pipeline(encode, RandomForestClassifier(10, random_state=0)).fit(table, state)
+    skops.io.dump(model, place / "forest.skops")
+    joblib.dump(model, place / "forest.joblib")
+    numbers = RandomForestClassifier(10, random_state=0).fit(table[["age", "income"]].to_numpy(), state)
+    skops.io.dump(numbers, place / "numbers.skops")
+    return place
+
+
+def test_the_answer_is_printed_with_its_fidelity(run: Any, files: Path) -> None:
+    code, told, _ = run("approximate", files / "forest.skops", files / "rows.csv", "--target", "state")
+    words = re.sub(r"\s+", " ", told)
+    assert code == 0
+    assert words.startswith("These rules approximate a RandomForestClassifier: on 75 rows held out")
+    assert "outlook is sunny" in words
+    assert "held-out rows, the model says the same for" in words
+    assert "They are not the model." in words
+    assert "The rules are right for" in words
+    assert "Next: secateur approximate" in words
+
+
+def test_labels_are_not_needed_and_wishes_are_heard(run: Any, files: Path) -> None:
+    code, told, _ = run(
+        *("approximate", files / "numbers.skops", files / "rows.csv", "--drop", "outlook,state"),
+        *("--fidelity", 0.999, "--max-rules", 2, "--n-queries", 400),
+    )
+    assert code == 0
+    assert "are right for" not in told
+    words = re.sub(r"\s+", " ", told)
+    assert "No list of the wanted length reaches a fidelity of 0.999" in words
+    assert "the model was asked 400 questions" in words
+    assert "age" in told
+
+
+def test_rules_and_page_are_written(run: Any, files: Path, tmp_path: Path) -> None:
+    page, rules = tmp_path / "page.html", tmp_path / "rules.json"
+    code, _, told = run(
+        *("approximate", files / "forest.joblib", files / "rows.csv", "--trust-pickle", "--target", "state"),
+        *("--report", page, "--export", "json", "-o", rules),
+    )
+    assert code == 0
+    assert "Wrote" in told
+    assert "approximate a RandomForestClassifier" in page.read_text(encoding="utf-8")
+    stored = CompactRules.from_json(rules.read_text(encoding="utf-8"))
+    assert stored.fidelity is not None
+    code, told, _ = run("verify", rules)
+    assert code == 0
+    assert "cannot be counted again without the model" in re.sub(r"\s+", " ", told)
+
+
+def test_machines_get_one_document(run: Any, files: Path) -> None:
+    code, told, _ = run("approximate", files / "forest.skops", files / "rows.csv", "--target", "state", "--json")
+    found = json.loads(told)
+    assert code == 0
+    assert found["approximation"]["n_held_out"] == 75
+    assert found["verified"] is True
+    assert CompactRules.from_json(json.dumps(found["rules"])).fidelity is not None
+
+
+def test_simplify_takes_a_forest_here_or_names_the_command(run: Any, files: Path) -> None:
+    model, rows = files / "forest.skops", files / "rows.csv"
+    code, told, _ = run("simplify", rows, "--target", "state", "--model", model)
+    assert code == 0
+    assert told.startswith("These rules approximate")
+    code, _, complaint = run("simplify", rows, "--target", "state", "--model", model, "--budget", 0.01)
+    assert code == 2
+    assert (
+        "forest.skops is of several trees, which few rules approximate: leave out what is about one tree" in complaint
+    )
+    code, _, complaint = run("simplify", "--model", model)
+    assert code == 2
+    assert "`secateur approximate MODEL DATA` gives few rules that approximate it" in complaint
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("forest.joblib", "rows.csv"), "is a pickle, and opening a pickle can run any code"),
+        (("numbers.skops", "rows.csv"), "The model was fitted on 2 columns without names, but .* has 4"),
+        (("forest.skops", "rows.csv", "--target", "stat"), "no column 'stat'. Did you mean 'state'?"),
+        (("forest.skops", "rows.csv", "--fidelity", "2"), "Expected fidelity as a share above 0"),
+        (("forest.skops", "rows.csv", "--holdout", "0"), "Expected held_out as a share between 0 and 1"),
+        (("forest.skops", "rows.csv", "--max-rules", "0"), "Invalid value for '--max-rules'"),
+        (("nothing.skops", "rows.csv"), "nothing.skops"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(run: Any, files: Path, words: tuple[str, ...], message: str) -> None:
+    places = [files / word if "." in word and not word[0].isdigit() else word for word in words]
+    code, _, complaint = run("approximate", *places)
+    assert code == 2
+    assert re.search(message.replace("?", r"\?"), complaint), complaint
+    assert "Traceback" not in complaint
+
+
+def test_a_table_without_the_models_columns_is_told(run: Any, files: Path, tmp_path: Path) -> None:
+    pd.read_csv(files / "rows.csv").drop(columns="age").to_csv(tmp_path / "short.csv", index=False)
+    code, _, complaint = run("approximate", files / "forest.skops", tmp_path / "short.csv")
+    assert code == 2
+    assert "it has no column 'age', which the model was fitted on" in complaint
