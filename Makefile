@@ -92,10 +92,10 @@ reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets 
 	$(BIN)/secateur reproduce readings
 	$(BIN)/secateur reproduce beyond
 
-reproduce-kills: .venv/.dev  ## Kill writing commands N times and look at what they leave (N=2000: half an hour; resumes in kills.jsonl)
+kills: .venv/.dev  ## Kill writing commands N times and look at what they leave (N=2000: half an hour; resumes in kills.jsonl)
 	nice -n 10 $(BIN)/python tests/writing/kills.py --kills $(N) --log kills.jsonl
 
-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
+reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.paper.stored_results reproduction; fi
 	$(BIN)/python -m secateur.paper.documents docs
 
