@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PYTEST_WORKERS ?= 2
 ONLY ?= *
+MINUTES ?= 60
 N ?= 200
 BIN := .venv/bin
 SPREAD := -n $(PYTEST_WORKERS) --dist loadgroup
@@ -11,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +55,21 @@ spark: .venv/.dev  ## Only the tests on Spark (needs Java 17)
 doctest: .venv/.dev  ## Only the examples in docstrings
 	$(BIN)/pytest -q src
 
+fuzz: .venv/.dev  ## Read changed files of every format for a while (MINUTES=60; goes on in ./fuzz-runs)
+	PYTHONPATH=tests $(BIN)/python -m fuzz.campaign --minutes $(MINUTES)
+
+oracle-run: .venv/.dev  ## Judge rules of random trees by brute force for a while (MINUTES=60; goes on in ./oracle-runs)
+	PYTHONPATH=tests $(BIN)/python -m fuzz.rules_campaign --minutes $(MINUTES)
+
+mutants: .venv/.dev  ## Change one thing at a time in what proofs rest on, and see whether a test fails (N=200; goes on in ./mutant-runs)
+	PYTHONPATH=tests $(BIN)/python -m fuzz.mutants $(N)
+
+reliability: .venv/.dev  ## Store what the three long runs found so far, and write docs/reliability.md
+	if [ -d fuzz-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.campaign --store docs/reliability_inputs.json; fi
+	if [ -d oracle-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.rules_campaign --store docs/reliability_rules.json; fi
+	if [ -d mutant-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.mutants --store docs/reliability_mutants.json; fi
+	$(BIN)/python docs/reliability_page.py
+
 bench: .venv/.dev  ## Check the answers, then time them (minutes; ONLY='unpruned/*' for some)
 	$(BIN)/python -m benchmarks.run --only '$(ONLY)'
 
@@ -76,10 +92,10 @@ reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets 
 	$(BIN)/secateur reproduce readings
 	$(BIN)/secateur reproduce beyond
 
-reproduce-kills: .venv/.dev  ## Kill writing commands N times and look at what they leave (N=2000: half an hour; resumes in kills.jsonl)
+kills: .venv/.dev  ## Kill writing commands N times and look at what they leave (N=2000: half an hour; resumes in kills.jsonl)
 	nice -n 10 $(BIN)/python tests/writing/kills.py --kills $(N) --log kills.jsonl
 
-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
+reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.paper.stored_results reproduction; fi
 	$(BIN)/python -m secateur.paper.documents docs
 

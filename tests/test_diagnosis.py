@@ -240,6 +240,13 @@ def test_the_strongest_pairs_come_first_and_those_that_do_not_interact_are_left_
     frame: Any = found.to_frame("pandas")
     assert frame["interaction"].tolist() == [one.interaction for one in found]
     assert frame["effect"].tolist() == [one.effect for one in found]
+    assert frame["leaf_id"].tolist() == [one.leaf_id for one in found]
+    assert list(zip(frame["first_id"], frame["second_id"], strict=True)) == [one.link_ids for one in found]
+    assert list(zip(frame["first_alone"], frame["second_alone"], strict=True)) == [one.alone for one in found]
+    words = {row.link_id: row.condition for row in secateur.diagnose(model, X, y)}
+    assert list(zip(frame["first"], frame["second"], strict=True)) == [
+        tuple(words[link] for link in one.link_ids) for one in found
+    ]
 
 
 def test_what_cannot_be_answered_is_one_sentence_with_a_way_out() -> None:

@@ -155,9 +155,9 @@ def is_possible(tree: Tree, facts: Facts, row: Row) -> bool:
         if any(value not in (0, 1) for value in values) or sum(values) > 1:
             return False
     whole = all(math.isnan(row[feature]) or row[feature] == math.floor(row[feature]) for feature in facts.integers)
-    for feature, _ in facts.decimals:
-        tenth = float(kind_of(tree)(round(row[feature], 1))) if not math.isnan(row[feature]) else math.nan
-        whole = whole and (math.isnan(tenth) or tenth == row[feature])
+    for feature, n_decimals in facts.decimals:
+        value = row[feature]
+        whole = whole and (math.isnan(value) or float(kind_of(tree)(round(value, n_decimals))) == value)
     return (
         whole
         and all(holds(tree, facts, claim, row) for claim in facts.claims)

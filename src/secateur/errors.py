@@ -15,6 +15,7 @@ Every message says what was expected, what was found and what to do.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -35,12 +36,21 @@ __all__ = [
 ]
 
 SHOWN_NAMES = 5
+MOST_CHARACTERS = 2_000  # of a message: a damaged file can hold a "number" of any length
+# What says nothing to the reader of a sentence: where an object lies in memory, and where Python was.
+INNARDS = re.compile(r"<[\w. ]+ object at 0x[0-9a-f]+>|\.? Detail: Python exception: .*")
 
 
 def first_line(error: Exception) -> str:
-    """Take the first line of another library's error message, without its full stop."""
+    """Take the first line of another library's error message, without its full stop.
+
+    Examples
+    --------
+    >>> first_line(ValueError("A column is damaged. Detail: Python exception: Traceback"))
+    'A column is damaged'
+    """
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(". ")
+    return INNARDS.sub("", lines[0]).rstrip(". ")
 
 
 def shorten(items: Sequence[object]) -> str:
@@ -63,7 +73,25 @@ def did_you_mean(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> 
 
 
 class SecateurError(ValueError):
-    """Base class of every error that secateur raises on purpose."""
+    r"""Base class of every error that secateur raises on purpose.
+
+    A message may quote what a file holds. It is one line of limited length, without characters that a terminal would
+    obey.
+
+    Examples
+    --------
+    >>> print(SecateurError("Expected a tree, found an \x1b[2J."))
+    Expected a tree, found an \x1b[2J.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        text = str(message)
+        if len(text) > MOST_CHARACTERS:
+            half = MOST_CHARACTERS // 2
+            text = f"{text[:half]} … {text[-half:]}"
+        if not text.isprintable():
+            text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+        super().__init__(text)
 
 
 class InvalidTreeError(SecateurError):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import oracles
+import pytest
 import strategies
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
@@ -247,3 +248,46 @@ def test_opting_out_deletes_what_a_tree_without_facts_deletes(tree: Tree) -> Non
     assert opted.deleted.tolist() == plain.deleted.tolist()
     assert not opted.facts_used.used
     assert opted.verify()
+
+
+def hue_tree() -> Tree:
+    """Up to n = 5 "no" (leaf 1); above, "yes" (leaf 3) unless the hue is red (leaf 4)."""
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["hue_red", "hue_blue", "n"])
+    root = builder.split("n", 5)
+    builder.leaf(prediction="no", parent=root, side="left")
+    node = builder.split("hue_red", 0.5, parent=root, side="right")
+    builder.leaf(prediction="yes", parent=node, side="left")
+    builder.leaf(prediction="no", parent=node, side="right")
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("fact", "deleted"),
+    [
+        # A premise about a group that was taken as never true would delete nothing, one always true condition 2, too.
+        ("hue = red => n <= 5", {1: [], 3: [3], 4: [2]}),
+        # A conclusion about a group that was taken as never true would leave no row above 5: all is "no", and 1 goes.
+        ("n > 5 => hue = blue", {1: [], 3: [3], 4: [2]}),
+        ("n > 5 => hue != red", {1: [], 3: [3], 4: [2]}),
+        # Then every row is "no".
+        ("hue = red", {1: [1], 3: [2], 4: [2, 4]}),
+        ("hue != red", {1: [], 3: [3], 4: [2]}),
+    ],
+)
+def test_claims_about_a_group_hold_where_its_columns_say_so(fact: str, deleted: dict[int, list[int]]) -> None:
+    rules = secateur.simplify(hue_tree(), facts=[fact], groups={"hue": ["hue_red", "hue_blue"]})
+    found = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
+    possible = [row for row in all_rows(rules.tree) if is_possible(rules.tree, rules.tree.facts, row)]
+    assert found == delete_by_trying(rules.tree, possible)
+    assert found == deleted
+    assert rules.verify().ok
+    for leaf in (1, 3, 4):
+        for link in set(oracles.path(rules.tree, leaf)) - set(deleted[leaf]):
+            entry = next(
+                place
+                for place in range(len(rules.paths.links))
+                if rules.paths.leaf_ids[rules.paths.rule[place]] == leaf and rules.paths.links[place] == link
+            )
+            more = replace(rules.deletions, deleted=rules.deletions.deleted.copy(), why=rules.deletions.why.copy())
+            more.delete(entry, secateur.methods.Why.NO_FOREIGN_LEAF)
+            assert not replace(rules, deletions=more).verify()

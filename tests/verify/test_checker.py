@@ -515,3 +515,33 @@ def test_a_thousand_leaves_on_one_path_are_checked() -> None:
     builder.leaf([1, 0], parent=node, side="left")
     builder.leaf([0, 1], parent=node, side="right")
     assert secateur.simplify(builder.build(), method="exact").verify().ok
+
+
+@pytest.mark.parametrize(
+    ("stated", "row", "sentence"),
+    [
+        ({"facts": ["n > 0"]}, [0, 0, -1], "n > 0"),
+        ({"facts": ["n is a whole number"]}, [0, 0, 1.5], "whole number"),
+        ({"facts": ["n has 1 decimal"]}, [0, 0, 1.25], "1 decimal"),
+        ({"groups": {"hue": ["hue_red", "hue_blue"]}}, [1, 1, 1], "at most one"),
+        ({"groups": {"hue": ["hue_red", "hue_blue"]}, "facts": ["hue = red"]}, [0, 1, 1], "hue = red"),
+        ({"groups": {"hue": ["hue_red", "hue_blue"]}, "facts": ["hue = red => n <= 5"]}, [1, 0, 6], "hue = red => n"),
+    ],
+)
+def test_a_row_against_a_fact_is_found_wherever_it_stands(
+    stated: dict[str, Any], row: list[Any], sentence: str
+) -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["hue_red", "hue_blue", "n"])
+    root = builder.split("n", 3)
+    builder.leaf([1, 0], parent=root, side="left")
+    builder.leaf([0, 1], parent=root, side="right")
+    rules = secateur.simplify(builder.build(), **stated)
+    good = [[1.0, 0, 1], [1, 0, 4]]
+    known = "the rows keep to the facts that were given"
+    assert known in rules.verify(np.array(good), ["no", "yes"]).checks
+    for rows in ([*good, row], [row, *good]):
+        labels = ["yes" if one[2] > 3 else "no" for one in rows]
+        found = rules.verify(np.array(rows, dtype=float), labels)
+        assert not found.ok
+        assert known not in found.checks
+        assert [failure for failure in found.failures if sentence in failure and str(rows.index(row)) in failure]

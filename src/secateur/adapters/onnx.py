@@ -490,6 +490,10 @@ def _assemble(source: Source, inputs: Inputs, accepts_missing: bool | None) -> T
         return () if found.leaf_class >= 0 else (found.left, found.right)
 
     order = order_nodes(source.root, children_of, "the tree of the ONNX model", len(source.nodes))
+    if len(order) < len(source.nodes):  # of which readers of ONNX make different trees
+        raise FormatError(
+            f"No path of the tree of the ONNX model leads to {len(source.nodes) - len(order)} of its nodes."
+        )
     new_id = {node: number for number, node in enumerate(order)} | {-1: -1}
     width = max(0, *(node.feature for node in source.nodes.values())) + 1
     if inputs.is_open:

@@ -55,10 +55,12 @@ class Field(NamedTuple):
     is_required: bool  # a missing value makes the row invalid
 
 
+PREDICATES = ("SimplePredicate", "SimpleSetPredicate", "CompoundPredicate", "True", "False")
+
+
 def find_predicate(element: Element) -> Element:
     """Find the one predicate of a node."""
-    kinds = ("SimplePredicate", "SimpleSetPredicate", "CompoundPredicate", "True", "False")
-    found = [one for one in element if one.tag in kinds]
+    found = [one for one in element if one.tag in PREDICATES]
     if len(found) != 1:
         raise FormatError(f"A node of the PMML has {len(found)} predicates; expected one.")
     return found[0]
@@ -66,7 +68,11 @@ def find_predicate(element: Element) -> Element:
 
 def list_parts(predicate: Element) -> list[Element]:
     """List the predicates that a compound is made of."""
-    return [one for one in predicate if one.tag != "Extension"]
+    parts = [one for one in predicate if one.tag != "Extension"]
+    unknown = next((one.tag for one in parts if one.tag not in PREDICATES), None)
+    if unknown is not None:
+        raise FormatError(f"A predicate of the PMML holds {unknown!r}, which is none.")
+    return parts
 
 
 def each_simple(predicate: Element) -> Iterator[Element]:

@@ -140,6 +140,8 @@ def _measure(file: IO[bytes], size: int, start: int, metadata: bytes) -> int:
     for offset, length in data.structs(BATCH_BUFFERS, BUFFER_BYTES, "<qq"):
         if length == 0:
             continue
+        if not 0 <= offset <= body - 8:
+            raise ValueError("a buffer outside its message")
         file.seek(start + offset)
         (unpacked,) = struct.unpack("<q", file.read(8))
         total += length if unpacked == NOT_PACKED else max(unpacked, length)

@@ -241,6 +241,8 @@ def _list_casts(types: dict[str, str], relation: FileRelation) -> dict[str, tupl
         elif dtype == "HUGEINT":  # DuckDB's type for whole numbers if some are negative
             test = f"bool_and({column} BETWEEN {-(2**63)} AND {2**63 - 1})"
             casts[name] = (test, f"{column}::BIGINT", pa.int64())
+        elif dtype == "JSON":  # values of several types: a text would keep the quotes that it has in the file
+            casts[name] = ("true", f"{column} ->> '$'", pa.string())
     return casts
 
 
