@@ -205,7 +205,7 @@ def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told()
     *_, short, exact = summarize(rules, budgets=[0.2])["lists"]
     assert exact["cautions"] == [
         "No rule predicts lost (3 of 100 rows): it is nowhere the commonest class.",
-        "The rules are right for 90.0% of the rows, no more than always saying good (90.0%).",
+        "On the rows measured, the rules are right for 90.0%, no more often than always saying good (90.0%).",
         "Rule 1 rests on fewer than 5 rows: its percentage says little.",
     ]
     assert short["cautions"][0] == "No rule predicts late (7 of 100 rows): its rules were left out, within the budget."

@@ -39,7 +39,7 @@ def test_rules_as_good_as_a_guess_are_told_from_better_ones() -> None:
     assert kinds(rules, 0.624, ("a", 0.7)) == ["guess"]
     assert kinds(rules, 0.995, ("a", 0.99)) == []  # half of the errors are spared
     assert kinds(rules, 1.0, ("a", 1.0)) == []
-    assert "fewer than always saying a (70.0%)" in find_cautions(rules, 0.624, ("a", 0.7))[0].text
+    assert "62.4%, less often than always saying a (70.0%)" in find_cautions(rules, 0.624, ("a", 0.7))[0].text
 
 
 def test_of_many_classes_that_no_rule_predicts_a_few_are_named() -> None:

@@ -106,6 +106,8 @@ def read_rarer_class(rules: CompactRules, index: int) -> str:
     # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
     place = int(rules.chosen[index])
     covered, reliability = float(rules.rules.support[place]), float(rules.rules.reliability[place])
+    if covered == counts.sum():
+        return ", not its commonest class"
     return f" (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
 
 

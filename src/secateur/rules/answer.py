@@ -88,13 +88,15 @@ def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
     if rules.is_exact:
         known = " that keeps to what is known of the columns" if find_limiting_facts(rules) else ""
         return f"Nothing is lost: every possible row{known} gets the tree's answer."
+    allowed = (
+        f"At most {100 * rules.budget:.6g}% of the training rows{_by_weight(rules.rules)} get another answer than the "
+        "tree's"
+    )
     if audit is not None:
-        return say_difference(audit.disagreement, "these rows", audit.disagreement_interval)
+        measured = say_difference(audit.disagreement, "these rows", audit.disagreement_interval)
+        return f"{allowed}. {measured}" if rules.budget else measured
     if rules.budget:
-        return (
-            f"At most {100 * rules.budget:.6g}% of the training rows{_by_weight(rules.rules)} get another answer than "
-            "the tree's; on new rows that may be more."
-        )
+        return f"{allowed}; on new rows that may be more."
     return f"Some rows may get another answer than the tree's: {rules.method!r} allows it, and audit(X, y) counts them."
 
 

@@ -90,11 +90,11 @@ def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None)
         return
     name, share = guess
     if 1 - accuracy > (1 - LEAST_SPARED) * (1 - share):
-        gained = "hardly more than" if accuracy > share else "no more than" if accuracy == share else "fewer than"
+        gained = "hardly more" if accuracy > share else "no more" if accuracy == share else "less"
         yield Caution(
             "guess",
-            f"The rules are right for {read_share(accuracy)} of the rows, {gained} always saying {name} "
-            f"({read_share(share)}).",
+            f"On the rows measured, the rules are right for {read_share(accuracy)}, {gained} often than always saying "
+            f"{name} ({read_share(share)}).",
         )
 
 
