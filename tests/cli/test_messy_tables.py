@@ -236,3 +236,11 @@ def test_explain_takes_a_row_as_people_write_it(place: Path) -> None:
     assert "82%" in said or "used" not in asked
     with pytest.raises(InputError, match=r"Expected a date such as dd/mm/yyyy for 'opened', found 'soon'"):
         run("explain", place / "rules.json", "--row", json.dumps({**given, "opened": "soon"}))
+
+
+def test_the_page_says_how_the_table_was_read_and_the_tree_fitted(place: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("simplify", place / "messy.csv", "--target", "status", "--balanced", "--quiet", "--report", page)
+    told = json.loads(page.read_text().split('id="secateur-data">')[1].split("</script>")[0])["notes"]
+    assert told[0].startswith("The tree was fitted with a depth of at most 5 and at least 5 rows in each leaf; every")
+    assert any(note.startswith("Left out 'customer_id'") for note in told)

@@ -40,6 +40,7 @@ from secateur.cli.outputs import check_outputs, choose_export, deliver, make_exp
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from secateur.cli.tables.fitted_table import FittedTable
     from secateur.rules.audit import Audit
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRules
@@ -85,7 +86,8 @@ class Writing:
         if self.report is not None:
             with working("Making the page", quiet=quiet):
                 title = None if story.target is None else f"What decides {story.target} in {Path(story.name).name}"
-                page = story.rules.report(*story.measured, target=story.target, title=title or story.name)
+                told = [*story.settings, *story.notes, *story.granted]
+                page = story.rules.report(*story.measured, target=story.target, title=title or story.name, notes=told)
                 files[self.report] = page.to_html()
         if self.save_model is not None:
             from secateur.cli.model_files import dump_model
@@ -255,6 +257,7 @@ class Story:
     proof: Verification
     again: tuple[str, ...]  # the command to try next, after "secateur simplify"
     notes: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()  # how a tree was fitted here, for the page
     granted: tuple[str, ...] = ()  # what was taken for granted
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
     target: str | None = None  # the column of the classes
@@ -358,11 +361,22 @@ def _from_data(
         proof=proof,
         again=(data, "--target", fitted.target, *making.given, *set_aside, "--report", "page.html"),
         notes=fitted.notes,
+        settings=_tell_settings(fitted, growing) if model is None else (),
         granted=granted,
         measured=measured,
         target=fitted.target,
         warnings=warn_of_rules(rules, audit, min_rows=fitted.min_rows, balanced=growing.balanced),
     )
+
+
+def _tell_settings(fitted: FittedTable, growing: Growing) -> tuple[str, ...]:
+    """Say how the tree was fitted."""
+    from secateur.cli.tables.fitted_table import DEFAULT_DEPTH
+
+    depth = growing.max_depth or DEFAULT_DEPTH
+    alike = "; every class counts alike, however rare it is" if growing.balanced else ""
+    least = "1 row" if fitted.min_rows == 1 else f"{fitted.min_rows} rows"
+    return (f"The tree was fitted with a depth of at most {depth} and at least {least} in each leaf{alike}.",)
 
 
 def _open(rules: RuleSet, target: str, what: str) -> str:

@@ -16,6 +16,7 @@ from secateur.rules.wording import count_of
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
@@ -109,6 +110,7 @@ def make_report(
     target: str | None = None,
     title: str | None = None,
     budgets: Any = BUDGETS,
+    notes: Sequence[str] = (),
 ) -> Report:
     """Make the report of a rule set, or of compact rules.
 
@@ -128,12 +130,15 @@ def make_report(
         The report's title; by default made from ``target``.
     budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
         The positions of the slider beside the exact one.
+    notes : sequence of str, default=()
+        What else a reader should know of the table and the model, a sentence each.
 
     Returns
     -------
     Report
     """
-    return Report(summarize(rules, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets))
+    words: dict[str, Any] = {"target": target, "title": title, "notes": notes}
+    return Report(summarize(rules, X, y, sample_weight=sample_weight, budgets=budgets, **words))
 
 
 def rules_to_page(rules: RuleSet | CompactRules) -> str:

@@ -29,7 +29,7 @@ from secateur.rules.rule_set import RuleSet
 from secateur.rules.wording import read_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.wording import Voice
@@ -52,6 +52,7 @@ def summarize(
     target: str | None = None,
     title: str | None = None,
     budgets: Any = BUDGETS,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Gather all that a report shows into a plain dict, ready for JSON.
 
@@ -70,6 +71,8 @@ def summarize(
         By default made from ``target``.
     budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
         The positions of the slider beside the exact one.
+    notes : sequence of str, default=()
+        What else a reader should know of the table and the model, a sentence each.
 
     Returns
     -------
@@ -97,6 +100,8 @@ def summarize(
     for name, value in (("title", title), ("target", target)):
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"Expected {name} as text, found {value!r}.")
+    if isinstance(notes, str) or not all(isinstance(note, str) for note in notes):
+        raise ParameterError(f"Expected notes as a list of sentences, found {notes!r}.")
     budgets = check_budgets(budgets)
     measured = None if given is None else describe_fidelity(given)
     if measured is not None:
@@ -140,6 +145,7 @@ def summarize(
             "n_conditions": int(np.count_nonzero(~whole.deleted)),
             "depth": whole.tree.depth,
         },
+        "notes": list(notes),
         "remarks": list(whole._told_remarks),  # a class that no rule predicts is among the cautions
         "facts": _list_facts(whole),
         "classes": list(whole.tree.class_names),

@@ -133,6 +133,7 @@ class Writable:
         target: str | None = None,
         title: str | None = None,
         budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
+        notes: Sequence[str] = (),
     ) -> Report:
         """Make a page about the rules, in one file that works offline; it begins with their compact form.
 
@@ -150,10 +151,13 @@ class Writable:
         budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
             The positions of the page's slider beside the exact one: shares of the training rows that may be decided
             otherwise than by the tree.
+        notes : sequence of str, default=()
+            What else a reader should know of the table and the model, a sentence each, such as columns left out.
         """
         from secateur.report import make_report
 
-        return make_report(self, X, y, sample_weight=sample_weight, target=target, title=title, budgets=budgets)  # type: ignore[arg-type]
+        words = {"target": target, "title": title, "notes": notes}
+        return make_report(self, X, y, sample_weight=sample_weight, budgets=budgets, **words)  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.to_json() == other.to_json()
