@@ -417,7 +417,7 @@ FILES: dict[str, Mistake] = {
     "rules of a newer version": (
         lambda: RuleSet.from_json(rules_json(version=7)),
         FormatError,
-        "This secateur-rules JSON has version 7, but this secateur reads up to version 1",
+        "This secateur-rules JSON has version 7, but this secateur reads up to version 2",
     ),
     "a tree with a broken invariant": (
         lambda: Tree.from_json(tree_json(dtype="float16")),
