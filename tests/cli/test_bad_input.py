@@ -137,7 +137,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "rows needed": (("simplify", "--model", "named.skops", "--method", "layered"), "judges deletions by training rows"),
     "no rules": (("verify", "other.json"), "is JSON, but no rules"),
     "broken rules": (("verify", "broken.json"), "is not JSON"),
-    "rules of the future": (("verify", "future.json"), "has version 99, but this secateur reads up to version 1"),
+    "rules of the future": (("verify", "future.json"), "has version 99, but this secateur reads up to version 2"),
     "data without target": (("verify", "rules.json", "--data", "loans.csv"), "--data FILE --target COLUMN"),
     "labels of another kind": (
         ("verify", "rules.json", "--data", "loans.csv", *T),
