@@ -108,7 +108,7 @@ def test_labels_of_every_whole_type_are_told_apart(dtype: Any, lowest: int) -> N
 def test_half_a_character_is_in_no_frame(library: str) -> None:
     rules = secateur.simplify(MODEL, X, Y, feature_names=["a\ud800", "b"])
     assert "a\\ud800" in " ".join(rules.to_frame(library)["rule"]), "in a text for people it is written out"
-    labels = np.where(Y == Y[0], "a\ud800", "b").astype(object)
+    labels = np.where(Y[0] == Y, "a\ud800", "b").astype(object)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, labels)
     with pytest.raises(ParameterError, match=rf"frame of {library} cannot hold '\\ud800', half of a character"):
         secateur.simplify(model, X, labels).to_frame(library)
