@@ -549,24 +549,18 @@ def _refuse_constant(name: str) -> None:
 
 
 def judge_parquet(data: bytes, rng: Random) -> str:
-    found = read_columns(data, ".parquet", rng)
-    try:
-        table = pq.read_table(io.BytesIO(data))
-        table.validate(full=True)
-        theirs = {name: table.column(place).to_pylist() for place, name in enumerate(table.column_names)}
-    except Exception:
-        return UNCOMPARED
-    if "" in theirs:  # DuckDB gives such a column a name
-        return UNCOMPARED
-    compare_columns(found, theirs, same_value)
-    return AGREED
+    return judge_table(read_columns(data, ".parquet", rng), lambda: pq.read_table(io.BytesIO(data)))
 
 
 def judge_arrow(data: bytes, rng: Random) -> str:
-    found = read_columns(data, ".arrow", rng)
+    open_data = pa.ipc.open_file if data[:6] == b"ARROW1" else pa.ipc.open_stream
+    return judge_table(read_columns(data, ".arrow", rng), lambda: open_data(pa.BufferReader(data)).read_all())
+
+
+def judge_table(found: dict[str, Column], read: Callable[[], Any]) -> str:
+    """Compare columns with those of a table that Arrow reads, if it does."""
     try:
-        is_file = data[:6] == b"ARROW1"
-        table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(data)).read_all()
+        table = read()
         table.validate(full=True)
         theirs = {name: table.column(place).to_pylist() for place, name in enumerate(table.column_names)}
     except Exception:

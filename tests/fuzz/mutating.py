@@ -216,7 +216,7 @@ def change_xml(data: bytes, rng: Random) -> bytes:
         elif kind == 3:
             element.tag = element.tag.rpartition("}")[0] + ("}" if "}" in element.tag else "") + rng.choice(TAGS)
         elif kind == 4:
-            element.append(copy.deepcopy(rng.choice(elements)) if element is not root else rng.choice(elements))
+            element.append(copy.deepcopy(rng.choice(elements)))  # an element within itself would have no end
             if sum(1 for _ in root.iter()) > 2_000:
                 break
         elif kind == 5:

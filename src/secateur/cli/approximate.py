@@ -15,27 +15,23 @@ from secateur.cli.completion import complete_column
 from secateur.cli.console import print_json, tell, working
 from secateur.cli.options import (
     Data,
-    Dialect,
-    Export,
-    Force,
     Json,
-    Output,
     Quiet,
     Reading,
     Rows,
-    SqlTable,
     Trusting,
-    is_screen,
     spread,
 )
-from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export, write_files
-from secateur.errors import InputError, ParameterError, did_you_mean, shorten
+from secateur.cli.outputs import deliver
+from secateur.cli.writing import Writing
+from secateur.errors import InputError, did_you_mean, shorten
 
 if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
+    from secateur.report.report import Report
     from secateur.rules.compact_rules import CompactRules
 
-__all__ = ["Wishes", "Writing", "command", "make_approximation", "run"]
+__all__ = ["Wishes", "command", "make_approximation", "run"]
 
 
 @dataclass(frozen=True)
@@ -65,30 +61,6 @@ class Wishes:
         None
     )
     seed: Annotated[int, typer.Option(help="Seed of the split and the neighbours.", min=0, max=2**32 - 1)] = 0
-
-
-@dataclass(frozen=True)
-class Writing:
-    """What to write, and where."""
-
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page about the rules, one HTML file.")
-    ] = None
-    export: Annotated[
-        Export | None, typer.Option(help="Write the rules, and only them, to --output or the screen.")
-    ] = None
-    output: Output = None
-    dialect: Dialect = "duckdb"
-    sql_table: SqlTable = "rows"
-    force: Force = False
-
-    def check(self, *inputs: str | Path, as_json: bool) -> Export | None:
-        """Refuse what cannot be written, or is read, and settle what to export."""
-        export = choose_export(self.export, self.output)
-        if as_json and export is not None and is_screen(self.output):
-            raise ParameterError("--json and --export would both go to the screen: name a file with --output.")
-        check_outputs(self.output, self.report, inputs=inputs, force=self.force)
-        return export
 
 
 @spread
@@ -155,15 +127,12 @@ def run(
     export = writing.check(model, data, as_json=as_json)
     target, table = used.target, reading.open(data, seed=wishes.seed, quiet=quiet)
     rules, notes = make_approximation(asked, table, used, wishes, quiet=quiet)
-    files: dict[Path, str | bytes] = {}
-    if writing.report is not None:
-        with working("Making the page", quiet=quiet):
-            title = f"What {model.name} does" if target is None else f"What decides {target} in {model.name}"
-            files[writing.report] = rules.report(target=target, title=title).to_html()
-    made = None if export is None else make_export(rules, export, writing.dialect, writing.sql_table)
-    if made is not None and writing.output is not None and not is_screen(writing.output):
-        files[writing.output], made = made, None
-    write_files(files, force=writing.force, quiet=quiet or as_json)
+
+    def make_page() -> Report:
+        title = f"What {model.name} does" if target is None else f"What decides {target} in {model.name}"
+        return rules.report(target=target, title=title)
+
+    made = writing.write_rules(rules, export, make_page, {}, as_json=as_json, quiet=quiet)
     proof = rules.verify()
     if as_json:
         found = rules.fidelity

@@ -14,10 +14,8 @@ from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, tell, working
 from secateur.cli.forms import make_form, read_settings
 from secateur.cli.options import (
-    Dialect,
     Export,
     Fact,
-    Force,
     Form,
     Growing,
     Holdout,
@@ -26,21 +24,20 @@ from secateur.cli.options import (
     MaybeData,
     Method,
     Model,
-    Output,
     Quiet,
     Reading,
     Rows,
-    SqlTable,
     Trusting,
-    is_screen,
     spell,
     spread,
 )
-from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export, write_files
+from secateur.cli.outputs import deliver
+from secateur.cli.writing import Writing
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
+    from secateur.report.report import Report
     from secateur.rules.audit import Audit
     from secateur.rules.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRules
@@ -55,49 +52,32 @@ Table = StrEnum("Table", {"weather": "weather", "human_id": "human-id"})
 
 
 @dataclass(frozen=True)
-class Writing:
-    """What to write, and where."""
+class SimplifyWriting(Writing):
+    """The same, and the model."""
 
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page about the rules, one HTML file.")
-    ] = None
-    export: Annotated[
-        Export | None, typer.Option(help="Write the rules, and only them, to --output or the screen.")
-    ] = None
-    output: Output = None
-    dialect: Dialect = "duckdb"
-    sql_table: SqlTable = "rows"
     save_model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the fitted tree or pipeline as a .skops file.")
     ] = None
-    force: Force = False
 
-    def check(self, *inputs: str | Path | None, as_json: bool) -> Export | None:
-        """Refuse what cannot be written, and settle what to export."""
-        export = choose_export(self.export, self.output)
-        if as_json and export is not None and is_screen(self.output):
-            raise ParameterError("--json and --export would both go to the screen: name a file with --output.")
-        check_outputs(self.output, self.report, self.save_model, inputs=inputs, force=self.force)
-        return export
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The files that were asked for."""
+        return *super().files, self.save_model
 
     def write(self, story: Story, export: Export | None, *, as_json: bool, quiet: bool) -> str | bytes | None:
         """Write the files, and return what is left for the screen."""
-        files: dict[Path, str | bytes] = {}
-        if self.report is not None:
-            with working("Making the page", quiet=quiet):
-                title = None if story.target is None else f"What decides {story.target} in {Path(story.name).name}"
-                told = [*story.settings, *story.notes, *story.granted]
-                page = story.rules.report(*story.measured, target=story.target, title=title or story.name, notes=told)
-                files[self.report] = page.to_html()
+
+        def make_page() -> Report:
+            title = None if story.target is None else f"What decides {story.target} in {Path(story.name).name}"
+            told = [*story.settings, *story.notes, *story.granted]
+            return story.rules.report(*story.measured, target=story.target, title=title or story.name, notes=told)
+
+        more: dict[Path, bytes] = {}
         if self.save_model is not None:
             from secateur.cli.model_files import dump_model
 
-            files[self.save_model] = dump_model(story.model)
-        made = None if export is None else make_export(story.rules, export, self.dialect, self.sql_table)
-        if made is not None and self.output is not None and not is_screen(self.output):
-            files[self.output], made = made, None
-        write_files(files, force=self.force, quiet=quiet or as_json)
-        return made
+            more[self.save_model] = dump_model(story.model)
+        return self.write_rules(story.rules, export, make_page, more, as_json=as_json, quiet=quiet)
 
 
 @spread
@@ -115,7 +95,7 @@ def command(
     table: Annotated[
         Table | None, typer.Option(help="The embedded table to use.  [default: weather, without DATA]")
     ] = None,
-    writing: Writing,
+    writing: SimplifyWriting,
     reasons: Annotated[bool, typer.Option("--reasons", help="Say why each condition was deleted or kept.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all measurements, what is promised, and how it was checked.")
@@ -215,10 +195,9 @@ def _approximate(
     """Take a model of several trees to ``secateur approximate``."""
     from secateur.cli import approximate
 
-    own = {name: value for name, value in vars(writing).items() if name != "save_model"}
     wishes = approximate.Wishes(otherwise=form.otherwise, seed=growing.seed, holdout=holdout or 0.25)
     approximate.run(
-        *(brought, model, data, used, wishes, approximate.Writing(**own), reading),
+        *(brought, model, data, used, wishes, writing, reading),
         verbose=verbose,
         as_json=as_json,
         quiet=quiet,
