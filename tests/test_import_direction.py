@@ -31,6 +31,7 @@ LAYERS = [
     ["secateur", "datasets"],
     ["paper"],
     ["cli"],
+    ["__main__"],
 ]
 
 # Rooms that may import less than all earlier layers.

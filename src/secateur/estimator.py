@@ -144,10 +144,10 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.
     <BLANKLINE>
     setosa if
-      petal width (cm) ≤ 0.8    50 rows, 100.0% setosa   (stands for 1 leaf)
+      1. petal width (cm) ≤ 0.8    50 rows, 100.0% setosa   (stands for 1 leaf)
     virginica if
-      petal width (cm) > 1.75   46 rows, 97.8% virginica   (stands for 1 leaf)
-    otherwise versicolor        54 rows, 90.7% versicolor
+      2. petal width (cm) > 1.75   46 rows, 97.8% virginica   (stands for 1 leaf)
+    otherwise versicolor           54 rows, 90.7% versicolor
     <BLANKLINE>
     Right for 96.0% of the 150 training rows; always saying setosa is right for 33.3%.
     Nothing is lost: every possible row gets the tree's answer.

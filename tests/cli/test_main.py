@@ -373,3 +373,30 @@ def test_a_closed_pipe_is_not_a_failed_check(call: list[str]) -> None:
         os.close(writer)
     assert done.returncode == 141, done.stderr
     assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "status"), [(["--version"], 0), (["methods"], 0), (["nonsense"], 2), (["verify", "x.json"], 2)]
+)
+def test_the_package_is_the_program_too(call: list[str], status: int) -> None:
+    module = [sys.executable, "-m", "secateur", *call]
+    done = subprocess.run(module, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (status, run_script(*call).stdout), done.stderr
+
+
+def test_the_program_ends_early_and_properly() -> None:
+    """Libraries are not taken apart at the end, but what they asked to be called is called, and all is written."""
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('called'))\n"
+        "class Never:\n"
+        "    def __del__(self): print('taken apart')\n"
+        "kept = Never()\n"
+        "sys.argv = ['secateur', 'verify', 'absent.json']\n"
+        "print('begun')\n"
+        "from secateur.cli.main import start\n"
+        "start()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (2, "begun\ncalled\n")
+    assert done.stderr == "Error: There is no file absent.json.\n"

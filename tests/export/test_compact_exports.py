@@ -160,11 +160,11 @@ def test_the_text_reads_like_this() -> None:
         "These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.",
         "",
         "setosa if",
-        "  petal width (cm) ≤ 0.8                                 50 rows, 100.0% setosa   (stands for 1 leaf)",
+        "  1. petal width (cm) ≤ 0.8                                 50 rows, 100.0% setosa   (stands for 1 leaf)",
         "virginica if",
-        "  petal width (cm) > 1.75                                46 rows, 97.8% virginica   (stands for 2 leaves)",
-        "  petal length (cm) > 4.95 and petal width (cm) ≤ 1.55   3 rows, 100.0% virginica   (stands for 1 leaf)",
-        "otherwise versicolor                                     51 rows, 96.1% versicolor",
+        "  2. petal width (cm) > 1.75                                46 rows, 97.8% virginica   (stands for 2 leaves)",
+        "  3. petal length (cm) > 4.95 and petal width (cm) ≤ 1.55   3 rows, 100.0% virginica   (stands for 1 leaf)",
+        "otherwise versicolor                                        51 rows, 96.1% versicolor",
         "",
         "Right for 98.0% of the 150 training rows; always saying setosa is right for 33.3%.",
         "At most 2% of the training rows get another answer than the tree's; on new rows that may be more.",
@@ -202,8 +202,8 @@ def test_rules_without_rows_say_that_numbers_are_not_known() -> None:
     rules = ward_rules().compact()
     assert rules.to_text().splitlines() == [
         "home if",
-        "  age ≤ 0.8 and (ward is A or B)   rows unknown   (stands for 1 leaf)",
-        "otherwise back                     rows unknown",
+        "  1. age ≤ 0.8 and (ward is A or B)   rows unknown   (stands for 1 leaf)",
+        "otherwise back                        rows unknown",
         "",
         "Nothing is lost: every possible row gets the tree's answer.",
     ]

@@ -597,7 +597,8 @@ def same_cell(ours: Any, text: str) -> bool:
     if isinstance(ours, str):
         return ours == text or ours == text.strip()
     try:
-        return float(ours) == float(text)
+        is_hexadecimal = text.strip().lower().startswith(("0x", "-0x", "+0x"))
+        return float(ours) == float(int(text, 16) if is_hexadecimal else text)
     except ValueError:
         return False
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["make_form", "name_rules", "read_settings", "show_compact"]
 
 SHOWN_RULES = 50
+INDENT = 5  # of the lines below a rule, whose number stands out
 NARROWEST = 60  # columns for conditions; with less room the numbers go below them
 GAP, HARD = "   ", "\N{NO-BREAK SPACE}"
 
@@ -84,7 +85,8 @@ def show_compact(out: Console, rules: CompactRules, *, reasons: bool = False) ->
     width = min(max(len(words) for words, numbers in lines if numbers), room)
     for words, numbers in lines:
         start = " " * (len(words) - len(words.lstrip()))
-        first, *rest = _fold(words, width if numbers and beside else out.width, f"{start}  ")
+        indent = start + " " * (INDENT if numbers else 2)
+        first, *rest = _fold(words, width if numbers and beside else out.width, indent)
         below = bool(numbers) and not beside and len(first + GAP + numbers) > out.width
         filled = f"{first:<{width}}" if numbers and beside else first
         out.print(
@@ -93,7 +95,7 @@ def show_compact(out: Console, rules: CompactRules, *, reasons: bool = False) ->
             ),
             soft_wrap=True,
         )
-        for more in [*rest, *([f"{start}      {numbers}"] if below else [])]:
+        for more in [*rest, *([f"{start}       {numbers}"] if below else [])]:
             out.print(Text(more), soft_wrap=True)
 
 

@@ -47,14 +47,15 @@ def compact_to_text(rules: CompactRules, *, reasons: bool = False) -> str:
 def list_lines(rules: CompactRules, *, reasons: bool = False, most: int | None = None) -> Iterator[tuple[str, str]]:
     """List the rules as words, and the numbers that follow them in a column; of many rules the first ``most``."""
     read = cache(partial(read_link, rules.tree, rules.rules.paths, voice=rules.rules._voice))
-    class_id = -1
+    class_id, digits = -1, len(str(len(rules)))
     for rule in rules[:most]:
         if rules.class_ids[rule.index] != class_id:
             class_id = int(rules.class_ids[rule.index])
             yield f"{rule.class_name} if", ""
-        yield f"  {join_asked(rule.asks)}", f"{read_decided(rules, rule.index)}   (stands for {count_leaves(rule)})"
+        words = f"  {rule.index + 1:{digits}d}. {join_asked(rule.asks)}"
+        yield words, f"{read_decided(rules, rule.index)}   (stands for {count_leaves(rule)})"
         for link, reason in rule.reasons.items() if reasons else ():
-            yield f"       {'-' if reason.deleted else '+'} {read(link)}: {reason.text}", ""
+            yield f"         {'-' if reason.deleted else '+'} {read(link)}: {reason.text}", ""
     if most is not None and len(rules) > most:
         yield f"  … and {count_of(len(rules) - most, 'more rule')}", ""
     share = read_decided(rules, len(rules))

@@ -1,0 +1,5 @@
+"""``python -m secateur``: the command line, where the program itself is not on the path."""
+
+from secateur.cli.main import start
+
+start()
