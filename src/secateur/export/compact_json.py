@@ -14,7 +14,8 @@ import numpy as np
 
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
-from secateur.export.json import check_counts, list_kinds, read_reason_numbers, rules_from_json, rules_to_json
+from secateur.export.json import list_kinds, rules_from_json, rules_to_json
+from secateur.export.stored_numbers import read_counts, read_numbers
 from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons
 from secateur.methods import METHODS, Deletions, Why
 from secateur.methods.settings import check_share
@@ -150,7 +151,7 @@ def compact_from_json(text: str) -> CompactRules:
             rules=_shorten(source, chosen, listed, budget),
             chosen=chosen,
             otherwise_id=default,
-            decided_counts=_read_counts(source, counts),
+            decided_counts=read_counts(counts, source.tree.n_classes),
             stand_ins=_read_leaves(source, listed),
             drop_costs=_read_dropped(source, content["dropped"]),
             budget=budget,
@@ -240,9 +241,8 @@ def _shorten(source: RuleSet, chosen: NDArray[np.int64], listed: list[dict[str, 
         arrays["why"][span] = [Why.from_kind(reason["kind"]) for reason in reasons]
         arrays["node"][span] = [-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons]
         for name in NUMBERS:
-            arrays[name][span] = read_reason_numbers(reasons, name)
-        counts[place] = np.nan if rule["class_counts"] is None else rule["class_counts"]
-    check_counts(counts)
+            arrays[name][span] = read_numbers([reason[name] for reason in reasons], name)
+    counts[chosen] = read_counts([rule["class_counts"] for rule in listed], source.tree.n_classes)
     deletions = Deletions(**arrays)
     if budget > 0:
         check_reasons(source.method, paths, deletions, OF_A_BUDGET)
@@ -287,15 +287,6 @@ def _check_dropped(rules: CompactRules, listed: list[dict[str, Any]]) -> None:
         )
 
 
-def _read_counts(source: RuleSet, counts: list[list[float] | None]) -> NDArray[np.float64]:
-    n_classes = source.tree.n_classes
-    read = np.array([[np.nan] * n_classes if some is None else some for some in counts], dtype=np.float64)
-    if read.shape != (len(counts), n_classes):
-        raise ValueError(f"expected {n_classes} counts for each rule and for otherwise")
-    check_counts(read)
-    return read
-
-
 def _read_leaves(source: RuleSet, listed: list[dict[str, Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
     unknown = next((leaf for rule in listed for leaf in rule["leaf_ids"] if leaf not in place_of), None)
@@ -312,5 +303,5 @@ def _read_dropped(source: RuleSet, listed: list[dict[str, Any]]) -> NDArray[np.f
     place_of = {leaf: place for place, leaf in enumerate(source.paths.leaf_ids.tolist())}
     costs = np.full((3, len(source)), np.nan)
     for name, row in zip(NUMBERS, costs, strict=True):
-        row[[place_of[rule["leaf_id"]] for rule in listed]] = read_reason_numbers(listed, name)
+        row[[place_of[rule["leaf_id"]] for rule in listed]] = read_numbers([rule[name] for rule in listed], name)
     return costs

@@ -17,6 +17,7 @@ from secateur import __version__
 from secateur.errors import FormatError, ParameterError
 from secateur.export.plain_names import check_characters
 from secateur.export.rule_columns import WORDED_CONDITIONS, columns_to_json, read_columns
+from secateur.export.stored_numbers import read_counts, read_numbers
 from secateur.export.stored_reasons import check_reasons
 from secateur.methods import Deletions, Why, find_method
 from secateur.rules.rule_set import RuleSet, StoredContent
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["check_counts", "read_reason_numbers", "rules_from_json", "rules_to_json", "rules_to_record"]
+__all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
 
 FORMAT = "secateur-rules"
 VERSION = 2
 WORDED_VERSION = 1  # of rules with their reasons in words, which older releases can read
-MOST_ROWS = 1e300  # so that shares and percentages of sums can still be computed
 
 
 def rules_to_json(rules: RuleSet) -> str:
@@ -139,10 +139,8 @@ def rules_from_json(text: str) -> RuleSet:
             deletions, counts, source_counts = _read_rules(tree, paths, listed)
         else:
             deletions, counts, source_counts = read_columns(tree, paths, listed)
-        check_counts(counts)
-        check_counts(source_counts)
-        if not counts.shape == source_counts.shape == (paths.n_rules, tree.n_classes):
-            raise ValueError(f"expected {tree.n_classes} class counts for each rule")
+        if not len(counts) == len(source_counts) == paths.n_rules:
+            raise ValueError(f"expected class counts for each of {paths.n_rules} rules")
         check_reasons(method, paths, deletions)
         rules = RuleSet(
             tree=tree,
@@ -174,24 +172,9 @@ def _read_rules(
     for index, rule in enumerate(listed):
         _check_rule(tree, paths, index, rule)
     counts, source_counts = (
-        np.array([[np.nan] * tree.n_classes if rule[name] is None else rule[name] for rule in listed], dtype=float)
-        for name in ("class_counts", "source_class_counts")
+        read_counts([rule[name] for rule in listed], tree.n_classes) for name in ("class_counts", "source_class_counts")
     )
     return _read_deletions(paths, listed), counts, source_counts
-
-
-def check_counts(counts: NDArray[np.float64]) -> None:
-    """Refuse what cannot be class counts; NaN stands for unknown ones."""
-    if (counts < 0).any() or (counts > MOST_ROWS).any():
-        raise ValueError(f"a class count is negative, or more than {MOST_ROWS:g}")
-
-
-def read_reason_numbers(reasons: list[dict[str, Any]], name: str) -> NDArray[np.float64]:
-    """Read a number behind each reason; NaN where there is none."""
-    numbers = np.array([np.nan if reason[name] is None else reason[name] for reason in reasons], dtype=np.float64)
-    if np.isinf(numbers).any():
-        raise ValueError(f"the number {name!r} of a reason is not finite")
-    return numbers
 
 
 class _Digest:
@@ -343,7 +326,7 @@ def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:
     why = {kind: Why.from_kind(kind) for kind in {reason["kind"] for reason in reasons}}
     gone = [set(rule["deleted_ids"]) for rule in listed]
     deleted = [link in gone[rule] for rule, link in zip(paths.rule.tolist(), paths.links.tolist(), strict=True)]
-    numbers = {name: read_reason_numbers(reasons, name) for name in ("before", "after", "number")}
+    numbers = {name: read_numbers([reason[name] for reason in reasons], name) for name in ("before", "after", "number")}
     return Deletions(
         deleted=np.array(deleted, dtype=bool),
         why=np.array([why[reason["kind"]] for reason in reasons], dtype=np.uint8),

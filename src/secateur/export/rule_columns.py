@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import FormatError
+from secateur.export.stored_numbers import read_counts, read_numbers
 from secateur.methods import Deletions, Why
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ def read_columns(
         **{name: _read_numbers(columns, name, len(paths.links)) for name in NUMBERS},
     )
     counts, source_counts = (
-        np.array([[np.nan] * tree.n_classes if row is None else row for row in columns[name]], dtype=np.float64)
-        for name in ("class_counts", "source_class_counts")
+        read_counts(columns[name], tree.n_classes) for name in ("class_counts", "source_class_counts")
     )
     return deletions, counts, source_counts
 
@@ -96,12 +96,9 @@ def _read_numbers(columns: dict[str, Any], name: str, size: int) -> NDArray[np.f
     values = columns[name]
     if values is None:
         return np.full(size, np.nan)
-    if len(values) != size or not set(map(type, values)) <= {int, float, type(None)}:
+    if len(values) != size:
         raise ValueError(f"expected a number or null for each condition in {name!r}")
-    numbers = np.array(values, dtype=np.float64)
-    if np.isinf(numbers).any():
-        raise ValueError(f"the number {name!r} of a reason is not finite")
-    return numbers
+    return read_numbers(values, name)
 
 
 def _read_whole(columns: dict[str, Any], name: str, size: int, lowest: int, highest: int) -> NDArray[np.int64]:

@@ -1,12 +1,13 @@
-// The diagnosis of a rule: what each condition of its leaf's own rule does, in the paper's three layers.
+// The diagnosis of a rule: what each condition of its leaf's own rule does, in the paper's three layers. The words are
+// plain; the paper's terms stand beside them for the pointer and for machines.
 
 const opened = new Set(); // rules whose diagnosis is open
 
 const EFFECTS = { lower: "positive relevance", raise: "negative relevance", keep: "probabilistic IRC" };
 const EFFECT_WORDS = {
-  lower: "reliability falls without it: the rule needs it",
-  raise: "reliability rises without it: it sets apart rows of lower reliability",
-  keep: "reliability hardly depends on it",
+  lower: "the rule is less often right without it",
+  raise: "the rule is more often right without it: it marks off rows for which the rule is less often right",
+  keep: "the rule is about as often right without it",
 };
 
 function orientation(node, ofClass) {
@@ -46,8 +47,8 @@ function inPoints(change) {
   return `${change > 0 ? "+" : "−"}${size >= 0.05 ? fixed(size, 1) : number(size.toPrecision(1))} points`;
 }
 
-function layerElement(name, words, label) {
-  return make("div", {}, make("dt", {}, name), make("dd", {}, words, label ? make("span", { class: "tag" }, label) : null));
+function layerElement(name, words, term) {
+  return make("div", {}, make("dt", {}, name), make("dd", term ? { title: term, "data-term": term } : {}, words));
 }
 
 const NO_COUNTS = "unknown: the tree carries no class counts";
@@ -56,22 +57,21 @@ function orientationWords(rule, link) {
   const own = data.rules[rule].class;
   const [before, after] = [nodeShare(parent[link], own), nodeShare(link, own)];
   if (!tree.counts) return NO_COUNTS;
-  if (before === null || after === null) return "neutral: no row of the tree's own came this way";
+  if (before === null || after === null) return "unknown: no training row came this way";
   const kind = orientation(link, own);
   const name = shorten(data.classes[own], 80);
-  if (kind === "flat") return `neutral: the share of ${name} stays at ${share(before)}`;
-  const sign = data.classes.length === 2 ? ` (${SIGNS[orientation(link, 1)]})` : "";
-  return `the share of ${name} ${kind === "rise" ? "rises" : "falls"} from ${share(before)} to ${share(after)}${sign}`;
+  if (kind === "flat") return `the share of ${name} stays at ${share(before)}`;
+  return `the share of ${name} ${kind === "rise" ? "rises" : "falls"} from ${share(before)} to ${share(after)}`;
 }
 
 function statusWords(rule, layers) {
   const name = shorten(className(rule), 80);
-  if (layers.status === "matched") return `matched: it points to ${name}`;
+  if (layers.status === "matched") return `it points to ${name}, as the rule does`;
   if (!layers.status) return NO_COUNTS;
-  if (layers.status === "neutral") return "neutral: it points neither way";
+  if (layers.status === "neutral") return "it points neither way";
   return layers.inside
-    ? `mismatched, inside H (all leaves around predict ${name}): it may set apart a part where ${name} is less certain`
-    : `mismatched, outside H: it points away from ${name}`;
+    ? `it points away from ${name}, though the leaves around it all say ${name}: it may mark off a part where ${name} is less certain`
+    : `it points away from ${name}: it is probably no ground for this rule`;
 }
 
 function effectElement(rule, layers) {
@@ -79,9 +79,10 @@ function effectElement(rule, layers) {
     const why = data.diagnosis.note || "no training row satisfies the rule, so there is nothing to compare";
     return layerElement("Without it alone", why);
   }
+  const listed = data.rules[rule];
   const rows = data.rows.is_weighted ? "weight" : "rows";
-  const side = layers.effect === "keep" ? "within" : "beyond";
-  const words = `${rows} ${count(data.rules[rule].source_support)} → ${count(layers.support)}, reliability ${share(data.rules[rule].source_hits / data.rules[rule].source_support)} → ${share(layers.after)}: D = ${inPoints(layers.d)}, ${side} ±${number(100 * layers.epsilon)} points; ${EFFECT_WORDS[layers.effect]}`;
+  const size = layers.effect === "keep" ? "no more than" : "more than";
+  const words = `${rows} ${count(listed.source_support)} → ${count(layers.support)}, right ${share(listed.source_hits / listed.source_support)} → ${share(layers.after)} (${inPoints(layers.d)}, ${size} ${number(100 * layers.epsilon)}): ${EFFECT_WORDS[layers.effect]}`;
   return layerElement("Without it alone", words, EFFECTS[layers.effect]);
 }
 
@@ -101,8 +102,8 @@ function diagnosisBody(rule) {
       make(
         "dl",
         {},
-        layerElement("Orientation", orientationWords(rule, link)),
-        layerElement("Status", statusWords(rule, layers), layers.presumed),
+        layerElement("Where it is met", orientationWords(rule, link), data.classes.length === 2 ? SIGNS[orientation(link, 1)] : ""),
+        layerElement("For this rule", statusWords(rule, layers), [layers.status, layers.presumed].filter(Boolean).join(", ")),
         effectElement(rule, layers),
       ),
     );
