@@ -629,7 +629,7 @@ def test_held_out_values_of_another_kind_are_refused(column: list[Any], other: l
 
 
 def test_held_out_blanks_and_truth_values_as_zeros_and_ones_are_taken() -> None:
-    numbers, flags = (pd.DataFrame({"a": values}) for values in ([1.5, -1.0, 0.5] * 20, [True, False, True] * 20))
+    numbers, flags = (pd.DataFrame({"a": values}) for values in ([2.0, 0.0, 1.0] * 20, [True, False, True] * 20))
     blank = pd.DataFrame({"a": np.full(9, np.nan)})
     for X, held, n_same in [(numbers, blank, 0), (numbers, flags, 60), (flags, flags.astype(int), 60)]:
         rules = approximate(lambda rows: np.asarray(rows["a"].astype(float) > 0), X, held_out=held, otherwise=True)
