@@ -339,8 +339,8 @@ class _Grower:
         if wanted.fidelity is not None and shares[best] < wanted.fidelity:
             warnings.warn(
                 f"No list{' of the wanted length' if wanted.is_limited else ''} reaches a fidelity of "
-                f"{wanted.fidelity:g} by folds of the rows to learn from: the most faithful one, expected to reach "
-                f"{shares[best]:.3f}, is made.",
+                f"{wanted.fidelity:g} on folds of the rows to learn from, so the most faithful one is made, which "
+                f"reaches {shares[best]:.3f} there.",
                 stacklevel=3,
             )
         return make(best), shares[best]
