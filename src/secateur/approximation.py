@@ -47,7 +47,8 @@ DEFAULT_RULES = 10  # that a person still reads
 FEWEST_ROWS = 20
 FEWEST_TO_LEARN = 10
 NEIGHBOURS_OF_A_ROW = 10
-MOST_NEIGHBOURS = 20_000  # unless more are asked for
+FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 10_000, 20_000  # unless another number of questions is asked for
+AS_GOOD_AS_EQUAL = 0.001  # of a fidelity by folds: for less, nobody reads a longer list
 IN_MEMORY = "A model is asked about rows in memory"
 
 
@@ -90,8 +91,8 @@ def approximate(
     held_out : float, or rows, default=0.25
         The share of the rows to hold out; or other rows to measure on, with their labels as a pair (rows, labels).
     n_queries : int, default=None
-        The most rows that the model is asked about, held-out rows included. By default all rows, and up to ten shuffled
-        neighbours of each row to learn from, at most 20,000.
+        The most rows that the model is asked about, held-out rows included. By default all rows, and ten shuffled
+        neighbours of each row to learn from, but at least 10,000 and at most 20,000 of them.
     otherwise : label, default="auto"
         The class that is not written; by default the one that leaves the fewest conditions.
     feature_names, class_names : sequence of str, default=None
@@ -121,8 +122,10 @@ def approximate(
     seed = _check_seed(random_state)
     rows = _split(model, X, y, held_out, n_queries, seed)
     n_building, n_held = rows.building.n_rows, rows.held.n_rows
-    room = None if n_queries is None else n_queries - n_building - n_held
-    n_neighbours = min(NEIGHBOURS_OF_A_ROW * n_building, MOST_NEIGHBOURS) if room is None else room
+    if n_queries is None:
+        n_neighbours = min(max(NEIGHBOURS_OF_A_ROW * n_building, FEWEST_NEIGHBOURS), MOST_NEIGHBOURS)
+    else:
+        n_neighbours = n_queries - n_building - n_held
     asked = Respondent(model, n_building + n_held + n_neighbours)
     random = np.random.default_rng(seed)
     coding = code_columns(rows.building, [rows.held])
@@ -330,12 +333,16 @@ class _Grower:
         def make(place: int) -> Tree:
             return whole.to_tree(sizes[place], self.coding, self.classes, self.names)
 
-        # From the most faithful down, the shorter of equal ones first; or, for a wanted fidelity, from the shortest up.
+        # From the shortest up for a wanted fidelity; else from the most faithful down, and then a shorter one that is as
+        # good as equal.
+        enough = [
+            place for place, share in enumerate(shares) if wanted.fidelity is not None and share >= wanted.fidelity
+        ]
         order = sorted(range(len(sizes)), key=lambda place: (-mixed[place], sizes[place]))
-        if wanted.fidelity is not None:
-            enough = [place for place, share in enumerate(shares) if share >= wanted.fidelity]
-            order = enough + [place for place in order if place not in enough]
-        best = next(place for place in order if wanted.allows(make(place)))
+        best = next(place for place in [*enough, *order] if wanted.allows(make(place)))
+        if best not in enough:
+            near = [place for place in range(best) if mixed[place] >= mixed[best] - AS_GOOD_AS_EQUAL]
+            best = next((place for place in near if wanted.allows(make(place))), best)
         if wanted.fidelity is not None and shares[best] < wanted.fidelity:
             warnings.warn(
                 f"No list{' of the wanted length' if wanted.is_limited else ''} reaches a fidelity of "

@@ -56,7 +56,7 @@ class Wishes:
     n_queries: Annotated[
         int | None,
         typer.Option(
-            help="The most rows to ask the model about.  [default: all, and up to 10 neighbours of each]",
+            help="The most rows to ask the model about.  [default: all, and 10,000 to 20,000 neighbours of them]",
             min=1,
             show_default=False,
         ),
