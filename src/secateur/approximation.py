@@ -333,17 +333,16 @@ class _Grower:
         def make(place: int) -> Tree:
             return whole.to_tree(sizes[place], self.coding, self.classes, self.names)
 
-        # From the shortest up for a wanted fidelity; else from the most faithful down, and then a shorter one that is as
-        # good as equal.
-        enough = [
-            place for place, share in enumerate(shares) if wanted.fidelity is not None and share >= wanted.fidelity
-        ]
+        # For a wanted fidelity from the shortest up; else from the most faithful down, and then a shorter one that is
+        # as good as equal.
+        least = np.inf if wanted.fidelity is None else wanted.fidelity
+        enough = [place for place, share in enumerate(shares) if share >= least]
         order = sorted(range(len(sizes)), key=lambda place: (-mixed[place], sizes[place]))
         best = next(place for place in [*enough, *order] if wanted.allows(make(place)))
         if best not in enough:
             near = [place for place in range(best) if mixed[place] >= mixed[best] - AS_GOOD_AS_EQUAL]
             best = next((place for place in near if wanted.allows(make(place))), best)
-        if wanted.fidelity is not None and shares[best] < wanted.fidelity:
+        if wanted.fidelity is not None and best not in enough:
             warnings.warn(
                 f"No list{' of the wanted length' if wanted.is_limited else ''} reaches a fidelity of "
                 f"{wanted.fidelity:g} on folds of the rows to learn from, so the most faithful one is made, which "
