@@ -179,14 +179,15 @@ def _write_words() -> str:
     pairs = [pair for one in compare_lists() for pair in one["pairs"]]
     timed = [pair for pair in pairs if None not in (pair[0]["seconds"], pair[1]["seconds"])]
     ours, theirs = (fmean(pair[side]["seconds"] for pair in timed) for side in (0, 1))
+    n_faster = sum(mine["seconds"] < other["seconds"] for mine, other in timed)
     version = next(row["version"] for row in load_lists() if row["approach"] == BESIDE)
     return "\n".join(
         [
             f"TE2Rules {version} and ours, {len(pairs)} pairs of lists:",
             "",
             *parts,
-            f"- Of {len(timed)} pairs both were timed: ours took {ours:.1f} s of processor time on average, TE2Rules' "
-            f"{theirs:.1f} s.\n",
+            f"- Both lists of {len(timed)} pairs were timed: ours took {ours:.1f} s of processor time on average, "
+            f"TE2Rules' {theirs:.1f} s; ours was the faster one in {n_faster} of them.\n",
         ]
     )
 
