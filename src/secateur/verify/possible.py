@@ -43,6 +43,7 @@ class Possible:
         self.claims, self.groups, self.implications = facts.claims, facts.groups, facts.implications
         self.words = [str(known) for known in (*self.implications, *self.claims, *self.groups)]
         self.words += [tree.describe_decimals(feature) for feature in self.decimals]
+        self._places: dict[tuple[int, float], int | float] = {}
 
     def domain(self, feature: int) -> tuple[float, float, NDArray[np.bool_] | None, bool]:
         """Find what a column may hold: numbers above the first and up to the second, marked codes, and NaN or not."""
@@ -65,9 +66,11 @@ class Possible:
         """Whether there is a number above ``low`` and up to ``high`` that the column may hold, element by element."""
         if feature not in self.decimals:
             return np.less(low, high)
-        ends = {end: self._count_up_to(feature, end) for end in {*np.ravel(low).tolist(), *np.ravel(high).tolist()}}
-        place = np.vectorize(ends.__getitem__, otypes=[object])
-        return np.asarray(place(low) < place(high), dtype=bool)
+        # Places of limits never fall, so it is enough to count where they rise, from one limit to the next.
+        ends = np.unique(np.concatenate([np.ravel(low), np.ravel(high)]))
+        places = [self._count_up_to(feature, end) for end in ends.tolist()]
+        risen = np.cumsum([False, *(one < other for one, other in itertools.pairwise(places))])
+        return risen[np.searchsorted(ends, low)] < risen[np.searchsorted(ends, high)]
 
     def find_states(
         self, boxes: Boxes, places: NDArray[np.int64], cell: Mapping[int, Allowed], feature: int | None = None
@@ -123,8 +126,11 @@ class Possible:
 
     def _count_up_to(self, feature: int, limit: float) -> int | float:
         """The place, in the order of the numbers that a column may hold, of the last that does not exceed a limit."""
-        if math.isinf(limit):
-            return limit
+        if (feature, limit) not in self._places:
+            self._places[feature, limit] = limit if math.isinf(limit) else self._find_place(feature, limit)
+        return self._places[feature, limit]
+
+    def _find_place(self, feature: int, limit: float) -> int:
         scale, kind = 10 ** self.decimals[feature], np.dtype(self.tree.dtype).type
         place: int = math.floor(Fraction(limit) * scale)
         step = 1
