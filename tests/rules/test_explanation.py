@@ -10,6 +10,8 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -63,6 +65,20 @@ def test_a_row_may_be_a_list_a_mapping_a_series_or_a_frame(rules: secateur.RuleS
         pd.DataFrame([row], columns=names),
     ):
         assert str(rules.explain(same)) == wanted
+
+
+def test_a_row_is_given_by_the_columns_that_its_pipeline_takes() -> None:
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(load_iris().data, columns=["a", "b", "c", "d"])
+    model = make_pipeline(PCA(2), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, load_iris().target)
+    rules = secateur.simplify(model, X, load_iris().target, method="none")
+    for row in (0, 70, 149):
+        assert rules.explain(X.iloc[row].to_dict()).prediction == model.predict(X.iloc[[row]])[0]
+    with pytest.raises(secateur.InputError, match=r"no value for 'd'; give one for each of \['a', 'b', 'c', 'd'\]"):
+        rules.explain({"a": 1.0, "b": 1.0, "c": 1.0})
+    stored = secateur.RuleSet.from_json(rules.to_json())  # without the pipeline, which makes the last columns
+    with pytest.raises(secateur.InputError, match="no value for 'pca0'"):
+        stored.explain(X.iloc[0].to_dict())
 
 
 def test_bad_rows_are_refused(rules: secateur.RuleSet) -> None:

@@ -37,7 +37,7 @@ from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, tr
 
 import secateur
 from secateur.adapters.forests import is_forest, read_forest
-from secateur.rules.forest import ForestRules
+from secateur.rules.forest import SHOWN_FAILURES, ForestRules
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.tree.regions import Region, domain_of, regions_of_links
 from secateur.tree.tree import Tree, make_tree
@@ -359,8 +359,9 @@ def test_a_failed_verification_names_the_tree(iris: Any) -> None:
     found = replace(rules, rule_sets=tuple(broken)).verify()
     assert not found
     assert all(text.startswith("Tree 2: ") for text in found.failures)
-    assert "5 of 6 trees verified." in str(found)
-    assert str(found).endswith("NOT verified.")
+    lines = str(found).splitlines()
+    assert (lines[0], lines[-1]) == ("5 of 6 trees verified.", "NOT verified.")
+    assert lines[1 : 1 + SHOWN_FAILURES] == [f"✗ {text}" for text in found.failures[:SHOWN_FAILURES]]
 
 
 @pytest.mark.parametrize("method", ["exact", "layered"])
