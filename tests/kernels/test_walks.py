@@ -32,6 +32,8 @@ from secateur.rows.checking import check_rows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
+about_the_compiler = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="numba compiles nothing here")
+
 
 @pytest.mark.parametrize("kernel", ["delete_links", "delete_features"])
 @given(tree=strategies.trees(max_leaves=16))
@@ -60,7 +62,7 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
     budget=st.sampled_from([0.0, 0.1, 0.5]),
 )
 @settings(max_examples=100, deadline=None)
-def test_compiled_plain_and_numpy_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+def test_spending_by_kernels_and_by_masks_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
     tree, (X, y, weights) = problem
     paths = trace_paths(tree)
     if not len(paths.links):
@@ -141,6 +143,7 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
         np.testing.assert_array_equal(by_masks.source_class_counts, other.source_class_counts)
 
 
+@about_the_compiler
 def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
     module = compile_module(budget_kernels)
     sources = sorted({budget_kernels.__file__, walks.__file__, routes.__file__})
@@ -148,7 +151,7 @@ def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
     assert module.spend.py_func.__qualname__ == f"spend_{digest}"
 
 
-def test_many_categories_need_several_words() -> None:
+def test_a_set_of_130_categories_spans_several_words() -> None:
     """More than 64 categories: the left set of the split spans words."""
     from secateur import TreeBuilder
 
@@ -209,6 +212,7 @@ print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
 """
 
 
+@about_the_compiler
 def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> None:
     shown = "import sys; sys.stderr.isatty = lambda: True\n" + ROUTE
     cache = str(tmp_path)
@@ -219,6 +223,7 @@ def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> Non
     assert run_fresh(ROUTE, NUMBA_CACHE_DIR=str(tmp_path / "new")).stderr == "", "no terminal, nobody waits"
 
 
+@about_the_compiler
 def test_where_compiled_code_cannot_be_kept_it_is_said_once_and_goes_on() -> None:
     nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []\n" + ROUTE
     found = run_fresh(nowhere)

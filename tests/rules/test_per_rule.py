@@ -313,6 +313,17 @@ def test_a_table_of_rules_can_be_read_and_stored() -> None:
     assert "nan" not in str(found)
 
 
+def test_audits_of_rules_are_equal_by_their_counts_and_by_their_weights() -> None:
+    rules = make_rules()
+    X, y = make_rows(6, 30)
+    once = rules.audit(X, y).per_rule
+    assert once == rules.audit(X, y).per_rule
+    assert once != rules.audit(X[:-1], y[:-1]).per_rule
+    split = rules.audit(np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=np.full(60, 0.5)).per_rule
+    np.testing.assert_array_equal(split.counts, once.counts)
+    assert once != split  # of which only the squares of the weights tell
+
+
 def test_a_rule_without_rows_is_not_judged() -> None:
     rules = make_rules()
     X = np.array([[0.1, 0.1]])
