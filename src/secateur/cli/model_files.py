@@ -20,6 +20,7 @@ from secateur.export.compact_json import compact_from_json
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
 from secateur.rows.file_format import BLANKS
+from secateur.rows.packed_bytes import is_packed, peek, unpack
 from secateur.rows.regular_files import open_file, read_whole
 from secateur.rows.zip_sizes import check_zip_size
 from secateur.tree.json import FORMAT as TREE_FORMAT
@@ -100,6 +101,8 @@ def is_rules_file(path: Path) -> bool:
             head = file.read(HEAD)
     except InputError:
         return False
+    if is_packed(head):
+        head = peek(head, HEAD)
     return head.lstrip(BLANKS).startswith(b"{") and any(f'"{name}"'.encode() in head for name in READERS)
 
 
@@ -114,6 +117,8 @@ def _read_bytes(path: Path) -> bytes:
     content = read_whole(path)
     if not content:
         raise InputError(f"{path} is empty.")
+    if is_packed(content) and not peek(content).startswith(PICKLES):  # joblib packs pickles, and unpacks them itself
+        return unpack(content, path)
     return content
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from secateur.cli.console import print_text, tell
 from secateur.cli.options import Export, is_screen
 from secateur.errors import InputError, ParameterError
+from secateur.rows.packed_bytes import ENDING, has_packed_name, pack
 from secateur.rows.read_and_written import check_not_read
 from secateur.rows.whole_files import encode_text, is_device, stage_files, write_whole
 
@@ -68,9 +69,11 @@ def deliver(content: str | bytes, output: Path | None, *, force: bool = False, q
 def write_files(contents: Mapping[Path, str | bytes], *, force: bool = False, quiet: bool = False) -> None:
     """Write all files, or none if an error stops it, and say so; with ``force`` files may be replaced.
 
-    Everything is written before anything is moved to its place; devices and pipes get theirs in between.
+    Everything is written before anything is moved to its place; devices and pipes get theirs in between. A file whose
+    name ends with ``.gz`` is packed.
     """
     data = {path: encode_text(path, _end_line(content)) for path, content in contents.items()}
+    data = {path: pack(content) if has_packed_name(path) else content for path, content in data.items()}
     files = [path for path in data if not is_device(path)]
     with stage_files(files, replace=force) as staged:
         for path, temporary in zip(files, staged, strict=True):
@@ -87,12 +90,13 @@ def _end_line(content: str | bytes) -> str | bytes:
 
 
 def choose_export(export: Export | None, output: Path | None, option: str = "--export") -> Export | None:
-    """Settle what to write: what was asked for, or what the output's ending says."""
+    """Settle what to write: what was asked for, or what the output's ending says, which ``.gz`` may follow."""
     if export is not None or is_screen(output):
         return export
     from secateur.export.formats import FORMATS
 
-    ending = Path(str(output)).suffix.lower()
+    name = str(output).lower()
+    ending = Path(name[: -len(ENDING)] if has_packed_name(name) else name).suffix
     found = next((name for name, known in FORMATS.items() if known.suffix == ending), None)
     if found is None:
         raise ParameterError(f"What should {output} hold? Say it with {option}, such as {option} sql.")

@@ -7,7 +7,7 @@ satisfies, and the class and the reliability are read off the number of the rule
     decided AS (SELECT CASE WHEN ... THEN 3 WHEN ... THEN 1 END AS "rule", typed.* EXCLUDE (age_number) FROM typed)
     SELECT CASE WHEN "rule" IN (1, 3) THEN 'yes' ... END AS "prediction", ..., decided.* FROM decided
 
-Every node is built as a node of sqlglot's syntax tree, never pasted as text: names and labels cannot become code.
+Every name, label and number is written by sqlglot, never pasted as text: names and labels cannot become code.
 Conditions are joined by AND and OR alone, so that SQL's third truth value, which NULL brings in, counts as no.
 """
 
@@ -25,14 +25,12 @@ from secateur.export.sql_nodes import (
     Node,
     column_of,
     comment,
-    is_in,
     join,
     make_name,
-    make_number,
     named,
     own_name,
-    when,
 )
+from secateur.export.sql_writing import Writer
 from secateur.rules.decision_list import make_decision_list
 
 if TYPE_CHECKING:
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Label
 
 __all__ = ["RESULT_NAMES", "rules_to_sql"]
+
+MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads more
 
 
 def rules_to_sql(
@@ -80,9 +80,10 @@ def rules_to_sql(
     rule_name, prediction, reliability = (taken.take(name) for name in names)
     source = TypedTable(listed.columns, chosen, table, taken)
     decided = taken.take("decided")
-    number = column_of(decided, make_name(rule_name))
-    labels = _look_up(number, source, ((rule.index, rule.label) for rule in listed.rules))
-    shares = _look_up(number, source, ((rule.index, rule.reliability) for rule in listed.rules))
+    writer = Writer(chosen.name)
+    number = writer.write(column_of(decided, make_name(rule_name)))
+    labels = _look_up(number, source, writer, ((rule.index, rule.label) for rule in listed.rules))
+    shares = _look_up(number, source, writer, ((rule.index, rule.reliability) for rule in listed.rules))
     # Our columns come before those of the table, which may have the same names: a database takes the first then.
     final = exp.select(
         named(labels, prediction),
@@ -91,20 +92,20 @@ def rules_to_sql(
         copy=False,
     ).from_(exp.Table(this=own_name(decided)), copy=False)
     final = source.attach(final, decided, [named(_find_rule(listed, source), rule_name), source.own_columns()])
-    head = head_lines(rules, " by secateur", "--", comment)
+    unsaid = "" if len(listed.rules) <= MOST_WORDED else " (so many that their words are left out)"
+    head = head_lines(rules, f" by secateur{unsaid}", "--", comment)
     return f"{head}\n{final.sql(dialect=chosen.name, pretty=True, copy=False)}"
 
 
 def _find_rule(listed: DecisionList, source: TypedTable) -> Node:
     """Find the number of the first rule that a row satisfies."""
-    case = exp.Case(ifs=[])
     refused = [condition for place in range(len(listed.columns)) for _, condition in source.refuse(place)]
-    if refused:
-        case.append("ifs", when(join(exp.or_, refused), exp.Null(), "refused: no rule is for such a row"))
-    return source.find_first(((rule.tests, make_number(rule.index + 1), rule.text) for rule in listed.rules), case)
+    worded = len(listed.rules) <= MOST_WORDED
+    rules = ((rule.tests, rule.index + 1, rule.text if worded else "") for rule in listed.rules)
+    return source.find_first(rules, refused=join(exp.or_, refused) if refused else None)
 
 
-def _look_up(number: Node, source: TypedTable, answers: Iterable[tuple[int, Label | None]]) -> Node:
+def _look_up(number: str, source: TypedTable, writer: Writer, answers: Iterable[tuple[int, Label | None]]) -> Node:
     """Read an answer off the number of the rule, equal answers together."""
     rules_of: dict[Label, list[int]] = {}
     for index, answer in answers:
@@ -112,9 +113,8 @@ def _look_up(number: Node, source: TypedTable, answers: Iterable[tuple[int, Labe
             rules_of.setdefault(answer, []).append(index + 1)
     if not rules_of:
         return exp.Null()
-    return exp.Case(
-        ifs=[
-            when(is_in(number.copy(), [make_number(index) for index in sorted(indices)]), source.write_label(answer))
-            for answer, indices in rules_of.items()
-        ]
-    )
+    branches: list[str] = []
+    for answer, indices in rules_of.items():
+        is_one = writer.write_is_in(number, list(map(str, sorted(indices))))
+        branches += writer.write_branch(is_one, writer.write(source.write_label(answer)))
+    return writer.join_case(branches)

@@ -220,8 +220,7 @@ def coverage_to_sql(
     if sample_weight is not None:
         step.append((WEIGHT, source.value(label + 1)))
     for place, rule in enumerate(asked):
-        case = exp.Case(ifs=[], default=make_number(0))
-        passes = source.find_first([(tests[rule], make_number(1), "")], case) if rule in tests else make_number(0)
+        passes = source.find_first([(tests[rule], 1, "")], default=0) if rule in tests else make_number(0)
         step.append((f"rule_{place}", passes))
 
     def own(name: str) -> Node:
@@ -287,8 +286,7 @@ def cover_sets_to_sql(
         marks = []
         for bit, rule in enumerate(asked[place * SET_BITS : (place + 1) * SET_BITS]):
             if rule in tests:
-                case = exp.Case(ifs=[], default=make_number(0))
-                marks.append(source.find_first([(tests[rule], make_number(1 << bit), "")], case))
+                marks.append(source.find_first([(tests[rule], 1 << bit, "")], default=0))
         step.append((name, _add(marks)))
 
     def own(name: str) -> Node:
@@ -356,7 +354,7 @@ def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node
 
 def _find_rule(source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]]) -> Node:
     """Find the first rule that a row satisfies."""
-    return source.find_first(((tests, make_number(index), "") for index, tests in listed), exp.Case(ifs=[]))
+    return source.find_first((tests, index, "") for index, tests in listed)
 
 
 def _count_classes(
@@ -369,8 +367,7 @@ def _count_classes(
     marks = []
     for covering in by_class.values():
         asked = covering if all(covering) else [()]  # a rule that asks nothing is enough
-        case = exp.Case(ifs=[], default=make_number(0))
-        marks.append(source.find_first(((tests, make_number(1), "") for tests in asked), case))
+        marks.append(source.find_first(((tests, 1, "") for tests in asked), default=0))
     return _add(marks)
 
 

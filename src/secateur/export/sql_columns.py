@@ -6,6 +6,7 @@ Every statement about rules is built from these pieces, so that all of them deci
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,9 @@ from secateur.export.sql_names import check_columns, check_names, is_text, split
 from secateur.export.sql_nodes import (
     Node,
     column_of,
-    comment,
     is_beyond,
     is_in,
     is_null,
-    join,
     make_name,
     make_number,
     own_name,
@@ -35,6 +34,7 @@ from secateur.export.sql_readings import (
     read_text,
     read_texts_of_other_types,
 )
+from secateur.export.sql_writing import Writer
 from secateur.rules.decision_list import double_limit
 from secateur.rules.wording import read_threshold
 
@@ -85,6 +85,8 @@ class TypedTable:
             taken.take(part)
         self._source, self._step = taken.take("source"), taken.take("typed")
         self._attach = dialect.attach if dialect.casts and columns else ""
+        self._writer = Writer(dialect.name)
+        self._limits: dict[tuple[float, int], str] = {}
         # Where the table's own columns are found in a step.
         self._own = self._step if self._attach == "exclude" else self._source
 
@@ -131,19 +133,26 @@ class TypedTable:
         own = column_of(self._source, make_name(column.name))
         return self._compare_bytes(_cut_blanks(column, own)) if is_text(column) else own
 
-    def find_first(self, listed: Iterable[tuple[Sequence[ColumnTest], Node, str]], case: exp.Case) -> Node:
-        """Add rules (tests, answer, words) to a CASE; the first that a row satisfies gives the answer."""
-        for tests, answer, words in listed:
+    def find_first(
+        self,
+        listed: Iterable[tuple[Sequence[ColumnTest], int, str]],
+        *,
+        refused: Node | None = None,
+        default: int | None = None,
+    ) -> Node:
+        """Write rules (tests, number, words) as a CASE; the first that a row satisfies gives its number."""
+        writer, branches, rest = self._writer, [], "" if default is None else str(default)
+        if refused is not None:
+            branches += writer.write_branch(writer.write(refused), "NULL", "refused: no rule is for such a row")
+        for tests, number, words in listed:
             if not tests:  # no later rule can win
-                if not case.args["ifs"]:
-                    return answer
-                if words:
-                    answer.add_comments([comment(words)])
-                case.set("default", answer)
+                if not branches:
+                    return make_number(number)
+                rest = writer.write_with(str(number), words)
                 break
             asked = [part for test in tests for part in self._ask(test)]
-            case.append("ifs", when(join(exp.and_, asked), answer, words))
-        return case
+            branches += writer.write_branch(writer.join_by_and(asked), str(number), words)
+        return writer.join_case(branches, rest)
 
     def refuse(self, place: int) -> list[tuple[str, Node]]:
         """List what a row must not hold in a column, each with what is wrong with it."""
@@ -250,20 +259,16 @@ class TypedTable:
         kind: Node = exp.Anonymous(this=self._dialect.type_of, expressions=[self.own_column(column.name)])
         return exp.In(this=kind, expressions=[exp.Literal.string(name) for name in types])
 
-    def _ask(self, test: ColumnTest) -> list[Node]:
+    def _ask(self, test: ColumnTest) -> Sequence[Node | str]:
         """Write what a rule asks of one column, to be joined by AND; NULL counts as no, unless it is asked for."""
         column = self._columns[test.column]
         parts: list[Node] = []
-        is_moment = column.reading is not None and column.reading.is_moment
         for low, high in test.intervals:
-            ends = self._ask_moments(test.column, low, high) if is_moment else []
-            if low > -math.inf and not is_moment:
-                ends.append(exp.GT(this=self.value(test.column), expression=self._limit(low, column)))
-            if high < math.inf and not is_moment:
-                ends.append(exp.LTE(this=self.value(test.column), expression=self._limit(high, column)))
-            if len(test.intervals) == 1 and len(ends) == 2 and not test.missing:
+            ends = self._ask_ends(test.column, low, high)
+            if ends and len(test.intervals) == 1 and not test.missing:
                 return ends
-            parts.append(exp.and_(*ends, copy=False) if ends else exp.Not(this=is_null(self.value(test.column))))
+            is_number = exp.Not(this=is_null(self.value(test.column)))
+            parts.append(exp.and_(*(exp.Var(this=end) for end in ends), copy=False) if ends else is_number)
         if test.unlisted:
             others = [label for label in column.labels or () if label not in test.labels]
             excluded = self.is_in(test.column, others) if others else is_null(self.value(test.column))
@@ -274,17 +279,29 @@ class TypedTable:
             parts.append(is_null(self.value(test.column)))
         return [exp.or_(*parts, copy=False)]
 
-    def _ask_moments(self, place: int, low: float, high: float) -> list[Node]:
-        """Ask whether a date or time lies within limits, by the first moments beyond them."""
-        column, asked = self._columns[place], []
-        for limit, compare in ((low, exp.GTE), (high, exp.LT)):
-            if math.isfinite(limit) and column.reading is not None:
-                moment = read_moment_limit(limit, column.reading, column.dtype, self._dialect)
-                asked.append(compare(this=self.value(place), expression=moment))
-        return asked
+    def _ask_ends(self, place: int, low: float, high: float) -> list[str]:
+        """Ask whether a number, date or time lies within limits; of moments, by the first ones beyond them."""
+        reading, value = self._columns[place].reading, self._values[place]
+        above, up_to = (">=", "<") if reading is not None and reading.is_moment else (">", "<=")
+        asked = ((sign, limit) for sign, limit in ((above, low), (up_to, high)) if math.isfinite(limit))
+        return [f"{value} {sign} {self._write_limit(limit, place)}" for sign, limit in asked]
+
+    @cached_property
+    def _values(self) -> list[str]:
+        """The typed columns, written."""
+        return [self._writer.write(self.value(place)) for place in range(len(self._columns))]
+
+    def _write_limit(self, limit: float, place: int) -> str:
+        """Write a limit of a column, once."""
+        key = limit, place
+        if key not in self._limits:
+            self._limits[key] = self._writer.write(self._limit(limit, self._columns[place]))
+        return self._limits[key]
 
     def _limit(self, limit: float, column: Column) -> Node:
-        """Write a limit as the shortest number that decides alike."""
+        """Write a limit as the shortest number that decides alike, or as the first moment beyond it."""
+        if column.reading is not None and column.reading.is_moment:
+            return read_moment_limit(limit, column.reading, column.dtype, self._dialect)
         if column.dtype == "float32" and (self._dialect.single is None or column.reading is not None):
             return self._double(double_limit(limit, column.dtype))
         if not self._dialect.casts:

@@ -16,7 +16,7 @@ from sqlglot import exp
 from secateur.export.plain_names import SHOWN_WORDS, one_line
 
 __all__ = [
-    *("Node", "column_of", "comment", "is_beyond", "is_in", "is_null", "join", "make_name"),
+    *("MOST_JOINED", "Node", "column_of", "comment", "is_beyond", "is_in", "is_null", "join", "make_name"),
     *("make_number", "named", "own_name", "when", "write_for_sqlite"),
 ]
 

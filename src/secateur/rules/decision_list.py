@@ -14,7 +14,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
-from secateur.tree.regions import regions_of_links
+from secateur.tree.regions import meet_regions, read_links
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.readings import Reading
     from secateur.tree.regions import Region
@@ -84,7 +85,12 @@ class ListedRule:
     label: Label
     reliability: float | None  # None where not known
     tests: tuple[ColumnTest, ...]  # each of them refuses some row
-    text: str
+    told: Rule | str  # the rule itself, whose words are only made if someone wants them; of "otherwise" the words
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return self.told if isinstance(self.told, str) else self.told.text
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
     for index, asked in found.values():
         rule = whole[index]
         tests = tuple(_make_test(tree, place[feature], feature, region) for feature, region in asked)
-        listed.append(ListedRule(number_of[index], rule.prediction, reliability_of[index], tests, rule.text))
+        listed.append(ListedRule(number_of[index], rule.prediction, reliability_of[index], tests, rule))
     if otherwise is not None:
         label, reliability, words = otherwise
         listed.append(ListedRule(len(order), label, reliability, (), words))
@@ -206,10 +212,11 @@ def _list_asked(
 ) -> Iterator[tuple[int, list[tuple[int, Region]]]]:
     """List the rules that some row can pass, in an order: their index, and what they ask of features."""
     tree, paths = rules.tree, rules.paths
+    read = read_links(tree, paths, paths.links[~deleted])
+    ends = np.concatenate([[0], np.cumsum(~deleted)])[paths.offsets].tolist()  # where the kept links of each rule are
     for index in order.tolist():
-        span = paths.entries(index)
-        kept = paths.links[span][~deleted[span]]
-        asked = [pair for pair in regions_of_links(tree, paths, kept).items() if not _holds_all(tree, *pair)]
+        regions = meet_regions(read[ends[index] : ends[index + 1]])
+        asked = [pair for pair in regions.items() if not _holds_all(tree, *pair)]
         if not any(_holds_none(tree, *pair) for pair in asked):
             yield index, asked
 

@@ -83,15 +83,19 @@ class Boxes:
         met: NDArray[np.bool_] = some | self.missing[row, places] if cell.missing else some
         return met
 
-    def hold(self, row: int, place: int, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Mark the values of a feature that one box allows."""
+    def narrow(self, held: NDArray[np.bool_], row: int, place: int, values: NDArray[Any]) -> None:
+        """Unmark the values of a feature that one box does not allow."""
         feature = int(self.features[row])
+        low, high = float(self.low[row, place]), float(self.high[row, place])
         if feature in self.codes:
-            held = self.codes[feature][place][np.nan_to_num(values).astype(np.int64)] & ~np.isnan(values)
+            allowed = self.codes[feature][place][np.nan_to_num(values).astype(np.int64)] & ~np.isnan(values)
+            held &= allowed | np.isnan(values) if self.missing[row, place] else allowed
+        elif self.missing[row, place]:
+            held &= ~((values <= low) | (values > high))  # NaN compares false
         else:
-            held = (values > float(self.low[row, place])) & (values <= float(self.high[row, place]))
-        allowed: NDArray[np.bool_] = held | np.isnan(values) if self.missing[row, place] else held
-        return allowed
+            held &= values <= high
+            if low > -np.inf:
+                held &= values > low
 
 
 class Allowed(NamedTuple):
@@ -125,8 +129,11 @@ def find_foreign_leaves(
         for child, to_left in sorted(sides, key=lambda side: tree.children_left[side[0]] < 0):
             part = cut_cell(tree, paths, node, to_left, whole)
             met = places[boxes.meet(feature, places, part, possible) & (classes[places] != only[child])]
+            if not len(met):
+                continue
             narrowed = {**cell, feature: part}
-            met = met[possible.find_states(boxes, met, narrowed, feature)]
+            if possible.groups:
+                met = met[possible.find_states(boxes, met, narrowed, feature)]
             if len(met):
                 todo.append((child, narrowed, met))
 

@@ -213,8 +213,9 @@ class _Checker:
         if self.record["leaf_ids"].tolist() != leaves:
             broken.append("The rules are not one for each leaf in source order.")
         else:
-            walked = _cut(self.paths.links, self.paths.offsets)
-            listed = _cut(self.record["links"], self.record["offsets"])
+            listed = walked = _cut(self.paths.links, self.paths.offsets)
+            if not all(np.array_equal(self.record[name], getattr(self.paths, name)) for name in ("links", "offsets")):
+                listed = _cut(self.record["links"], self.record["offsets"])
             labels = self.tree.classes[self.classes].tolist()
             parts = leaves, walked, listed, labels, self.record["predictions"]
             for leaf, path, links, label, said in zip(*parts, strict=True):
@@ -257,10 +258,14 @@ class _Checker:
             rows = PlacedRows(self.tree, matrix)
             heavy = np.ones(rows.n_rows) if weights is None else weights
             by_class = np.zeros((self.tree.n_classes, rows.n_rows), dtype=bool)
+            covered, classes = list(by_class), self.classes.tolist()
             for rule, inside in self._covered(rows, self._all_rules):
-                by_class[self.classes[rule], inside] = True
-                inside = np.sort(inside)  # so that weights are added in the order of the rows
-                counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], self.tree.n_classes)
+                covered[classes[rule]][inside] = True
+                if weights is None:
+                    counted.rules[rule] += np.bincount(class_ids[inside], minlength=self.tree.n_classes)
+                else:
+                    inside = np.sort(inside)  # so that weights are added in the order of the rows
+                    counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], self.tree.n_classes)
             place = rows.leaf_place(self.leaves)
             cells = np.bincount(place * self.tree.n_classes + class_ids, heavy, counted.leaves.size)
             counted.leaves += cells.reshape(counted.leaves.shape)
@@ -528,7 +533,8 @@ class _Checker:
         gone = np.flatnonzero(self.deleted)[::-1]
         top[paths.rule[gone]] = paths.parent[paths.links[gone]]
         for boxes in self._boxes(~self.deleted, rules):
-            yield from zip(boxes.rules.tolist(), listed.satisfying(boxes, top[boxes.rules]), strict=True)
+            for place, inside in listed.satisfying(boxes, top[boxes.rules]):
+                yield int(boxes.rules[place]), inside
 
     def _boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[Boxes]:
         """Make the boxes of the rules' kept links, for a bounded number of rules at a time."""

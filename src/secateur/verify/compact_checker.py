@@ -235,10 +235,10 @@ class _CompactChecker:
             heavy = np.ones(len(matrix)) if weights is None else weights
             rows = PlacedRows(self.tree, matrix)
             winner = np.full(len(matrix), n_rules)
-            inside = list(rows.satisfying(boxes, np.zeros(n_rules, dtype=np.int64)))
+            inside = dict(rows.satisfying(boxes, np.zeros(n_rules, dtype=np.int64)))
             for place in range(n_rules)[::-1]:  # the first to decide overwrites the later ones
                 winner[inside[place]] = place
-            for place, some in enumerate(inside):
+            for place, some in inside.items():
                 ordered = np.sort(some)
                 covered[place] += np.bincount(class_ids[ordered], heavy[ordered], n_classes)
             cells = np.bincount(winner * n_classes + class_ids, heavy, decided.size)

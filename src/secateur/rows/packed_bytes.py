@@ -1,0 +1,70 @@
+"""Pack bytes with gzip, and unpack them up to a limit: a small file can hold a very large one."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import TYPE_CHECKING
+
+from secateur.errors import InputError
+from secateur.limits import MAX_MODEL
+
+if TYPE_CHECKING:
+    import os
+
+    from secateur.limits import Limit
+
+__all__ = ["ENDING", "has_packed_name", "is_packed", "pack", "peek", "unpack"]
+
+MAGIC = b"\x1f\x8b"
+ENDING = ".gz"
+WITH_GZIP = 31  # for zlib: a gzip header, and the largest window
+
+
+def has_packed_name(path: str | os.PathLike[str]) -> bool:
+    """Whether a file's name says that it is packed."""
+    return str(path).lower().endswith(ENDING)
+
+
+def is_packed(content: bytes) -> bool:
+    """Whether bytes begin as gzip's do."""
+    return content.startswith(MAGIC)
+
+
+def pack(content: bytes) -> bytes:
+    """Pack bytes, equal ones always alike.
+
+    Examples
+    --------
+    >>> unpack(pack(b"rules"), "rules.json.gz")
+    b'rules'
+    """
+    return gzip.compress(content, mtime=0)
+
+
+def peek(content: bytes, n_bytes: int = 64) -> bytes:
+    """Unpack the first bytes; nothing where they are damaged."""
+    try:
+        return zlib.decompressobj(WITH_GZIP).decompress(content, n_bytes)
+    except zlib.error:
+        return b""
+
+
+def unpack(content: bytes, source: str | os.PathLike[str], limit: Limit = MAX_MODEL) -> bytes:
+    """Unpack bytes, unless they become too many or are damaged."""
+    parts, left = [], limit.value
+    while content:
+        packed = zlib.decompressobj(WITH_GZIP)
+        try:
+            parts.append(packed.decompress(content, left + 1))
+        except zlib.error:
+            raise InputError(f"{source} is no whole gzip file: it was damaged. Write it again.") from None
+        left -= len(parts[-1])
+        if left < 0:
+            raise InputError(
+                f"{source} unpacks to more than {limit.told}, and no more is read of such a file: {limit.advise()}."
+            )
+        if not packed.eof:
+            raise InputError(f"{source} is no whole gzip file: it was cut. Write it again.")
+        content = packed.unused_data  # of files that were packed one by one and put together
+    return b"".join(parts)
