@@ -36,9 +36,7 @@ def test_damaged_and_cut_bytes_are_refused_in_a_sentence() -> None:
 
 def test_a_bomb_is_refused_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECATEUR_MAX_MODEL", "1MiB")
-    with pytest.raises(
-        InputError, match=r"^b\.gz unpacks to more than 1 MiB, and .*SECATEUR_MAX_MODEL"
-    ):
+    with pytest.raises(InputError, match=r"^b\.gz unpacks to more than 1 MiB, and .*SECATEUR_MAX_MODEL"):
         unpack(pack(bytes(50 << 20)), "b.gz")
     assert len(unpack(pack(bytes(1 << 20)), "b.gz")) == 1 << 20
 
