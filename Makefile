@@ -132,7 +132,7 @@ pyxai: .venv-pyxai/.dev  ## Compare the rules of `exact` with PyXAI's verdicts
 
 ensembles: .venv/.dev .venv-te2rules/.dev  ## Lists of rules for ensembles, ours beside TE2Rules and others (an hour; resumes in ./reproduction)
 	.venv-te2rules/bin/python -m benchmarks.ensemble_lists te2rules
-	.venv-te2rules/bin/python -m benchmarks.ensemble_lists greedy-list
+	for list in greedy-list skope-rules skope-vote; do .venv-te2rules/bin/python -m benchmarks.ensemble_lists $$list || exit; done
 	$(BIN)/python -m benchmarks.ensemble_lists secateur
 	$(BIN)/python -m secateur.paper.ensembles reproduction
 

@@ -80,11 +80,39 @@ def list_by_greedy(model: Any, X: Any, answers: Any, X_new: Any, limit: int | No
     return len(rules), len(rules), np.asarray(fitted.predict(X_new)).astype(int)
 
 
+def list_by_skope(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
+    """Give the same of skope-rules: rules for the answer 1, which a row gets if any of them holds.
+
+    skope-rules 1.0.1 itself cannot be imported since Python 3.10 (``from collections import Iterable``), so imodels'
+    copy of it finds the rules. As in skope-rules, any of them decides; imodels' own ``predict`` lets them vote.
+    """
+    fitted = _find_skope_rules(X, answers)
+    return *_count_skope(fitted), (fitted._rules_vote(X_new) > 0).astype(int)
+
+
+def list_by_skope_vote(model: Any, X: Any, answers: Any, X_new: Any, limit: int | None) -> tuple[int, int, Any]:
+    """Give the same of these rules as imodels uses them: a row gets 1 if those that hold have over half the weight."""
+    fitted = _find_skope_rules(X, answers)
+    return *_count_skope(fitted), np.asarray(fitted.predict(X_new)).astype(int)
+
+
+def _find_skope_rules(X: Any, answers: Any) -> Any:
+    from imodels import SkopeRulesClassifier
+
+    return SkopeRulesClassifier(random_state=0).fit(X, answers)
+
+
+def _count_skope(fitted: Any) -> tuple[int, int]:
+    return len(fitted.rules_), sum(len(rule.agg_dict) for rule in fitted.rules_)
+
+
 # What an approach is called -> its package and the function that makes a list.
 APPROACHES: dict[str, tuple[str, Callable[[Any, Any, Any, Any, int | None], tuple[int, int, Any]]]] = {
     "te2rules": ("te2rules", list_by_te2rules),
     "secateur": ("secateur", list_by_secateur),
     "greedy-list": ("imodels", list_by_greedy),
+    "skope-rules": ("imodels", list_by_skope),
+    "skope-vote": ("imodels", list_by_skope_vote),
 }
 BESIDE = "te2rules"  # the peer whose list tells how many conditions ours may have
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import xgboost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -25,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder
 import secateur
 from secateur import CompactRules, approximate
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
+from secateur.surrogates.answers import name_model
 
 
 def make_rows(n_rows: int = 240, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -91,7 +93,7 @@ def test_a_simple_model_is_found_again() -> None:
 def test_held_out_rows_have_no_part_in_the_list(seed: int, random_state: int) -> None:
     """Whatever a model says about them, the list is the same."""
     X = make_rows(80)
-    first = approximate(two_bends, X, max_rules=4, random_state=random_state)
+    first = approximate(two_bends, X, max_rules=4, n_queries=400, random_state=random_state)
     listed = {tuple(row) for row in X}
     building: set[Any] = set()
 
@@ -100,7 +102,7 @@ def test_held_out_rows_have_no_part_in_the_list(seed: int, random_state: int) ->
         return two_bends(rows)
 
     n_held = first.fidelity.n_rows  # type: ignore[union-attr]
-    approximate(note, X, max_rules=4, random_state=random_state)
+    approximate(note, X, max_rules=4, n_queries=400, random_state=random_state)
     parts: list[int] = []
 
     def lie_at_the_end(rows: Any) -> Any:
@@ -111,7 +113,7 @@ def test_held_out_rows_have_no_part_in_the_list(seed: int, random_state: int) ->
             return np.random.default_rng(seed).choice(np.array(["no", "yes", "perhaps"]), len(rows))
         return said
 
-    second = approximate(lie_at_the_end, X, max_rules=4, random_state=random_state)
+    second = approximate(lie_at_the_end, X, max_rules=4, n_queries=400, random_state=random_state)
     assert building >= listed
     assert first.tree == second.tree
     assert [rule.text for rule in first] == [rule.text for rule in second]
@@ -129,13 +131,20 @@ def test_the_values_of_held_out_rows_have_no_part_in_the_list_either() -> None:
 def test_a_list_has_the_wanted_length(limit: int) -> None:
     data = load_breast_cancer()
     forest = RandomForestClassifier(30, random_state=0).fit(data.data, data.target)
-    assert len(approximate(forest, data.data, max_rules=limit)) <= limit
-    assert approximate(forest, data.data, max_conditions=limit).n_conditions <= limit
+    assert len(approximate(forest, data.data, max_rules=limit, n_queries=4_000)) <= limit
+    assert approximate(forest, data.data, max_conditions=limit, n_queries=4_000).n_conditions <= limit
 
 
 def test_without_a_wish_the_list_has_at_most_ten_rules() -> None:
     rules = approximate(lambda X: (np.sin(3 * X[:, 0]) * np.cos(3 * X[:, 1]) > 0).astype(int), make_rows(2_000))
     assert 5 < len(rules) <= 10
+
+
+def test_of_lists_that_are_as_good_as_equal_the_shorter_is_made() -> None:
+    """Two conditions say all of it: on folds, a longer list differs by where a limit falls, and no more."""
+    X = np.column_stack([np.arange(100.0), np.tile([0.0, 1.0], 50)])
+    rules = approximate(lambda rows: (rows[:, 0] > 50) & (rows[:, 1] > 0), X)
+    assert (len(rules), rules.n_conditions) == (1, 2)
 
 
 def test_a_wanted_fidelity_gives_the_shortest_list_that_folds_allow() -> None:
@@ -193,15 +202,19 @@ def test_the_model_is_never_asked_about_more_rows_than_allowed(n_queries: int) -
     assert asked == rules.fidelity.n_queries <= n_queries  # type: ignore[union-attr]
 
 
-def test_the_model_is_asked_in_few_calls() -> None:
+@pytest.mark.parametrize(
+    ("n_rows", "n_neighbours"), [(20, 10_000), (240, 10_000), (2_000, 15_000), (2_668, 20_000), (4_000, 20_000)]
+)
+def test_the_model_is_asked_in_few_calls(n_rows: int, n_neighbours: int) -> None:
+    """About ten neighbours of each row to learn from, in small tables more, in large ones fewer."""
     sizes = []
 
     def count(rows: Any) -> Any:
         sizes.append(len(rows))
         return two_bends(rows)
 
-    approximate(count, make_rows(240))
-    assert sizes == [180, 1800, 60]
+    approximate(count, make_rows(n_rows), max_rules=2)
+    assert sizes == [n_rows * 3 // 4, n_neighbours, n_rows // 4]
 
 
 def test_neighbours_keep_the_types_and_values_of_columns() -> None:
@@ -218,7 +231,42 @@ def test_neighbours_keep_the_types_and_values_of_columns() -> None:
         assert rows.dtypes.equals(table.dtypes)
         for column in table:
             assert set(rows[column].dropna()) <= set(table[column].dropna())
-    assert len(seen[1]) == 10 * len(seen[0])
+    assert len(seen[1]) == 10_000
+
+
+def add_a_column(rows: Any) -> Any:
+    rows["e"] = rows["a"] * rows["b"]
+    return np.asarray(rows["e"] > 0)
+
+
+def sort_in_place(rows: Any) -> Any:
+    rows.sort(axis=0)
+    return rows[:, 0] > 0
+
+
+def insert_in_place(rows: Any) -> Any:
+    rows.insert_column(0, (rows["a"] * rows["b"]).alias("e"))
+    return np.asarray(rows["e"] > 0)
+
+
+@pytest.mark.parametrize("held_out", ["some", "others"])
+@pytest.mark.parametrize("model", [add_a_column, sort_in_place, insert_in_place])
+def test_a_model_that_changes_its_rows_changes_no_others(model: Any, held_out: str) -> None:
+    def careful(rows: Any) -> Any:
+        return model(rows.clone() if isinstance(rows, pl.DataFrame) else rows.copy())
+
+    def make(seed: int) -> Any:
+        rows = make_rows(200, seed)
+        frame = pd.DataFrame(rows, columns=list("abcd"))
+        return {add_a_column: frame, sort_in_place: rows, insert_in_place: pl.from_pandas(frame)}[model]
+
+    X, other = make(0), make(1)
+    rules = approximate(model, X, held_out=0.25 if held_out == "some" else other)
+    told = approximate(careful, make(0), held_out=0.25 if held_out == "some" else make(1))
+    assert rules.tree == told.tree
+    assert rules.fidelity.counts.tolist() == told.fidelity.counts.tolist()  # type: ignore[union-attr]
+    for rows, seed in ((X, 0), (other, 1)):
+        assert np.asarray(rows).tolist() == make_rows(200, seed).tolist()
 
 
 # What is measured.
@@ -228,7 +276,7 @@ def test_fidelity_is_what_a_slow_count_gives() -> None:
     data = load_iris()
     model = RandomForestClassifier(20, random_state=0).fit(data.data[::2], data.target[::2])
     new, truth = data.data[1::2], data.target[1::2]
-    rules = approximate(model, data.data[::2], held_out=(new, truth), class_names=data.target_names)
+    rules = approximate(model, data.data[::2], held_out=(new, truth), n_queries=900, class_names=data.target_names)
     found = rules.fidelity
     assert found is not None
     said, meant, decider = rules.predict(new), model.predict(new), rules.apply(new)
@@ -450,6 +498,19 @@ def test_columns_that_rules_cannot_ask_about_leave_one_line() -> None:
     assert len(rules) == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "article"),
+    [
+        *(("XGBClassifier", "an"), ("LGBMClassifier", "an"), ("MLPClassifier", "an"), ("SVC", "an"), ("HMM", "an")),
+        *(("KNeighborsClassifier", "a"), ("CatBoostClassifier", "a"), ("NuSVC", "a"), ("GaussianNB", "a")),
+        *(("ExtraTreesClassifier", "an"), ("AdaBoostClassifier", "an"), ("LinearSVC", "a"), ("TabNetClassifier", "a")),
+    ],
+)
+def test_a_model_is_named_as_it_is_said_aloud(kind: str, article: str) -> None:
+    model = type(kind, (), {"predict": lambda self, X: X})()
+    assert name_model(model) == f"{article} {kind}"
+
+
 # What is refused.
 
 
@@ -486,6 +547,10 @@ def fail(rows: Any) -> Any:
         (lambda X: np.full(len(X), 0.25), "numbers such as 0.25, and rules say classes: pass a function"),
         (lambda X: np.full(len(X), np.nan), "The model answered NaN"),
         (lambda X: [None] * len(X), "The model answered None"),
+        (lambda X: np.where(X[:, 0] > 0, np.inf, 0), "numbers such as inf, and rules say classes"),
+        (lambda X: np.where(X[:, 0] > 0, 1e30, 0), r"numbers such as 1e\+30, and rules say classes"),
+        (lambda X: [[1]] + [[1, 2]] * (len(X) - 1), "found lists of different lengths"),
+        (lambda X: None, r"found an array of shape \(\)"),
         (lambda X: [("a", 1)] * len(X), r"found an array of shape \(180, 2\)"),
         (lambda X: np.array(["a", 1] * 90, dtype=object), "classes of several types"),
     ],
@@ -512,6 +577,24 @@ def test_a_model_that_is_not_fitted_says_so() -> None:
         approximate(RandomForestClassifier(), make_rows())
 
 
+def test_the_columns_that_a_model_lacks_are_named() -> None:
+    X = pd.DataFrame(make_rows(), columns=list("abcd"))
+    model = RandomForestClassifier(5, random_state=0).fit(X, two_bends(X))
+    with pytest.raises(
+        InputError, match=r"could not answer .*\. It was fitted on columns that the rows lack: 'b', 'd'"
+    ):
+        approximate(model, X[["a", "c"]])
+
+
+def test_a_model_of_another_input_is_told_to_be_wrapped() -> None:
+    X = make_rows()
+    booster = xgboost.train({}, xgboost.DMatrix(X, two_bends(X) == "yes"), 2)
+    with pytest.raises(InputError, match=r"DMatrix .* or a function that makes its input of them"):
+        approximate(booster, X)
+    rules = approximate(lambda rows: booster.predict(xgboost.DMatrix(rows)) > 0.5, X)
+    assert rules.fidelity.share > 0.8  # type: ignore[union-attr]
+
+
 def test_too_few_rows_are_refused_and_few_held_out_rows_have_a_wide_interval() -> None:
     with pytest.raises(InputError, match=r"Expected at least 20 rows, .* found 19"):
         approximate(two_bends, make_rows(19))
@@ -527,7 +610,7 @@ def test_too_few_rows_are_refused_and_few_held_out_rows_have_a_wide_interval() -
 
 def test_rows_of_other_columns_and_labels_of_other_classes_are_refused() -> None:
     X = make_rows()
-    with pytest.raises(InputError, match="The rows of held_out have other columns than X"):
+    with pytest.raises(InputError, match="held_out has other columns than X: 3 without names instead of 4 without"):
         approximate(two_bends, X, held_out=X[:, :3])
     with pytest.raises(InputError, match="held_out has no rows"):
         approximate(two_bends, X, held_out=X[:0])
@@ -539,6 +622,63 @@ def test_rows_of_other_columns_and_labels_of_other_classes_are_refused() -> None
         approximate(two_bends, csr_matrix(X))
     with pytest.raises(InputError, match="infinite"):
         approximate(lambda rows: np.isfinite(rows[:, 0]), np.where(X > 2, np.inf, X))
+
+
+@pytest.mark.parametrize(
+    ("column", "other"),
+    [
+        ([1.5, 2.5], ["a", "b"]),
+        ([1.5, 2.5], [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-02")]),
+        ([True, False], [1.5, 2.5]),
+        ([True, False, None], ["yes", "no", None]),
+    ],
+)
+def test_held_out_values_of_another_kind_are_refused(column: list[Any], other: list[Any]) -> None:
+    X, held = (pd.DataFrame({"a": values * 30, "b": range(30 * len(values))}) for values in (column, other))
+    with pytest.raises(InputError, match="Column 'a' of held_out holds other values than that of X"):
+        approximate(lambda rows: np.asarray(rows["b"] > 9), X, held_out=held)
+
+
+def test_held_out_blanks_and_truth_values_as_zeros_and_ones_are_taken() -> None:
+    numbers, flags = (pd.DataFrame({"a": values}) for values in ([2.0, 0.0, 1.0] * 20, [True, False, True] * 20))
+    blank = pd.DataFrame({"a": np.full(9, np.nan)})
+    for X, held, n_same in [(numbers, blank, 0), (numbers, flags, 60), (flags, flags.astype(int), 60)]:
+        rules = approximate(lambda rows: np.asarray(rows["a"].astype(float) > 0), X, held_out=held, otherwise=True)
+        assert rules.fidelity.overall[:2] == (len(held), n_same)  # type: ignore[union-attr]
+
+
+def test_held_out_columns_are_taken_by_name() -> None:
+    X = pd.DataFrame(make_rows(), columns=list("abcd"))
+    told = approximate(two_bends, X, held_out=X)
+    assert approximate(two_bends, X, held_out=X[list("dbca")]) == told
+    assert approximate(two_bends, X, held_out=pl.from_pandas(X)[list("dbca")]) == told
+    with pytest.raises(InputError, match=r"held_out has other columns than X: 'A', 'b', 'c', 'd' instead of 'a', 'b'"):
+        approximate(two_bends, X, held_out=X.rename(columns={"a": "A"}))
+
+
+@pytest.mark.parametrize("held_out", [None, True, 0, "half"])
+def test_what_is_neither_a_share_nor_rows_is_not_held_out(held_out: Any) -> None:
+    with pytest.raises((ParameterError, InputError), match=r"held_out as a share between 0 and 1|no file half"):
+        approximate(two_bends, make_rows(), held_out=held_out)
+
+
+def test_held_out_rows_of_different_lengths_are_told_by_name() -> None:
+    X = make_rows(60)
+    with pytest.raises(InputError, match="Expected held_out as a table, with the same number of values in each row"):
+        approximate(two_bends, X, held_out=[X.tolist(), two_bends(X)])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.where(np.arange(60) < 5, None, "yes"),
+        np.where(np.arange(60) < 5, np.nan, 1.0),
+        pd.Series(["yes"] * 60, dtype="string").mask(np.arange(60) < 5),
+    ],
+)
+def test_rows_without_a_label_are_refused_rather_than_counted_as_wrong(labels: Any) -> None:
+    with pytest.raises(InputError, match=r"y holds no label for 5 of 60 rows. Leave these rows out, or leave y out"):
+        approximate(two_bends, make_rows(60), labels)
 
 
 # What is stored.

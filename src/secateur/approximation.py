@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters.model_checks import fitted_names
 from secateur.compaction import compact_rules
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
+from secateur.rows.encoding import is_missing
 from secateur.rows.labels import as_label, to_label_types
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import hold_rows, open_rows
@@ -45,7 +47,8 @@ DEFAULT_RULES = 10  # that a person still reads
 FEWEST_ROWS = 20
 FEWEST_TO_LEARN = 10
 NEIGHBOURS_OF_A_ROW = 10
-MOST_NEIGHBOURS = 20_000  # unless more are asked for
+FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 10_000, 20_000  # unless another number of questions is asked for
+AS_GOOD_AS_EQUAL = 0.001  # of a fidelity by folds: for less, nobody reads a longer list
 IN_MEMORY = "A model is asked about rows in memory"
 
 
@@ -88,8 +91,8 @@ def approximate(
     held_out : float, or rows, default=0.25
         The share of the rows to hold out; or other rows to measure on, with their labels as a pair (rows, labels).
     n_queries : int, default=None
-        The most rows that the model is asked about, held-out rows included. By default all rows, and up to ten shuffled
-        neighbours of each row to learn from, at most 20,000.
+        The most rows that the model is asked about, held-out rows included. By default all rows, and ten shuffled
+        neighbours of each row to learn from, but at least 10,000 and at most 20,000 of them.
     otherwise : label, default="auto"
         The class that is not written; by default the one that leaves the fewest conditions.
     feature_names, class_names : sequence of str, default=None
@@ -119,13 +122,15 @@ def approximate(
     seed = _check_seed(random_state)
     rows = _split(model, X, y, held_out, n_queries, seed)
     n_building, n_held = rows.building.n_rows, rows.held.n_rows
-    room = None if n_queries is None else n_queries - n_building - n_held
-    n_neighbours = min(NEIGHBOURS_OF_A_ROW * n_building, MOST_NEIGHBOURS) if room is None else room
+    if n_queries is None:
+        n_neighbours = min(max(NEIGHBOURS_OF_A_ROW * n_building, FEWEST_NEIGHBOURS), MOST_NEIGHBOURS)
+    else:
+        n_neighbours = n_queries - n_building - n_held
     asked = Respondent(model, n_building + n_held + n_neighbours)
     random = np.random.default_rng(seed)
     coding = code_columns(rows.building, [rows.held])
     own, sources = draw_neighbours(n_building, rows.building.n_columns, n_neighbours, random)
-    said = asked.ask(rows.building.native, n_building)
+    said = asked.ask(rows.building.copy(), n_building)
     if n_neighbours:
         said = np.concatenate([said, asked.ask(rows.building.mix(sources).native, n_neighbours)])
     classes, answers = _place_answers(model, said)
@@ -137,7 +142,7 @@ def approximate(
     building = answers[:n_building]
     made = simplify(tree, rows.building.native, np.array(classes)[building], method="exact", class_names=class_names)
     rules = compact_rules(made, otherwise=otherwise)
-    measured = _measure(rules, rows, asked.ask(rows.held.native, n_held), name_model(model), expected, wanted.fidelity)
+    measured = _measure(rules, rows, asked.ask(rows.held.copy(), n_held), name_model(model), expected, wanted.fidelity)
     return replace(rules, fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours))
 
 
@@ -209,9 +214,9 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int)
     _check_whole("n_queries", n_queries)
     find_answering(model)  # what cannot be asked is refused before rows are read
     is_share = isinstance(held_out, (int, float, np.integer, np.floating)) and not isinstance(held_out, bool)
-    if is_share and not 0 < held_out < 1:
+    if held_out is None or isinstance(held_out, bool) or (is_share and not 0 < held_out < 1):
         raise ParameterError(f"Expected held_out as a share between 0 and 1, or as rows, found {held_out!r}.")
-    table, labels = _hold(model, X, y)
+    table, labels = _hold(model, X, y, "X")
     random = np.random.default_rng([seed, 1])
     if is_share:
         if table.n_rows < FEWEST_ROWS:
@@ -226,9 +231,14 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int)
         _check_enough(len(learn), n_queries)
         return _SplitRows(table.take(learn), table.take(hold), None if labels is None else labels[hold])
     other, other_labels = held_out if isinstance(held_out, tuple) and len(held_out) == 2 else (held_out, None)
-    held, found = _hold(model, other, other_labels)
+    held, found = _hold(model, other, other_labels, "held_out")
+    if held.names is not None and table.names is not None and set(held.names) == set(table.names):
+        held = held.pick(table.names)
     if held.names != table.names or held.n_columns != table.n_columns:
-        raise InputError("The rows of held_out have other columns than X: pass both in the same columns.")
+        raise InputError(
+            f"held_out has other columns than X: {_list_columns(held)} instead of {_list_columns(table)}. Pass both in "
+            "the same columns."
+        )
     if held.n_rows == 0:
         raise InputError("held_out has no rows; at least one is needed to measure on.")
     learn = np.arange(table.n_rows)
@@ -238,16 +248,19 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int)
     return _SplitRows(table.take(learn), held, found)
 
 
+def _list_columns(table: Table) -> str:
+    return f"{table.n_columns} without names" if table.names is None else shorten(table.names)
+
+
 def _check_enough(n_rows: int, n_queries: int | None) -> None:
     if n_rows < FEWEST_TO_LEARN:
         more = "pass more rows" if n_queries is None else "pass more rows, or raise n_queries"
         raise InputError(f"Expected at least {FEWEST_TO_LEARN} rows to learn from, found {n_rows}: {more}.")
 
 
-def _hold(model: Any, X: Any, y: Any) -> tuple[Table, NDArray[Any] | None]:
+def _hold(model: Any, X: Any, y: Any, what: str) -> tuple[Table, NDArray[Any] | None]:
     """Bring rows into memory, in the model's columns where it names them, and labels if there are any."""
-    own = getattr(model, "feature_names_in_", None)
-    names = None if own is None else [str(name) for name in own]
+    names = fitted_names(model)
     with open_rows(X) as rows:
         if y is None and not rows.in_memory:
             raise InputError(
@@ -256,17 +269,21 @@ def _hold(model: Any, X: Any, y: Any) -> tuple[Table, NDArray[Any] | None]:
             )
     given, labels, _ = hold_rows(X, y, None, IN_MEMORY, names)
     found = frame_columns(given)
+    table = open_table(given, what)
     if names is not None and found is not None and found != names and set(names) <= set(found):
-        import narwhals as nw
-
-        given = nw.from_native(given, eager_only=True)[names].to_native()
-    table = open_table(given)
+        table = table.pick(names)
     if labels is None:
         return table, None
     column = np.asarray(labels)
     column = column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column
     if column.shape != (table.n_rows,):
         raise InputError(f"Expected one label for each of the {table.n_rows} rows, found y of shape {column.shape}.")
+    n_blank = sum(map(is_missing, column.tolist()))
+    if n_blank:
+        raise InputError(
+            f"y holds no label for {n_blank} of {table.n_rows} rows. Leave these rows out, or leave y out: rules that "
+            "approximate a model need no labels."
+        )
     return table, column
 
 
@@ -316,17 +333,20 @@ class _Grower:
         def make(place: int) -> Tree:
             return whole.to_tree(sizes[place], self.coding, self.classes, self.names)
 
-        # From the most faithful down, the shorter of equal ones first; or, for a wanted fidelity, from the shortest up.
+        # For a wanted fidelity from the shortest up; else from the most faithful down, and then a shorter one that is
+        # as good as equal.
+        least = np.inf if wanted.fidelity is None else wanted.fidelity
+        enough = [place for place, share in enumerate(shares) if share >= least]
         order = sorted(range(len(sizes)), key=lambda place: (-mixed[place], sizes[place]))
-        if wanted.fidelity is not None:
-            enough = [place for place, share in enumerate(shares) if share >= wanted.fidelity]
-            order = enough + [place for place in order if place not in enough]
-        best = next(place for place in order if wanted.allows(make(place)))
-        if wanted.fidelity is not None and shares[best] < wanted.fidelity:
+        best = next(place for place in [*enough, *order] if wanted.allows(make(place)))
+        if best not in enough:
+            near = [place for place in range(best) if mixed[place] >= mixed[best] - AS_GOOD_AS_EQUAL]
+            best = next((place for place in near if wanted.allows(make(place))), best)
+        if wanted.fidelity is not None and best not in enough:
             warnings.warn(
                 f"No list{' of the wanted length' if wanted.is_limited else ''} reaches a fidelity of "
-                f"{wanted.fidelity:g} by folds of the rows to learn from: the most faithful one, expected to reach "
-                f"{shares[best]:.3f}, is made.",
+                f"{wanted.fidelity:g} on folds of the rows to learn from, so the most faithful one is made, which "
+                f"reaches {shares[best]:.3f} there.",
                 stacklevel=3,
             )
         return make(best), shares[best]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from catboost import CatBoostClassifier
+from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
 
 from secateur import CompactRules
 from secateur.cli.main import run as run_main
@@ -70,6 +75,66 @@ def test_the_answer_is_printed_with_its_fidelity(run: Any, files: Path) -> None:
     assert "They are not the model." in words
     assert "The rules are right for" in words
     assert "Next: secateur approximate" in words
+
+
+def test_the_next_command_makes_the_same_list(run: Any, files: Path, tmp_path: Path) -> None:
+    """All that was given is in it, and --report besides."""
+    words = ("approximate", files / "forest.joblib", files / "rows.csv", "--target", "state", "--trust-pickle")
+    code, told, _ = run(*words, "--max-rules", 2, "--seed", 3, "--missing", "unknown")
+    assert code == 0
+    *again, last = shlex.split(re.sub(r"\s+", " ", told).split("Next: secateur ")[1])
+    assert last == "page.html"
+    code, once_more, _ = run(*again, tmp_path / last)
+    assert code == 0
+    assert once_more.split("Next")[0] == told.split("Next")[0]
+
+
+def test_a_tree_is_told_to_have_rules_of_its_own(run: Any, files: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(files / "rows.csv")
+    tree = DecisionTreeClassifier(max_depth=2).fit(table[["age", "income"]], table["state"])
+    skops.io.dump(tree, tmp_path / "tree.skops")
+    code, told, _ = run("approximate", tmp_path / "tree.skops", files / "rows.csv", "--max-rules", 2)
+    assert code == 0
+    assert "This model is one tree, and its own rules say exactly what it does" in re.sub(r"\s+", " ", told)
+    assert (
+        run("simplify", files / "rows.csv", "--target", "state", "--export", "json", "-o", tmp_path / "r.json")[0] == 0
+    )
+    code, _, complaint = run("approximate", tmp_path / "r.json", files / "rows.csv")
+    assert code == 2
+    assert "r.json holds a tree, and its own rules say exactly what it does: see `secateur simplify" in complaint
+
+
+def test_files_of_boosting_libraries_are_told_apart(run: Any, files: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(files / "rows.csv")
+    X, y = table[["age", "income"]], (table["state"] == "ill").astype(int)
+    boosted = XGBClassifier(n_estimators=3).fit(X, y)
+    for name in ("boosted.json", "boosted.ubj"):
+        boosted.save_model(tmp_path / name)
+    light = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, y)
+    light.booster_.save_model(tmp_path / "light.txt")
+    cat = CatBoostClassifier(iterations=3, verbose=0, allow_writing_files=False).fit(X, y)
+    cat.save_model(str(tmp_path / "cat.cbm"))
+    for name, program in [
+        *(("boosted.json", "XGBoost"), ("boosted.ubj", "XGBoost")),
+        *(("light.txt", "LightGBM"), ("cat.cbm", "CatBoost")),
+    ]:
+        code, _, complaint = run("approximate", tmp_path / name, files / "rows.csv")
+        assert code == 2
+        assert f"{name} is a model in {program}'s own format: load it with {program} in Python" in complaint
+    # skops names all that must be trusted, and CatBoost loses its trees there.
+    skops.io.dump(boosted, tmp_path / "boosted.skops")
+    code, _, complaint = run("approximate", tmp_path / "boosted.skops", files / "rows.csv")
+    trusted = re.findall(r"--trust ([\w.]+\w)", complaint)
+    assert trusted == ["xgboost.core.Booster", "xgboost.sklearn.XGBClassifier"]
+    options = [word for name in trusted for word in ("--trust", name)]
+    code, told, _ = run("approximate", tmp_path / "boosted.skops", files / "rows.csv", *options)
+    assert code == 0
+    assert "approximate an XGBClassifier" in told
+    skops.io.dump(cat, tmp_path / "cat.skops")
+    options = ["--trust", "catboost.core.CatBoostClassifier"]
+    code, _, complaint = run("approximate", tmp_path / "cat.skops", files / "rows.csv", *options)
+    assert code == 2
+    assert "The model is not fitted, or its file does not hold all of it" in complaint
 
 
 def test_labels_are_not_needed_and_wishes_are_heard(run: Any, files: Path) -> None:
@@ -131,6 +196,7 @@ def test_simplify_takes_a_forest_here_or_names_the_command(run: Any, files: Path
         (("forest.joblib", "rows.csv"), "is a pickle, and opening a pickle can run any code"),
         (("numbers.skops", "rows.csv"), "The model was fitted on 2 columns without names, but .* has 4"),
         (("forest.skops", "rows.csv", "--target", "stat"), "no column 'stat'. Did you mean 'state'?"),
+        (("forest.skops", "rows.csv", "--drop", "age"), "The model was fitted on 'age', and cannot do without"),
         (("forest.skops", "rows.csv", "--fidelity", "2"), "Expected fidelity as a share above 0"),
         (("forest.skops", "rows.csv", "--holdout", "0"), "Expected held_out as a share between 0 and 1"),
         (("forest.skops", "rows.csv", "--max-rules", "0"), "Invalid value for '--max-rules'"),

@@ -46,6 +46,9 @@ def test_the_list_shows_every_rule_and_otherwise(tmp_path: Path) -> None:
     assert words_of(picture.svg).count("rows, ") + words_of(picture.svg).count("1 row, ") == len(rules) + 1
     assert "otherwise" in words_of(picture.svg)
     picture.save(tmp_path / "list.svg")
+    with pytest.raises(secateur.ParameterError, match=r"ends with \.svg, found '.*list\.png'"):
+        picture.save(tmp_path / "list.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["list.svg"]
     assert (tmp_path / "list.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
     each = words_of(secateur.simplify(model, X, y, method="none", **NAMES).plot().svg)
     assert "One rule for each leaf, by none." in each

@@ -20,11 +20,13 @@ from secateur.cli.options import (
     Reading,
     Rows,
     Trusting,
+    spell,
     spread,
 )
 from secateur.cli.outputs import deliver
 from secateur.cli.writing import Writing
-from secateur.errors import InputError, did_you_mean, shorten
+from secateur.errors import InputError, SecateurError, UnsupportedModelError, did_you_mean, shorten
+from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRules
 
 __all__ = ["Wishes", "command", "make_approximation", "run"]
+
+OWN_RULES = "see `secateur simplify DATA --model MODEL`"
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Wishes:
     n_queries: Annotated[
         int | None,
         typer.Option(
-            help="The most rows to ask the model about.  [default: all, and up to 10 neighbours of each]",
+            help="The most rows to ask the model about.  [default: all, and 10,000 to 20,000 neighbours of them]",
             min=1,
             show_default=False,
         ),
@@ -107,7 +111,7 @@ def command(
     writing.check(model, data, as_json=as_json)
     used = Rows(target, drop)
     asked = trusting.load(model, quiet=quiet)
-    run(asked, model, data, used, wishes, writing, reading, verbose=verbose, as_json=as_json, quiet=quiet)
+    run(asked, model, data, used, wishes, writing, reading, trusting, verbose=verbose, as_json=as_json, quiet=quiet)
 
 
 def run(
@@ -118,12 +122,15 @@ def run(
     wishes: Wishes,
     writing: Writing,
     reading: Reading,
+    trusting: Trusting,
     *,
     verbose: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Approximate a loaded model by the rows of a table, and write and print what came of it."""
+    if isinstance(asked, Tree):
+        raise UnsupportedModelError(f"{model} holds a tree, and its own rules say exactly what it does: {OWN_RULES}.")
     export = writing.check(model, data, as_json=as_json)
     target, table = used.target, reading.open(data, seed=wishes.seed, quiet=quiet)
     rules, notes = make_approximation(asked, table, used, wishes, quiet=quiet)
@@ -154,7 +161,8 @@ def run(
             tell(note, quiet=quiet)
         deliver(made, None)
     elif not quiet:
-        again = ("approximate", str(model), data, *(("--target", target) if target else ()))
+        given = [word for group in (used, wishes, reading, trusting) for word in spell(group)]
+        again = ("approximate", str(model), data, *given)
         show(rules, notes, again, proof if verbose or not proof.ok else None, is_paged=writing.report is not None)
     raise typer.Exit(code=0 if proof.ok else 1)
 
@@ -163,18 +171,23 @@ def make_approximation(
     model: Any, table: TableFile, used: Rows, wishes: Wishes, *, quiet: bool
 ) -> tuple[CompactRules, list[str]]:
     """Approximate a model on the rows of a table; also give notes about the table."""
+    from secateur.adapters.model_checks import fitted_names
     from secateur.approximation import approximate
     from secateur.cli.tables.training_table import find_column, read_labels, split_names
 
-    columns, labels, notes = list(table.frame.columns), None, list(table.notes)
+    columns, labels, notes = list(table.frame.columns), None, [*table.notes, *_note_tree(model)]
     kept: Any = slice(None)
-    beside = split_names(columns, used.drop or (), table.name)
+    dropped = split_names(columns, used.drop or (), table.name)
+    beside = list(dropped)
     if used.target is not None:
         target = find_column(columns, used.target, table.name)
         own = getattr(model, "classes_", ())  # a model fitted to labels with blanks around them answers with blanks
         is_blank_kept = any(isinstance(label, str) and label != label.strip() for label in own)
         kept, labels, told, _ = read_labels(table, target, used.drop_class or (), as_text=is_blank_kept)
         beside, notes = [target, *beside], [*notes, *told]
+    needed = set(fitted_names(model) or ()).intersection(dropped)
+    if needed:
+        raise InputError(f"The model was fitted on {shorten(sorted(needed))}, and cannot do without: leave out --drop.")
     X, names = _pick_columns(model, table, beside)
     otherwise: Any = "auto" if wishes.otherwise is None else wishes.otherwise
     with (
@@ -198,6 +211,17 @@ def make_approximation(
     return rules, [*notes, *dict.fromkeys(str(one.message) for one in warned)]
 
 
+def _note_tree(model: Any) -> list[str]:
+    """Say of a tree that it needs no approximation."""
+    from secateur.adapters import from_model
+
+    try:
+        from_model(model)
+    except SecateurError:
+        return []
+    return [f"This model is one tree, and its own rules say exactly what it does: {OWN_RULES}."]
+
+
 def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any, list[str] | None]:
     """Pick the columns that the model takes; one fitted without names gets an array, and the rules the names."""
     frame = table.frame.reset_index(drop=True)
@@ -214,6 +238,11 @@ def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any,
     width = getattr(model, "n_features_in_", None)
     if width is None:
         return rest, None
+    if width == 0:
+        raise InputError(
+            "The model is not fitted, or its file does not hold all of it, as a .skops file of CatBoost does not: save "
+            "it with joblib, and pass --trust-pickle."
+        )
     if width != rest.shape[1]:
         raise InputError(
             f"The model was fitted on {width} columns without names, but {table.name} has {rest.shape[1]} "

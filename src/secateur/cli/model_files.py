@@ -6,6 +6,7 @@ A file's first bytes tell what it is. Nothing in it is used before it is checked
 from __future__ import annotations
 
 import json
+import shlex
 from functools import partial
 from pathlib import Path
 from types import MethodType
@@ -44,8 +45,15 @@ READERS: dict[Any, Callable[[str], RuleSet | CompactRules]] = {
 CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # making a dtype runs nothing
 # These check the columns of rows themselves, and their trees do not check them again.
 FOREST_MODULES = ("sklearn.ensemble._forest", "sklearn.ensemble._gb")
+MOST_TRUSTED = 8  # that a sentence lists as options
 HEAD = 4096
 ONNX = b"\x08"  # ONNX has no magic number, but its first field is the version of the format
+# First bytes of files that boosting libraries write.
+BOOSTED_FILES = {
+    "XGBoost": (b'{"learner":', b"{L\x00\x00\x00\x00\x00\x00\x00\x07learner"),
+    "LightGBM": (b"tree\nversion=",),
+    "CatBoost": (b"CBM1",),
+}
 # First bytes of pickles, plain or as joblib packs them.
 PICKLES = (b"\x80", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"ZF")
 
@@ -70,6 +78,12 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
     DecisionTreeClassifier(max_depth=2, random_state=0)
     """
     content = _read_bytes(path)
+    for program, starts in BOOSTED_FILES.items():
+        if content.startswith(starts):
+            raise UnsupportedModelError(
+                f"{path} is a model in {program}'s own format: load it with {program} in Python, and pass it to "
+                "secateur.approximate(model, X), or save the fitted classifier with joblib and pass --trust-pickle."
+            )
     if content[:4] == b"PK\x03\x04":
         return _load_skops(path, content, trust)
     if content.lstrip(BLANKS)[:1] in (b"{", b"["):
@@ -154,9 +168,10 @@ def _load_skops(path: Path, content: bytes, trust: Sequence[str]) -> Any:
     except Exception as error:  # a damaged file fails in many ways
         raise FormatError(f"{path} is a zip file, but no model that skops wrote: {first_line(error)}.") from error
     if unknown:
+        options = " ".join(f"--trust {shlex.quote(name)}" for name in unknown[:MOST_TRUSTED])
         raise UnsupportedModelError(
             f"{path} holds types that are not trusted: {shorten(unknown)}. If you know where the file comes from, pass "
-            f"--trust {unknown[0]}."
+            f"{options}{' and so on' if len(unknown) > MOST_TRUSTED else ''}."
         )
     try:
         model = skops.io.loads(content, trusted=[*CHECKED_TYPES, *trust])

@@ -148,7 +148,7 @@ def command(
                 f"(--method, --budget, --each-leaf and the like), or see `secateur approximate --help`."
             )
         return _approximate(
-            brought, model, data, used, growing, holdout, form, writing, reading, verbose, as_json, quiet
+            brought, model, data, used, growing, holdout, form, writing, reading, trusting, verbose, as_json, quiet
         )
     if data is not None:
         story = _from_data(data, brought, used, growing, reading, holdout, making, quiet=quiet)
@@ -188,6 +188,7 @@ def _approximate(
     form: Form,
     writing: Writing,
     reading: Reading,
+    trusting: Trusting,
     verbose: bool,
     as_json: bool,
     quiet: bool,
@@ -197,7 +198,7 @@ def _approximate(
 
     wishes = approximate.Wishes(otherwise=form.otherwise, seed=growing.seed, holdout=holdout or 0.25)
     approximate.run(
-        *(brought, model, data, used, wishes, writing, reading),
+        *(brought, model, data, used, wishes, writing, reading, trusting),
         verbose=verbose,
         as_json=as_json,
         quiet=quiet,

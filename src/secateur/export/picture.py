@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from secateur.errors import ParameterError
 from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 __all__ = ["COLOURS", "Picture", "draw_svg", "pick_colour", "wrap_words", "write_svg_text"]
 
@@ -42,8 +43,11 @@ class Picture:
         path : str or Path
             Such as ``"tree.svg"``.
         """
-        from pathlib import Path
-
+        if not str(path).lower().endswith(".svg"):
+            raise ParameterError(
+                f"A picture is SVG: expected a name that ends with .svg, found {str(path)!r}. For PNG or PDF, convert "
+                "the file, for example with a browser or Inkscape."
+            )
         write_whole(Path(path), self.svg.encode("utf-8"))
 
     def _repr_svg_(self) -> str:

@@ -298,7 +298,7 @@ def _say_right(found: Fidelity) -> list[str]:
     total = found.n_rows
     right = (
         f"The rules are right for {read_share(found.n_right / total)} of the held-out rows, the model for "
-        f"{read_share(found.n_model_right / total)} (too good if it was fitted on them)"
+        f"{read_share(found.n_model_right / total)} (too high if it was fitted on them)"
     )
     if found.guess is not None:
         name, n_rows = found.guess

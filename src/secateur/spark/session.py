@@ -12,7 +12,7 @@ from typing import Any
 
 from secateur.errors import InputError, SecateurError
 
-__all__ = ["check_frame", "in_small_methods", "open_session", "spark_failures"]
+__all__ = ["check_frame", "has_secateur", "in_small_methods", "open_session", "spark_failures"]
 
 NO_PYSPARK = "Spark is not installed here: pip install 'secateur[spark]'."
 NO_JAVA = (
@@ -63,6 +63,21 @@ def check_frame(df: Any) -> None:
     if not isinstance(df, sql.DataFrame):
         found = f"{type(df).__module__.split('.')[0]}.{type(df).__qualname__}"
         raise InputError(f"Expected df as a Spark DataFrame, found {found}; without Spark, call secateur itself.")
+
+
+def has_secateur(session: Any) -> bool:
+    """Whether the Python of a worker has secateur; no error is written where it has not."""
+    from pyspark.sql import functions as F
+
+    def look(_: int) -> bool:
+        # It is sent as it is, for a worker may have nothing to import it from, nor Arrow.
+        from importlib.util import find_spec
+
+        return find_spec("secateur") is not None
+
+    with spark_failures():
+        found = session.range(1).select(F.udf(look, "boolean", useArrow=False)("id")).collect()
+    return bool(found[0][0])
 
 
 @contextmanager

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters.model_checks import fitted_names
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, first_line, shorten
+from secateur.frames import frame_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Respondent", "name_model"]
 
 MAKE_CLASSES = "pass a function that gives a class for each row, such as lambda X: model.predict(X) > 0.5"
+
+LARGEST_WHOLE = 2**53  # beyond, floats skip whole numbers; infinity is larger than any
+SPELT_WITH_AN = "AEFHILMNORSX"  # letters whose own names start with a vowel
 
 
 def name_model(model: Any) -> str:
@@ -24,7 +29,8 @@ def name_model(model: Any) -> str:
         name = getattr(last, "__name__", "")
         return f"the function {name}" if name.isidentifier() else "a function"
     name = type(last).__name__
-    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+    is_spelt = name[:2].isupper()  # letter by letter: an "ex-gee-bee" classifier
+    return f"{'an' if name[0] in (SPELT_WITH_AN if is_spelt else 'AEIOUaeiou') else 'a'} {name}"
 
 
 class Respondent:
@@ -39,6 +45,7 @@ class Respondent:
     """
 
     def __init__(self, model: Any, limit: int) -> None:
+        self._model = model
         self._predict = find_answering(model)
         self.limit = limit
         self.n_asked = 0
@@ -54,10 +61,20 @@ class Respondent:
             given = self._predict(rows)
         except Exception as error:  # whatever a model raises, its user is told which step failed and why
             raise InputError(
-                f"The model could not answer for the rows: {first_line(error)}. Pass rows as the model takes them, in "
-                "the columns that it was fitted on."
+                f"The model could not answer for the rows: {first_line(error)}. {self._find_remedy(rows)}"
             ) from error
         return check_answers(given, n_rows)
+
+    def _find_remedy(self, rows: Any) -> str:
+        """Say what to do about rows that the model failed on."""
+        columns = frame_columns(rows)
+        absent = [name for name in fitted_names(self._model) or () if columns is not None and name not in columns]
+        if absent:
+            return f"It was fitted on columns that the rows lack: {shorten(absent)}."
+        return (
+            "Pass rows as the model takes them, in the columns that it was fitted on, or a function that makes its "
+            "input of them."
+        )
 
 
 def find_answering(model: Any) -> Any:
@@ -83,7 +100,12 @@ def _is_regressor(model: Any) -> bool:
 
 def check_answers(given: Any, n_rows: int) -> NDArray[Any]:
     """Check that answers are one class for each row, and give them as an array of plain labels."""
-    answers = np.asarray(given)
+    try:
+        answers = np.asarray(given)
+    except ValueError as error:
+        raise InputError(
+            f"Expected one class for each of {n_rows:,} rows from the model, found lists of different lengths."
+        ) from error
     if answers.ndim == 2 and answers.shape[1] == 1:
         answers = answers[:, 0]
     if answers.shape != (n_rows,):
@@ -97,7 +119,7 @@ def check_answers(given: Any, n_rows: int) -> NDArray[Any]:
     if answers.dtype.kind == "f":
         if np.isnan(answers).any():
             raise InputError("The model answered NaN for a row: expected a class for each row.")
-        fractions = answers[np.floor(answers) != answers]
+        fractions = answers[(np.floor(answers) != answers) | (np.abs(answers) > LARGEST_WHOLE)]
         if len(fractions):
             raise InputError(
                 f"The model answered with numbers such as {fractions[0]:g}, and rules say classes: {MAKE_CLASSES}."

@@ -52,6 +52,20 @@ class Table:
         """Take some rows, in this order."""
         return Table(_take(self.native, rows), self.names)
 
+    def pick(self, names: Sequence[str]) -> Table:
+        """Pick columns by name, in this order."""
+        import narwhals as nw
+
+        return Table(nw.from_native(self.native, eager_only=True)[list(names)].to_native(), tuple(names))
+
+    def copy(self) -> Any:
+        """Copy the rows for a model: what it changes in them, such as a column that it adds, stays there."""
+        if self.names is None or _is_pandas(self.native):
+            return self.native.copy()
+        import narwhals as nw
+
+        return nw.from_native(self.native, eager_only=True).clone().to_native()
+
     def mix(self, sources: NDArray[np.int64]) -> Table:
         """Make rows of which each column comes from a row of its own; ``sources`` has a column for each."""
         if self.names is None:
@@ -93,20 +107,23 @@ class Table:
         return objects if series.dtype != nw.Object else _read_objects(objects)
 
 
-def open_table(X: Any) -> Table:
+def open_table(X: Any, what: str = "X") -> Table:
     """Open rows in memory; refuse what is neither an array nor a data frame."""
     names = frame_columns(X)
     if names is not None:
-        check_unique(names, "X")
+        check_unique(names, what)
         return Table(X, tuple(names))
     if hasattr(X, "tocsr"):
-        raise InputError("Expected X as an array or data frame, found a sparse matrix: pass X.toarray().")
+        raise InputError(f"Expected {what} as an array or data frame, found a sparse matrix: pass {what}.toarray().")
     try:
         matrix = np.asarray(X)
     except ValueError as error:
-        raise InputError(f"Expected X as a table of rows and columns: {error}.") from error
+        raise InputError(
+            f"Expected {what} as a table, with the same number of values in each row, found a {type(X).__name__} whose "
+            "parts differ in length."
+        ) from error
     if matrix.ndim != 2 or matrix.shape[1] == 0:
-        raise InputError(f"Expected X with rows and columns, found an array of shape {matrix.shape}.")
+        raise InputError(f"Expected {what} with rows and columns, found an array of shape {matrix.shape}.")
     if matrix.dtype.kind in "US":
         matrix = matrix.astype(object)
     return Table(matrix, None)
@@ -207,9 +224,14 @@ def code_columns(building: Table, others: Sequence[Table]) -> Coding:
     columns = []
     for place in range(building.n_columns):
         values = [table.column(place) for table in (building, *others)]
+        name = f"x{place}" if building.names is None else building.names[place]
         if any(some.dtype.kind == "f" and np.isinf(some).any() for some in values):
-            name = f"x{place}" if building.names is None else building.names[place]
             raise InputError(f"Column {name!r} of X holds an infinite value: replace it, or leave its rows out.")
+        if not all(_is_alike(values[0], some) for some in values[1:]):
+            raise InputError(
+                f"Column {name!r} of held_out holds other values than that of X, such as texts where X has numbers: "
+                "pass both as the model takes them."
+            )
         columns.append(_code_column(values[0], values[1:]))
     features: list[int] = []
     categories: list[int] = []
@@ -218,6 +240,15 @@ def code_columns(building: Table, others: Sequence[Table]) -> Coding:
         features += [place] * len(coded)
         categories += coded
     return Coding(tuple(columns), np.array(features, dtype=np.int64), np.array(categories, dtype=np.int64))
+
+
+def _is_alike(column: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether values can be compared: numbers with numbers, truth values with truth values; a blank fits anything."""
+    if column.dtype.kind in "fiu":
+        return other.dtype.kind in "fiub" or all(is_missing(one) or isinstance(one, (bool, int)) for one in other)
+    if all(is_missing(one) or isinstance(one, (bool, np.bool_)) for one in column):
+        return all(is_missing(one) or one in (False, True) for one in other)
+    return True
 
 
 def _code_column(column: NDArray[Any], others: Sequence[NDArray[Any]]) -> ColumnCoding:
