@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import simplify
+from secateur import TreeBuilder, simplify
 from secateur.counting import row_evidence, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
@@ -31,6 +31,8 @@ from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
+
+about_the_compiler = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="numba compiles nothing here")
 
 
 @pytest.mark.parametrize("kernel", ["delete_links", "delete_features"])
@@ -53,6 +55,27 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
         assert np.array_equal(plain, run_compiled("find_witnesses", tree, paths, deleted.copy(), by_feature, witness))
 
 
+@pytest.mark.parametrize("by_feature", [False, True])
+@given(tree=strategies.trees(max_leaves=10))
+@settings(max_examples=100, deadline=None)
+def test_a_witness_is_a_leaf_of_another_class_that_the_rule_would_meet(by_feature: bool, tree: Tree) -> None:
+    paths = trace_paths(tree)
+    deleted = run_walks.run_deletion("delete_features" if by_feature else "delete_links", tree, paths)
+    found = run_walks.run_witnesses(tree, paths, deleted, by_feature=by_feature)
+    tested = tree.feature[paths.parent]
+    for entry in np.flatnonzero(~deleted).tolist():
+        link, span = int(paths.links[entry]), paths.entries(int(paths.rule[entry]))
+        kept = paths.links[span][~deleted[span]].tolist()
+        rest = [one for one in kept if (tested[one] != tested[link] if by_feature else one != link)]
+        foreign = [
+            leaf
+            for leaf in oracles.leaves(tree)
+            if tree.leaf_class[leaf] != paths.leaf_class[paths.rule[entry]]
+            and oracles.meets(tree, rest, oracles.path(tree, leaf))
+        ]
+        assert found[entry] in (foreign or [-1])
+
+
 @given(
     problem=strategies.trees(max_leaves=8).flatmap(
         lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=20))
@@ -60,7 +83,7 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
     budget=st.sampled_from([0.0, 0.1, 0.5]),
 )
 @settings(max_examples=100, deadline=None)
-def test_compiled_plain_and_numpy_spending_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+def test_spending_by_kernels_and_by_masks_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
     tree, (X, y, weights) = problem
     paths = trace_paths(tree)
     if not len(paths.links):
@@ -76,17 +99,46 @@ def test_compiled_plain_and_numpy_spending_agree(problem: tuple[Tree, tuple[Any,
     quick = spend_budget(*arguments, kernels=compile_module(budget_kernels))
     for name in ("deleted", "before", "after", "real"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(quick, name))
+    for tolerance in (0.0, 0.05, 1.0):
+        for block_rows in (1, budget_spending.BLOCK_ROWS):
+            spend_twice(tree, X, y, budget, tolerance, block_rows)
+
+
+def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, block_rows: int) -> Any:
+    """Spend a budget by plain kernels and by masks of rows, and compare; give what the kernels found."""
+    paths = trace_paths(tree)
+    deleted = run_walks.run_deletion("delete_links", tree, paths)
     alike = Trained(y, None, *RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True))
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
         rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), None, 10)
-    is_open = alike.leaf_counts.sum(axis=1) > 0
-    for tolerance in (0.0, 0.05, 1.0):
-        arguments = (tree, paths, rows, alike, deleted, is_open, budget, tolerance)
+    arguments = (tree, paths, rows, alike, deleted, alike.leaf_counts.sum(axis=1) > 0, budget, tolerance)
+    with mock.patch.object(budget_spending, "BLOCK_ROWS", block_rows):  # small blocks let the walks go down to leaves
         plain = spend_budget(*arguments, kernels=budget_kernels)
-        with mock.patch.object(budget_spending, "is_compiled", return_value=False):
-            by_masks = spend_budget(*arguments)
-        for name in vars(plain):
-            np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
+    with mock.patch.object(budget_spending, "is_compiled", return_value=False):
+        by_masks = spend_budget(*arguments)
+    for name in vars(plain):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
+    return plain
+
+
+@pytest.mark.parametrize("n_rows", [3, 32, 64, 65, 128])
+def test_rows_that_only_a_missing_value_leads_to_cost_their_share(n_rows: int) -> None:
+    """Behind two splits of one column there is only NaN, of another class than all around it."""
+    builder = TreeBuilder(["no", "yes"], ["a", "f"], accepts_missing=["f"])
+    root = builder.split("a", 0)
+    builder.leaf([0, n_rows], parent=root, side="right")
+    low = builder.split("f", 1, parent=root, side="left")
+    builder.leaf([0, n_rows], parent=low, side="left")
+    high = builder.split("f", np.inf, parent=low, side="right")
+    builder.leaf([0, n_rows], parent=high, side="left")
+    builder.leaf([n_rows, 0], parent=high, side="right")
+    X = np.repeat([[1.0, 0.0], [-1.0, 0.0], [-1.0, 5.0], [-1.0, np.nan]], n_rows, axis=0)
+    y = np.repeat([1, 1, 1, 0], n_rows)
+    tree = builder.build()
+    first = trace_paths(tree).links.tolist().index(int(tree.children_right[0]))
+    for budget in (0.0, 0.1, 1.0):
+        for block_rows in (1, budget_spending.BLOCK_ROWS):
+            assert spend_twice(tree, X, y, budget, 1.0, block_rows).deleted[first] == (budget == 1.0)
 
 
 @given(
@@ -141,6 +193,7 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
         np.testing.assert_array_equal(by_masks.source_class_counts, other.source_class_counts)
 
 
+@about_the_compiler
 def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
     module = compile_module(budget_kernels)
     sources = sorted({budget_kernels.__file__, walks.__file__, routes.__file__})
@@ -148,10 +201,7 @@ def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
     assert module.spend.py_func.__qualname__ == f"spend_{digest}"
 
 
-def test_many_categories_need_several_words() -> None:
-    """More than 64 categories: the left set of the split spans words."""
-    from secateur import TreeBuilder
-
+def test_a_set_of_130_categories_spans_several_words() -> None:
     levels = [f"level {number}" for number in range(150)]
     builder = TreeBuilder(["a", "b"], ["place", "x"], categories={"place": levels})
     root = builder.split_categories("place", levels[10:140], parent=None)
@@ -171,6 +221,30 @@ def test_many_categories_need_several_words() -> None:
     paths = trace_paths(tree)
     deleted = np.zeros(len(paths.links), dtype=bool)
     assert run_compiled("delete_links", tree, paths, deleted).tolist() == [True, False] * 4
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sets_of_several_words_are_cut_as_single_categories_are(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    levels = [f"level {number}" for number in range(150)]
+    builder = TreeBuilder(["a", "b"], ["place"], categories={"place": levels})
+    waiting: list[dict[str, Any]] = [{}]
+    for _ in range(4):
+        first, last = np.sort(rng.choice(150, 2, replace=False))  # neighbours, so that some words hold none of them
+        root = builder.split_categories("place", levels[first : last + 1], **waiting.pop(0))
+        waiting += [{"parent": root, "side": side} for side in ("left", "right")]
+    for place in waiting:
+        builder.leaf([1, 2] if rng.random() < 0.5 else [2, 1], **place)
+    tree = builder.build()
+    codes = np.arange(151.0)
+    answers = np.array([oracles.tree_class(tree, (code,)) for code in codes])
+    for rule in simplify(tree, method="exact"):
+
+        def implies(links: Any, c: int = int(tree.leaf_class[rule.leaf_id])) -> bool:
+            return all(answers[int(code)] == c for code in codes if oracles.satisfies(tree, (code,), links))
+
+        assert implies(rule.kept_ids)
+        assert not any(implies([one for one in rule.kept_ids if one != link]) for link in rule.kept_ids)
 
 
 def test_a_small_tree_never_loads_numba() -> None:
@@ -209,6 +283,7 @@ print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
 """
 
 
+@about_the_compiler
 def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> None:
     shown = "import sys; sys.stderr.isatty = lambda: True\n" + ROUTE
     cache = str(tmp_path)
@@ -219,6 +294,7 @@ def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> Non
     assert run_fresh(ROUTE, NUMBA_CACHE_DIR=str(tmp_path / "new")).stderr == "", "no terminal, nobody waits"
 
 
+@about_the_compiler
 def test_where_compiled_code_cannot_be_kept_it_is_said_once_and_goes_on() -> None:
     nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []\n" + ROUTE
     found = run_fresh(nowhere)

@@ -27,7 +27,7 @@ def test_it_equals_scipys_one_sided_test(drawn: list[tuple[int, int, int, int]])
     assert fisher_greater(k, n, other_k, other_n) == pytest.approx(expected, rel=1e-9, abs=1e-300)
 
 
-def test_large_tables_agree_with_the_hypergeometric_tail() -> None:
+def test_long_tails_agree_with_the_hypergeometric_distribution() -> None:
     rng = np.random.default_rng(0)
     n, other_n = rng.integers(1, 200_000, 300), rng.integers(0, 500_000, 300)
     k, other_k = rng.binomial(n, 0.6), rng.binomial(other_n, 0.6)

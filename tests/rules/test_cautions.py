@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
@@ -24,6 +26,20 @@ def test_a_class_that_no_rule_predicts_is_named_in_either_form() -> None:
     for form in (rules, rules.compact()):
         (caution,) = find_cautions(form)  # type: ignore[arg-type]
         assert caution.text == "No rule predicts b (5 of 25 rows): it is nowhere the commonest class."
+
+
+def test_without_rows_the_trees_own_counts_tell_how_common_a_class_is() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes", "never"], feature_names=["age"])
+    root = builder.split("age", 30)
+    builder.leaf([8, 2, 0], parent=root, side="left")
+    builder.leaf([9, 1, 0], parent=root, side="right")
+    tree = builder.build()
+    (caution,) = find_cautions(secateur.simplify(tree, method="none"))
+    assert caution.text == "No rule predicts yes (3 of 20 rows): it is nowhere the commonest class."
+    uncounted = find_cautions(secateur.simplify(replace(tree, counts=None), method="none"))
+    assert [one.text for one in uncounted] == [
+        f"No rule predicts {name}: it is nowhere the commonest class." for name in ("yes", "never")
+    ]
 
 
 def test_rules_of_few_rows_are_listed() -> None:

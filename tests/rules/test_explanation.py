@@ -10,6 +10,8 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -63,6 +65,20 @@ def test_a_row_may_be_a_list_a_mapping_a_series_or_a_frame(rules: secateur.RuleS
         pd.DataFrame([row], columns=names),
     ):
         assert str(rules.explain(same)) == wanted
+
+
+def test_a_row_is_given_by_the_columns_that_its_pipeline_takes() -> None:
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(load_iris().data, columns=["a", "b", "c", "d"])
+    model = make_pipeline(PCA(2), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, load_iris().target)
+    rules = secateur.simplify(model, X, load_iris().target, method="none")
+    for row in (0, 70, 149):
+        assert rules.explain(X.iloc[row].to_dict()).prediction == model.predict(X.iloc[[row]])[0]
+    with pytest.raises(secateur.InputError, match=r"no value for 'd'; give one for each of \['a', 'b', 'c', 'd'\]"):
+        rules.explain({"a": 1.0, "b": 1.0, "c": 1.0})
+    stored = secateur.RuleSet.from_json(rules.to_json())  # without the pipeline, which makes the last columns
+    with pytest.raises(secateur.InputError, match="no value for 'pca0'"):
+        stored.explain(X.iloc[0].to_dict())
 
 
 def test_bad_rows_are_refused(rules: secateur.RuleSet) -> None:
@@ -150,6 +166,16 @@ def test_compact_rules_name_the_facts_by_which_they_miss_no_leaf() -> None:
     assert "age is 29.5" in written.explain({"age": 29.5, "bmi": 20}).text
 
 
+def test_a_row_holds_one_value_of_a_group_or_not_another() -> None:
+    builder = secateur.TreeBuilder(["no", "yes"], ["city_Oslo", "city_Rome"])
+    root = builder.split("city_Oslo", 0.5)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    rules = secateur.simplify(builder.build(), method="none", groups={"city": ["city_Oslo", "city_Rome"]})
+    for oslo, words in ((1, "city is Oslo"), (0, "city is not Oslo")):
+        assert f"\n  This row: {words}." in rules.explain({"city_Oslo": oslo, "city_Rome": 0}).text
+
+
 def test_explanations_of_either_form_have_the_same_keys() -> None:
     data = load_iris()
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
@@ -161,7 +187,10 @@ def test_explanations_of_either_form_have_the_same_keys() -> None:
         assert set(short) - set(whole) == {"failed"}
         assert set(whole) <= set(short)
         assert (whole["own_rule"], whole["own_leaf"]) == (short["own_rule"], short["own_leaf"])
+        assert (whole["rule"], whole["text"]) == (rules.explain(row).rule.index + 1, rules.explain(row).rule.text)
+        assert whole["also_covered_by"] == [rule.index + 1 for rule in rules.explain(row).covering[1:]]
         decider = few.explain(row).rule
+        assert short["rule"] == (None if decider is None else decider.index + 1)
         if decider is None:
             assert (short["conditions"], short["reasons"], short["support"]) == ([], [], None)
         else:

@@ -37,7 +37,7 @@ from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, tr
 
 import secateur
 from secateur.adapters.forests import is_forest, read_forest
-from secateur.rules.forest import ForestRules
+from secateur.rules.forest import SHOWN_FAILURES, ForestRules
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.tree.regions import Region, domain_of, regions_of_links
 from secateur.tree.tree import Tree, make_tree
@@ -264,6 +264,7 @@ def test_merged_rules_are_sorted_by_votes_and_read_like_rules() -> None:
     assert [rule.index for rule in merged[1:3]] == [1, 2]
     with pytest.raises(IndexError, match="there are 4 merged rules, found index 4"):
         merged[4]
+    assert merged.to_text(0) == "… and 4 more"
     with pytest.raises(secateur.ParameterError, match="Expected n as a number of rules, or None"):
         merged.to_text(-1)
 
@@ -271,6 +272,23 @@ def test_merged_rules_are_sorted_by_votes_and_read_like_rules() -> None:
 def test_rules_of_another_class_or_feature_are_not_merged() -> None:
     assert len(merge_rules(rules_of([stump(30), stump(30, classes=(1, 1))], method="none"))) == 3
     assert len(merge_rules(rules_of([stump(30), stump(30, feature=1)], method="none"))) == 4
+
+
+def test_rules_of_categories_are_merged_only_if_they_list_the_same() -> None:
+    def ask(cities: list[str]) -> Tree:
+        builder = secateur.TreeBuilder(["no", "yes"], ["city"], categories={"city": ["Oslo", "Paris", "Rome"]})
+        root = builder.split_categories("city", cities)
+        builder.leaf([8, 2], parent=root, side="left")
+        builder.leaf([1, 9], parent=root, side="right")
+        return builder.build()
+
+    merged = rules_of([ask(["Oslo"]), ask(["Oslo", "Rome"]), ask(["Oslo"])], method="none").merged()
+    assert [(rule.votes, rule.text) for rule in merged] == [
+        (2, "city = Oslo => no"),
+        (2, "city != Oslo => yes"),
+        (1, "city in {Oslo, Rome} => no"),
+        (1, "city not in {Oslo, Rome} => yes"),
+    ]
 
 
 def test_bounds_of_whole_numbers_are_equal_where_no_number_lies_between() -> None:
@@ -359,8 +377,9 @@ def test_a_failed_verification_names_the_tree(iris: Any) -> None:
     found = replace(rules, rule_sets=tuple(broken)).verify()
     assert not found
     assert all(text.startswith("Tree 2: ") for text in found.failures)
-    assert "5 of 6 trees verified." in str(found)
-    assert str(found).endswith("NOT verified.")
+    lines = str(found).splitlines()
+    assert (lines[0], lines[-1]) == ("5 of 6 trees verified.", "NOT verified.")
+    assert lines[1 : 1 + SHOWN_FAILURES] == [f"✗ {text}" for text in found.failures[:SHOWN_FAILURES]]
 
 
 @pytest.mark.parametrize("method", ["exact", "layered"])

@@ -20,6 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import InputError
+from secateur.counting.cell_counts import CellCounts
+from secateur.rules.audit import SUMS, AuditCounts
 from secateur.tree.tree import Tree
 
 METHODS = st.sampled_from(["none", "exact", "mismatch", "layered", "quinlan"])
@@ -311,6 +313,36 @@ def test_a_table_of_rules_can_be_read_and_stored() -> None:
     assert "&lt;=" in html
     assert repr(found).startswith("<RuleAudits: ")
     assert "nan" not in str(found)
+
+
+def test_audits_of_rules_are_equal_by_their_counts_and_by_their_weights() -> None:
+    rules = make_rules()
+    X, y = make_rows(6, 30)
+    once = rules.audit(X, y).per_rule
+    assert once == rules.audit(X, y).per_rule
+    assert once != rules.audit(X[:-1], y[:-1]).per_rule
+    split = rules.audit(np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=np.full(60, 0.5)).per_rule
+    np.testing.assert_array_equal(split.counts, once.counts)
+    assert once != split  # of which only the squares of the weights tell
+
+
+def test_counts_that_are_listed_by_place_are_read_in_any_order() -> None:
+    rules, rng = make_rules(), np.random.default_rng(0)
+    shape = len(rules), rules.tree.n_classes
+    counts = AuditCounts(
+        30,
+        CellCounts.of(np.array([7, 2, 5]), np.array([1.0, 4.0, 2.0])),
+        rng.random(len(SUMS)),
+        rng.integers(0, 3, shape).astype(np.float64),
+        rng.random(len(rules)),
+    )
+    places, numbers = counts.to_cells()
+    order = rng.permutation(len(places))
+    back = AuditCounts.from_cells(rules, 30, places[order], numbers[order])
+    for name in ("sums", "by_rule", "squares"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(counts, name))
+    np.testing.assert_array_equal(back.decided.cells, counts.decided.cells)
+    np.testing.assert_array_equal(back.decided.counts, counts.decided.counts)
 
 
 def test_a_rule_without_rows_is_not_judged() -> None:

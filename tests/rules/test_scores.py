@@ -66,6 +66,11 @@ def test_scores_from_counts_equal_those_of_single_rows(data: st.DataObject, n_cl
     assert tuple(score_shares(shares, counts)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
+def test_certainty_that_is_right_loses_as_little_as_sklearn_says() -> None:
+    certain = score_shares(np.eye(2), np.diag([2.0, 3.0]))
+    assert certain.log_loss == log_loss([0, 1], np.eye(2)) > 0  # a loss of -0.0 would be printed with its sign
+
+
 @given(tree=strategies.trees(), method=METHODS, data=st.data())
 @settings(max_examples=100, deadline=None)
 def test_the_audit_of_probabilities_equals_its_slow_version(tree: Tree, method: str, data: st.DataObject) -> None:

@@ -99,6 +99,28 @@ def test_conditions_read_well() -> None:
     ]
 
 
+def test_a_split_between_every_number_and_none_speaks_of_missing_values() -> None:
+    builder = secateur.TreeBuilder(["a", "b"], ["age"], accepts_missing=True)
+    root = builder.split("age", math.inf)
+    builder.leaf([1, 0], parent=root, side="left")
+    builder.leaf([0, 1], parent=root, side="right")
+    texts = [rule.text for rule in secateur.simplify(builder.build(), method="none")]
+    assert texts == ["age is not missing => a", "age is missing => b"]
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [("Oslo", "Oslo"), ("", '""'), (" Oslo", '" Oslo"'), ("a, b", '"a, b"'), ("{a", '"{a"'), ("a}", '"a}"')],
+)
+def test_a_category_that_could_be_misread_stands_between_quotes(label: str, shown: str) -> None:
+    builder = secateur.TreeBuilder(["a", "b"], ["city"], categories={"city": ["Rome", label]})
+    root = builder.split_categories("city", ["Rome", label])
+    builder.leaf([1, 0], parent=root, side="left")
+    builder.leaf([0, 1], parent=root, side="right")
+    rule = secateur.simplify(builder.build(), method="none")[0]
+    assert rule.text == f"city in {{Rome, {shown}}} => a"
+
+
 @pytest.mark.parametrize(
     ("share", "text"),
     [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.0001, "<0.1%"), (0.0, "0.0%"), (0.5, "50.0%"), (None, "unknown")],

@@ -21,6 +21,8 @@ from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.readings import Reading
 from secateur.tree.tree import make_tree, round_down
 
 ROW_FREE = [name for name, method in secateur.METHODS.items() if method.is_exact and not method.needs_rows]
@@ -239,6 +241,73 @@ BROKEN = {
     ),
     "an infinite count": (lambda t: altered(t, "counts", (4, 2), math.inf), "node 4 has a negative or infinite"),
     "a count that is NaN": (lambda t: altered(t, "counts", (1, 0), math.nan), "node 1 has a negative or infinite"),
+    "columns of another tree": (
+        lambda t: broken(t, columns=Columns(cuts=(None,), closed=(False,))),
+        "columns must describe each feature once",
+    ),
+    "ranges of another tree": (
+        lambda t: broken(t, columns=Columns((None, None), (False, False), ranges=(None,))),
+        "columns must describe each feature once",
+    ),
+    "a derived column before others": (
+        lambda t: broken(t, feature_names=("pca", "colour"), columns=Columns((None,) * 2, (False,) * 2, (), ("pca",))),
+        "derived columns must be the last features, by name",
+    ),
+    "a closed number": (
+        lambda t: broken(t, columns=Columns((None, None), (True, False))),
+        "feature 0 is closed but has no categories",
+    ),
+    "no cuts": (
+        lambda t: broken(t, columns=Columns((None, ()), (False, False))),
+        "feature 1 needs one category for each of its cuts",
+    ),
+    "cuts that fall": (
+        lambda t: broken(t, columns=Columns((None, (2.0, 1.0)), (False, False))),
+        "the cuts of feature 1 must be increasing numbers",
+    ),
+    "a cut twice": (
+        lambda t: broken(t, columns=Columns((None, (2.0, 2.0)), (False, False))),
+        "the cuts of feature 1 must be increasing numbers",
+    ),
+    "an infinite cut": (
+        lambda t: broken(t, columns=Columns((None, (2.0, math.inf)), (False, False))),
+        "the cuts of feature 1 must be increasing numbers",
+    ),
+    "cuts of a number without cells": (
+        lambda t: broken(t, columns=Columns(((1.0, 2.0), None), (False, False))),
+        "feature 0 needs one category for each of its cuts",
+    ),
+    "a reading too few": (
+        lambda t: broken(t, readings=(Reading("number"),)),
+        "readings must have one entry per feature, or none",
+    ),
+    "a number read from categories": (
+        lambda t: broken(t, readings=(None, Reading("number"))),
+        "feature 1 has a reading, but it does not hold numbers",
+    ),
+    "blanks cut from a number": (
+        lambda t: broken(t, readings=(Reading("text"), None)),
+        "feature 0 is read without blanks around texts, but its categories are others",
+    ),
+    "blanks around a category that is read without them": (
+        lambda t: broken(t, categories=(None, ("red", " green")), readings=(None, Reading("text"))),
+        "feature 1 is read without blanks around texts, but its categories are others",
+    ),
+    **{
+        f"a reading with {what}": (
+            lambda t, reading=reading: broken(t, readings=(reading, None)),
+            f"the reading of feature 0 is wrong: {fault}",
+        )
+        for what, reading, fault in (
+            ("another kind", Reading("money"), "there is no kind 'money'"),
+            ("another order", Reading("date", order="dym"), "'dym' and 'day' are no order and step of dates"),
+            ("another step", Reading("date", step="week"), "'ymd' and 'week' are no order and step of dates"),
+            ("another decimal", Reading("number", decimal=";"), "numbers cannot have '' between thousands and ';'"),
+            ("another separator", Reading("number", thousands="_"), "numbers cannot have '_' between thousands"),
+            ("one mark for both", Reading("number", thousands="."), r"numbers cannot have '\.' between thousands"),
+            ("a pattern as its unit", Reading("number", unit="(a+)+"), r"'\(a\+\)\+' is no sign of a number"),
+        )
+    },
 }
 
 
@@ -251,8 +320,12 @@ def test_a_broken_invariant_is_named_with_its_node(case: str) -> None:
 
 
 def test_an_unbroken_tree_passes() -> None:
-    check_tree(two_splits())
+    tree = two_splits()
+    check_tree(tree)
     check_tree(stump())
+    check_tree(broken(tree, columns=Columns((None, (1.0, 2.0)), (False, True), ranges=(None, (0.0, 3.0)))))
+    for kind in ("number", "date", "clock"):
+        check_tree(broken(tree, readings=(Reading(kind), Reading("text"))))
 
 
 @settings(max_examples=60, deadline=None)

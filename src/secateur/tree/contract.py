@@ -156,7 +156,7 @@ def _check_columns(tree: Tree) -> None:
         closed = columns.closed[feature]
         require(levels is not None or not closed, f"feature {feature} is closed but has no categories")
         if limits is not None:
-            rising = len(limits) > 0 and bool(np.isfinite(limits).all() and (np.diff(limits) > 0).all())
+            rising = bool(np.isfinite(limits).all() and (np.diff(limits) > 0).all())
             require(rising, f"the cuts of feature {feature} must be increasing numbers")
             fits = levels is not None and len(levels) == len(limits)
             require(fits, f"feature {feature} needs one category for each of its cuts")
