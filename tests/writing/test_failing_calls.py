@@ -53,13 +53,13 @@ def run_clean(server: Server, scenario: Scenario, place: Path) -> Ended:
 
 
 def choose_calls(scenario: Scenario, calls: str, request: pytest.FixtureRequest) -> list[int]:
-    """Choose which calls fail, counted from 1: all of them, or of slow commands a write, a move and what follows it."""
+    """Choose which calls fail, counted from 1: all of them, or of slow commands a write, a move, what follows it and a deletion."""
     if request.config.getoption("--every-call"):
         return list(range(1, len(calls) + 1))
     moves = _find(calls, "rl")
     if scenario.name in QUICK:
         return sorted({*range(1, len(calls) + 1, 3), *(move + 1 for move in moves), *(move + 2 for move in moves)})
-    return [calls.index("w") + 1, moves[-1] + 1, calls.index("s", moves[-1]) + 1]
+    return [calls.index("w") + 1, moves[-1] + 1, calls.index("s", moves[-1]) + 1, calls.rindex("u") + 1]
 
 
 def _find(calls: str, kinds: str) -> list[int]:

@@ -90,12 +90,15 @@ class Pocket:
         os.write(self._lock, json.dumps([mark, _find_machine(), str(self._first)]).encode())
 
     def remove(self) -> None:
-        """Delete the pocket with what is left in it, unless outputs have to be put right with its journal."""
+        """Delete the pocket with what is left in it, unless outputs have to be put right with its journal.
+
+        What a signal stopped can be called again.
+        """
         if not (self.path / "journal").exists():
             _delete(self.path)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
 
 
 @contextmanager

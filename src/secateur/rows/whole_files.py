@@ -23,7 +23,7 @@ from secateur.rows.pockets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = ["encode_text", "is_device", "stage_file", "stage_files", "write_whole"]
 
@@ -94,8 +94,17 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
         named = (one for one, move in zip(paths, moves, strict=False) if move.is_named_by(error))
         raise _refuse(next(named, paths[0]), error) from error
     finally:
-        for pocket in reversed(pockets.values()):  # the first one is the last to go: it may have the journal
-            pocket.remove()
+        last_to_first = list(reversed(pockets.values()))  # the first one is the last to go: it may have the journal
+        try:
+            _remove(last_to_first)
+        except BaseException:  # Ctrl-C or SIGTERM came meanwhile: what is left goes first
+            _remove(last_to_first)
+            raise
+
+
+def _remove(pockets: Iterable[Pocket]) -> None:
+    for pocket in pockets:
+        pocket.remove()
 
 
 def _check_new(paths: Sequence[Path]) -> None:
