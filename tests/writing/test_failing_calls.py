@@ -53,7 +53,7 @@ def run_clean(server: Server, scenario: Scenario, place: Path) -> Ended:
 
 
 def choose_calls(scenario: Scenario, calls: str, request: pytest.FixtureRequest) -> list[int]:
-    """Choose which calls fail, counted from 1: all of them, or of slow commands a write, a move, what follows it and a deletion."""
+    """Choose which calls fail, counted from 1: all, or of slow commands a write, a move, a sync and a deletion."""
     if request.config.getoption("--every-call"):
         return list(range(1, len(calls) + 1))
     moves = _find(calls, "rl")
