@@ -48,6 +48,7 @@ FEWEST_ROWS = 20
 FEWEST_TO_LEARN = 10
 NEIGHBOURS_OF_A_ROW = 10
 FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 10_000, 20_000  # unless another number of questions is asked for
+MOST_CELLS = 1 << 25  # of all neighbours together: a wide table gets fewer of them
 AS_GOOD_AS_EQUAL = 0.001  # of a fidelity by folds: for less, nobody reads a longer list
 IN_MEMORY = "A model is asked about rows in memory"
 
@@ -124,6 +125,7 @@ def approximate(
     n_building, n_held = rows.building.n_rows, rows.held.n_rows
     if n_queries is None:
         n_neighbours = min(max(NEIGHBOURS_OF_A_ROW * n_building, FEWEST_NEIGHBOURS), MOST_NEIGHBOURS)
+        n_neighbours = min(n_neighbours, MOST_CELLS // rows.building.n_columns)
     else:
         n_neighbours = n_queries - n_building - n_held
     asked = Respondent(model, n_building + n_held + n_neighbours)

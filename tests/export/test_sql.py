@@ -646,6 +646,7 @@ def test_dialects_have_the_names_that_people_use(alias: str) -> None:
         ({"names": ("a", "b")}, "Expected a name for each of rule, prediction, reliability, found 2"),
         ({"table": "a\0b"}, "holds a character that SQL text cannot hold"),
         ({"table": "a\ud800"}, "holds a character that SQL text cannot hold"),
+        ({"table": "a__SQLGLOT__LB__b"}, "holds a character that SQL text cannot hold"),
     ],
 )
 def test_a_wrong_argument_is_refused_with_a_sentence(arguments: dict[str, Any], message: str) -> None:

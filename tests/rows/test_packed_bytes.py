@@ -41,6 +41,11 @@ def test_a_bomb_is_refused_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(unpack(pack(bytes(1 << 20)), "b.gz")) == 1 << 20
 
 
+def test_a_file_of_very_many_parts_is_read_in_one_go() -> None:
+    """Each part that is unpacked by itself would copy the rest: 3 MB would take 20 seconds."""
+    assert unpack(pack(b"") * 300_000 + pack(b"end"), "m.gz") == b"end"
+
+
 def test_commands_write_and_read_packed_rules(tmp_path: Path) -> None:
     packed, plain = tmp_path / "rules.json.gz", tmp_path / "rules.json"
     for path in (packed, plain):

@@ -40,5 +40,7 @@ def test_rows_that_pass_a_node_are_looked_at_alone(data: st.DataObject) -> None:
     everything = np.ones(len(paths.links), dtype=bool)
     boxes = Boxes(tree, paths, everything, np.arange(len(paths.leaves)))
     reached = np.array([oracles.walk(tree, row) for row in X])
-    for place, rows in PlacedRows(tree, X).satisfying(boxes, paths.leaves):
+    found = dict(PlacedRows(tree, X).satisfying(boxes, paths.leaves))
+    assert sorted(found) == list(range(len(paths.leaves)))
+    for place, rows in found.items():
         assert sorted(rows.tolist()) == np.flatnonzero(reached == paths.leaves[place]).tolist()

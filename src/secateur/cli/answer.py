@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from secateur.cli.forms import show_compact
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from secateur.cli.simplify import Story
@@ -19,8 +21,8 @@ SHORTER = "--budget 0.01 (shorter rules), "
 MORE = "--reasons (why), --each-leaf (one rule per leaf), --verbose (proofs)"
 
 
-def show_answer(story: Story, *, reasons: bool, verbose: bool) -> None:
-    """Print the answer; with ``verbose`` the numbers of the audit and the proofs as well."""
+def show_answer(story: Story, *, reasons: bool, verbose: bool, page: Path | None = None) -> None:
+    """Print the answer; with ``verbose`` the numbers of the audit and the proofs as well; ``page`` was written."""
     from rich.text import Text
 
     from secateur.cli.console import out
@@ -40,7 +42,7 @@ def show_answer(story: Story, *, reasons: bool, verbose: bool) -> None:
         out.print(Text(sentence))
     if verbose or not story.proof.ok:
         _show_proofs(out, story)
-    _show_next(out, story, verbose=verbose)
+    _show_next(out, story, page, verbose=verbose)
 
 
 def _say_trust(story: Story, *, verbose: bool) -> list[str]:
@@ -54,6 +56,8 @@ def _say_trust(story: Story, *, verbose: bool) -> list[str]:
     sentences = [*warn_of_weights(whole)]
     if story.audit is not None:
         sentences.append(say_measured(story.audit, story.audited))
+        if story.is_set_aside:
+            sentences.append("The numbers beside the rules are of the training rows.")
     proved = ""
     if story.proof.ok:
         is_proof = few is None or few.is_exact
@@ -91,13 +95,14 @@ def _show_proofs(out: Console, story: Story) -> None:
     show("Checked independently", story.proof, "green" if story.proof.ok else "red")
 
 
-def _show_next(out: Console, story: Story, *, verbose: bool) -> None:
+def _show_next(out: Console, story: Story, page: Path | None, *, verbose: bool) -> None:
     from rich.text import Text
 
     from secateur.tree.shown_text import show_text
 
     command = show_text("secateur simplify " + " ".join(shlex.quote(word) for word in story.again))
-    out.print(Text.assemble("\nNext: ", (command, "bold")), soft_wrap=True)
+    step = f"open {show_text(str(page))} in a browser" if page is not None else command
+    out.print(Text.assemble("\nNext: ", (step, "bold")), soft_wrap=True)
     if story.compact is not None and not verbose:
         out.print(Text(f"More: {'' if story.compact.budget else SHORTER}{MORE}", style="dim"))
 

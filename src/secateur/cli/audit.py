@@ -99,7 +99,9 @@ def _tell_why_untested(rules: RuleSet | CompactRules, earlier: Audit | CompactAu
     if earlier is not None:
         return "No rule could be tested: none is satisfied by rows of both tables. Name tables with more rows."
     whole = rules.rules if isinstance(rules, CompactRules) else rules
-    if not whole.is_ranked:
+    if isinstance(rules, CompactRules) and rules.fidelity is not None:
+        why = "the rules approximate a model, and were made from its answers, not from labels"
+    elif not whole.is_ranked:
         why = "the rules were made without rows, so their training numbers are not known"
     elif whole.is_weighted:
         why = "the rules were made with weights, which do not tell how many training rows there were"

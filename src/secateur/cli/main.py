@@ -13,6 +13,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -52,8 +53,11 @@ class _Stopped(BaseException):
 
 
 def start() -> None:
-    """Run the command line as a program of its own, which begins and ends without looking for garbage."""
+    """Run the command line as a program: it seldom looks for garbage, and does not take itself apart at its end."""
     gc.set_threshold(FEW_COLLECTIONS)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed before the start
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # as long as we live
     try:
         run()
         status = 0
@@ -61,7 +65,9 @@ def start() -> None:
         if end.code is not None and not isinstance(end.code, int):
             raise
         status = end.code or 0
-    atexit._run_exitfuncs()
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        sys.exit(status)  # Python waits for what a library still has to do
+    atexit._run_exitfuncs()  # no public name does it, and multiprocessing calls it as well
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -99,13 +99,20 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
     )
 
 
-def load_rules(path: Path) -> RuleSet | CompactRules:
-    """Read rules from their JSON, compact ones or one for each leaf."""
+def load_rules(path: Path, *, takes_changed: bool = False) -> RuleSet | CompactRules:
+    """Read rules from their JSON, compact ones or one for each leaf; refuse those that somebody changed."""
     text, _, found = _parse_json(path, _read_bytes(path))
     if found not in READERS:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
-    return READERS[found](text)
+    rules = READERS[found](text)
+    stored = rules.stored
+    if not takes_changed and stored is not None and stored.digest not in (None, stored.content_digest):
+        raise FormatError(
+            f"{path} was changed after it was written, so nothing that it says is sure: make the rules anew, or let "
+            "`secateur verify` say what is wrong with it."
+        )
+    return rules
 
 
 def is_rules_file(path: Path) -> bool:

@@ -166,7 +166,7 @@ def command(
     elif not quiet:
         from secateur.cli.answer import show_answer
 
-        show_answer(story, reasons=reasons, verbose=verbose)
+        show_answer(story, reasons=reasons, verbose=verbose, page=writing.report)
     if not story.proof.ok and (as_json or quiet or shown is not None):
         tell(str(story.proof))
     raise typer.Exit(code=0 if story.proof.ok else 1)
@@ -416,6 +416,7 @@ def _from_embedded(table: Table, growing: Growing, making: _Making) -> Story:
     from sklearn.tree import DecisionTreeClassifier
 
     from secateur import datasets
+    from secateur.cli.warnings import warn_of_rules
     from secateur.simplification import simplify
 
     data = datasets.load(table.value)
@@ -439,4 +440,7 @@ def _from_embedded(table: Table, growing: Growing, making: _Making) -> Story:
     audited = f"the {len(data.y)} rows that the tree was fitted to"
     again = ("YOUR_TABLE.csv", "--target", "COLUMN")
     audit, proof = rules.audit(*rows), rules.verify()
-    return Story(data.name, opening, model, rules, audit, audited, proof, again, target=data.target_name)
+    warnings = warn_of_rules(rules, audit, min_rows=None, balanced=False)
+    return Story(
+        *(data.name, opening, model, rules, audit, audited, proof, again), target=data.target_name, warnings=warnings
+    )

@@ -54,7 +54,7 @@ def command(
 
     if (data is None) != (used.target is None):
         raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
-    rules = load_rules(rules_file)
+    rules = load_rules(rules_file, takes_changed=True)
     brought = None if model is None else trusting.load(model, quiet=quiet)
     if data is not None and in_batches(data, rules.tree):
         check_batch_options(data, used, reading, holdout)

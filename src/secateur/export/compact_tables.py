@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided, title_decided
+from secateur.export.compact_text import NOT_WRITTEN, count_leaves, read_decided, read_rarer_class, title_decided
 from secateur.export.csv import write_csv
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
@@ -107,6 +107,7 @@ def compact_to_latex(rules: CompactRules) -> str:
     names = ("conditions", "class_name", *numbers)
     rows = []
     for number, (asked, name, support, share) in enumerate(zip(*(columns[n] for n in names), strict=True), start=1):
-        cells = asked, name, "unknown" if support is None else read_count(support), read_share(share)
+        aside = "" if rules.fidelity is not None else read_rarer_class(rules, number - 1)
+        cells = asked, name, "unknown" if support is None else read_count(support), f"{read_share(share)}{aside}"
         rows.append(f"{number} & {' & '.join(map(escape_latex, cells))} \\\\")
     return "\n".join([*head, *rows, r"\end{longtable}"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlglot.generator import Generator
+
 from secateur.errors import ParameterError
 from secateur.export.plain_names import SHOWN_NAME, is_unicode
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RESULT_NAMES", "check_columns", "check_names", "check_result_names", "is_text", "split_table"]
 
+LINE_BREAK = Generator.SENTINEL_LINE_BREAK  # which sqlglot makes a line break of, in any text
 RESULT_NAMES = ("rule", "prediction", "reliability")
 
 
@@ -26,7 +29,7 @@ def check_names(dialect: SqlDialect, names: Iterable[str], labels: Iterable[Labe
     if strange is not None:
         raise ParameterError(f"BigQuery has no name such as {strange[:SHOWN_NAME]!r}: choose another.")
     for text in (*named, *labels):
-        if isinstance(text, str) and ("\0" in text or not is_unicode(text)):
+        if isinstance(text, str) and ("\0" in text or LINE_BREAK in text or not is_unicode(text)):
             raise ParameterError(
                 f"The name or label {text[:SHOWN_NAME]!r} holds a character that SQL text cannot hold: rename it."
             )

@@ -36,6 +36,9 @@ class RowsAtHand:
         return None if self.measured is None else self.measured.X.n_rows
 
 
+MAY_BE_SEEN = "some of which the tree may have been fitted to"  # the training rows themselves are not at hand
+
+
 def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowsAtHand:
     """Find the training rows, and the rows to measure on: those passed, else the training rows.
 
@@ -52,6 +55,8 @@ def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any =
     passed = _check(rules, GivenRows(X, y, sample_weight))
     if rules.is_ranked and _has_same_counts(rules, passed):
         return _on_training(passed)
+    if training is None:
+        return RowsAtHand(None, passed, False, f"Measured on {_count(passed)}, {MAY_BE_SEEN}.")
     return RowsAtHand(training, passed, False, f"Measured on {_count(passed)} set aside.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from secateur.report.rows_at_hand import MAY_BE_SEEN
 from secateur.rules.answer import say_difference, say_faithful, say_right
 from secateur.rules.wording import count_of
 
@@ -32,7 +33,9 @@ def say_measured_on(rows: Mapping[str, Any]) -> str:
     if rows["n_rows"] is None:
         return ""
     number = count_of(rows["n_rows"], "row")
-    return f"the {number} that the rules were made from" if rows["is_training"] else f"{number} set aside"
+    if rows["is_training"]:
+        return f"the {number} that the rules were made from"
+    return f"{number}, {MAY_BE_SEEN}" if rows["n_training"] is None else f"{number} set aside"
 
 
 def say_list_right(measured: Mapping[str, Any] | None, answer: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
@@ -49,5 +52,6 @@ def say_list_faithful(rules: CompactRules, measured: Mapping[str, Any] | None, r
     """Say how far a list may be trusted to say what the tree does."""
     if rules.is_exact or measured is None:
         return say_faithful(rules)
-    limits = None if rows["is_training"] else measured["disagreement_interval"]
+    is_new = not rows["is_training"] and rows["n_training"] is not None
+    limits = measured["disagreement_interval"] if is_new else None
     return say_difference(measured["disagreement"], say_measured_on(rows), limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 from secateur.errors import InputError
@@ -52,19 +53,15 @@ def peek(content: bytes, n_bytes: int = 64) -> bytes:
 
 def unpack(content: bytes, source: str | os.PathLike[str], limit: Limit = MAX_MODEL) -> bytes:
     """Unpack bytes, unless they become too many or are damaged."""
-    parts, left = [], limit.value
-    while content:
-        packed = zlib.decompressobj(WITH_GZIP)
-        try:
-            parts.append(packed.decompress(content, left + 1))
-        except zlib.error:
-            raise InputError(f"{source} is no whole gzip file: it was damaged. Write it again.") from None
-        left -= len(parts[-1])
-        if left < 0:
-            raise InputError(
-                f"{source} unpacks to more than {limit.told}, and no more is read of such a file: {limit.advise()}."
-            )
-        if not packed.eof:
-            raise InputError(f"{source} is no whole gzip file: it was cut. Write it again.")
-        content = packed.unused_data  # of files that were packed one by one and put together
-    return b"".join(parts)
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(content)) as file:  # many small members in a row take no longer than one
+            unpacked = file.read(limit.value + 1)
+    except EOFError:
+        raise InputError(f"{source} is no whole gzip file: it was cut. Write it again.") from None
+    except (OSError, zlib.error):
+        raise InputError(f"{source} is no whole gzip file: it was damaged. Write it again.") from None
+    if len(unpacked) > limit.value:
+        raise InputError(
+            f"{source} unpacks to more than {limit.told}, and no more is read of such a file: {limit.advise()}."
+        )
+    return unpacked

@@ -193,6 +193,8 @@ def _bury(pocket: Path) -> None:
             noted = [
                 (Move(*map(Path, paths)), identity) for *paths, identity in json.loads((first / "journal").read_bytes())
             ]
+            if any(held.parent.name != pocket.name for move, _ in noted for held in (move.staged, move.kept)):
+                return  # no run of ours wrote that: it would have us delete what lies elsewhere
             others = {move.target.parent for move, _ in noted} - {pocket.parent}
             stack.enter_context(lock_directories(others, wait=0))
             if first != pocket and _hold_dead(first, stack) is None:

@@ -79,7 +79,7 @@ class DecidedAudits(RuleAudits):
         """The same in what it is compared with, and the effective rows; NaN and 0 where there are none."""
         if self.since is not None:
             return self.since.reliability, self.since.n_effective
-        counts = self.rules.decided_counts
+        counts = self._training
         n_rows = np.nan_to_num(counts.sum(axis=1))
         return self._share(counts), np.zeros(len(self)) if self.is_weighted else n_rows
 
@@ -95,13 +95,19 @@ class DecidedAudits(RuleAudits):
 
     @property
     def is_ranked(self) -> bool:
-        """Whether the rows that each rule decides in training are known."""
-        return not bool(np.isnan(self.rules.decided_counts[:-1]).any())
+        """Whether the labels of the rows that each rule decides in training are known."""
+        return not bool(np.isnan(self._training[:-1]).any())
 
     @property
     def is_weighted(self) -> bool:
         """Whether the rules were made with weights."""
         return self.rules.rules.is_weighted
+
+    @cached_property
+    def _training(self) -> NDArray[np.float64]:
+        """What each line decided in training; unknown of rules that approximate a model, which saw no labels."""
+        counts = self.rules.decided_counts
+        return counts if self.rules.fidelity is None else np.full_like(counts, np.nan)
 
     def _share(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         return divide_or_nan(counts[np.arange(len(counts)), self.class_ids], counts.sum(axis=1))
@@ -109,8 +115,8 @@ class DecidedAudits(RuleAudits):
     def _describe(self, place: int) -> dict[str, Any]:
         rules = self.rules
         named: dict[str, Any] = {
-            "training_support": none_if_nan(rules.decided_counts[place].sum()),
-            "training_reliability": none_if_nan(self._share(rules.decided_counts)[place]),
+            "training_support": none_if_nan(self._training[place].sum()),
+            "training_reliability": none_if_nan(self._share(self._training)[place]),
         }
         if place < len(rules):
             rule = rules[place]

@@ -47,7 +47,7 @@ HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not 
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
 FEW_ROWS = 30  # with fewer, here or before, that a rule still holds says little
 SHOWN_RULES = 20
-MADE_WITHOUT_ROWS = "The rules were made without rows, so their numbers in training are not known."
+MADE_WITHOUT_ROWS = "The rules were made without labels, so how often each was right then is not known."
 MADE_WITH_WEIGHTS = (
     "The rules were made with weights, and sums of weights do not tell how many training rows there were, so changes "
     "against training are not tested."

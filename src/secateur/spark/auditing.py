@@ -97,15 +97,16 @@ def count_covers(counter: CoverCounter, df: Any, y: str, sample_weight: str | No
 
 
 def _can_count_many(rules: RuleSet, df: Any) -> bool:
-    """Whether there are many rules, and tasks can read the rows; SQL needs only the columns that rules ask for."""
+    """Whether there are many rules, and tasks would find the same."""
     tree = rules.tree
     if len(rules) <= MOST_IN_SQL or tree.feature_names is None or any(tree.readings):
         return False
-    return set(tree.feature_names) <= set(df.columns) and has_secateur(df.sparkSession)
+    # Tasks read every column of the tree, SQL those that it tests: both must refuse the same rows.
+    return len(list_tested(tree)) == tree.n_features and has_secateur(df.sparkSession)
 
 
 def _count_in_tasks(counter: Any, df: Any, y: str, sample_weight: str | None) -> Any:
-    """Count in tasks, which have the pipeline that makes columns."""
+    """Count in tasks, which read all columns of the tree, and have any pipeline that makes them."""
     tree = counter.rules.tree
     with spark_failures():
         taken = check_beside(df, y, sample_weight, tree.classes)

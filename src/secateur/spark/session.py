@@ -66,7 +66,7 @@ def check_frame(df: Any) -> None:
 
 
 def has_secateur(session: Any) -> bool:
-    """Whether the Python of a worker has secateur; no error is written where it has not."""
+    """Whether the Python of a worker has secateur."""
     from pyspark.sql import functions as F
 
     def look(_: int) -> bool:
@@ -75,8 +75,11 @@ def has_secateur(session: Any) -> bool:
 
         return find_spec("secateur") is not None
 
-    with spark_failures():
-        found = session.range(1).select(F.udf(look, "boolean", useArrow=False)("id")).collect()
+    try:
+        with spark_failures():
+            found = session.range(1).select(F.udf(look, "boolean", useArrow=False)("id")).collect()
+    except InputError:  # they have no Python that runs
+        return False
     return bool(found[0][0])
 
 

@@ -78,7 +78,8 @@ class PlacedRows:
                 n_missing = len(self.missing[int(boxes.features[narrow])])
             values = _Arranged(self.columns, order, keep=int((last - first).sum()) > self.n_rows)
             tested = boxes.is_restricted[:, places].T.copy()
-            tested[:, [narrow] * (narrow >= 0)] = False
+            if narrow >= 0:
+                tested[:, narrow] = False
             for place, asked, *span in zip(places.tolist(), tested, first.tolist(), last.tolist(), strict=True):
                 rows_of = partial(_find_in, boxes, place, asked.nonzero()[0].tolist(), values)
                 inside = rows_of(*span)

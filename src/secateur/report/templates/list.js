@@ -10,10 +10,13 @@ function barElement(rows, hits, most, ofClass) {
   return draw("svg", { class: `bar ${colour(ofClass)}`, "aria-hidden": "true" }, draw("rect", { class: "of-other", width: `${width.toFixed(2)}%`, height: 10 }), draw("rect", { class: "of-class", width: `${((width * hits) / rows).toFixed(2)}%`, height: 10 }));
 }
 
+const FEW_ROWS = 5; // held-out rows below which a share says nothing
+
 function decidedWords(one, withLimits = false) {
   if (one.rows === null) return ["rows not known"];
   if (!one.rows) return [data.fidelity ? "no held-out row" : "no training row"];
   const range = (withLimits || data.fidelity) && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
+  if (data.fidelity && one.rows < FEW_ROWS) return [`${count(one.rows)} held-out ${one.rows === 1 ? "row" : "rows"}: too few to tell`];
   if (data.fidelity) return [`${count(one.rows)} held-out ${one.rows === 1 ? "row" : "rows"}, the same as the model for `, make("b", {}, share(one.hits / one.rows)), range].filter(Boolean);
   return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range, one.aside].filter(Boolean);
 }
