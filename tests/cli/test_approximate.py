@@ -216,3 +216,16 @@ def test_a_table_without_the_models_columns_is_told(run: Any, files: Path, tmp_p
     code, _, complaint = run("approximate", files / "forest.skops", tmp_path / "short.csv")
     assert code == 2
     assert "it has no column 'age', which the model was fitted on" in complaint
+
+
+def test_an_audit_does_not_take_the_models_answers_for_labels(run: Any, files: Path, tmp_path: Path) -> None:
+    written = tmp_path / "rules.json"
+    table = ("--trust-pickle", "--target", "state")
+    status, _, said = run("approximate", files / "forest.joblib", files / "rows.csv", *table, "-o", written)
+    assert status == 0, said
+    status, words, said = run("audit", written, files / "rows.csv", "--target", "state")
+    assert (status, "moved" in words) == (2, False)
+    assert "the rules approximate a model, and were made from its answers, not from labels" in " ".join(said.split())
+    rules = CompactRules.from_json(written.read_text(encoding="utf-8"))
+    rows = pd.read_csv(files / "rows.csv")
+    assert {one.verdict for one in rules.audit(rows, rows["state"]).per_rule} <= {"not comparable", "no rows"}

@@ -400,3 +400,9 @@ def test_the_program_ends_early_and_properly() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (2, "begun\ncalled\n")
     assert done.stderr == "Error: There is no file absent.json.\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_do_not_make_a_success_a_failure(closed: str) -> None:
+    done = subprocess.run(["/bin/sh", "-c", f'exec "$0" --version {closed}', SCRIPT], timeout=120, check=False)
+    assert done.returncode == 0

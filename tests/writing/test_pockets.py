@@ -174,3 +174,17 @@ def test_a_file_system_without_second_names_is_written_to(tmp_path: Path, monkey
                 path.write_text(text)
         assert [path.read_text() for path in paths] == [text, text]
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+def test_a_planted_journal_deletes_nothing_elsewhere(tmp_path: Path) -> None:
+    """A pocket that came with somebody's archive names files that never waited in a pocket."""
+    victim, pocket = tmp_path / "victim", tmp_path / "work" / ".secateur-0123456789abcdef"
+    victim.mkdir()
+    pocket.mkdir(parents=True)
+    for name in ("lock", "journal", "0.old"):
+        (victim / name).write_text("mine")
+    (pocket / "lock").write_text(json.dumps([pockets.MARK, pockets._find_machine(), str(pocket.parent)]))
+    moves = [[str(victim / "0.new"), str(victim / "0.old"), str(victim / "target"), [1, 2, 3]]]
+    (pocket / "journal").write_text(json.dumps(moves))
+    write_whole(pocket.parent / "t", "x")
+    assert sorted(os.listdir(victim)) == ["0.old", "journal", "lock"]
