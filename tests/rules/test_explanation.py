@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import oracles
 import pytest
 import strategies
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.rows.checking import check_rows
 from secateur.rules.explanation import find_held, read_row
 from secateur.rules.wording import read_link
 
@@ -237,3 +239,13 @@ def test_no_condition_is_shown_that_is_false_of_the_row(data: st.DataObject, met
         kept = [read_link(tree, paths, link, rules._voice) for link in found.rule.reasons if held[link]]
         assert [words.strip().startswith(one) for words, one in zip(shown, kept, strict=True)] == [True] * len(kept)
         assert all(held[link] for link in found.rule.kept_ids)
+
+
+@given(st.data())
+def test_links_that_a_row_satisfies_are_marked_one_by_one(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(min_leaves=2))
+    rules = secateur.simplify(tree, method="none")
+    for row in check_rows(tree, data.draw(strategies.rows(tree, max_rows=5))).matrix:
+        held = find_held(rules, row)
+        for link in np.unique(rules.paths.links).tolist():
+            assert held[link] == oracles.satisfies(tree, row, [link])

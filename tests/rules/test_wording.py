@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
+from secateur.rules.plain_words import join_asked
 from secateur.rules.wording import count_of, read_conditions, read_share, read_threshold
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree, round_down
@@ -197,3 +198,10 @@ def test_a_name_that_could_be_misread_stands_between_backticks(name: str, shown:
     rule = secateur.simplify(builder.build(), method="none")[0]
     assert rule.text == f"{shown} <= 0.5 => no"
     assert str(rule) == f"no if {shown} ≤ 0.5"
+
+
+def test_what_a_rule_asks_is_joined_in_a_line() -> None:
+    assert join_asked([]) == "always"
+    assert join_asked(["age > 3 or missing"]) == "age > 3 or missing"
+    assert join_asked(["age > 3 or missing", "ward is A"]) == "(age > 3 or missing) and ward is A"
+    assert join_asked(["a", "b", "c"]) == "a and b and c"
