@@ -9,6 +9,8 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.methods import Why
@@ -82,3 +84,13 @@ def test_a_faithful_rule_keeps_what_separates_classes_or_moves_reliability(
         else:
             expected = Why.RELIABILITY_MOVES
         assert why == expected
+
+
+def test_a_condition_that_would_cost_too_much_costs_more_than_is_spent() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    rules = secateur.compact(model, X, y, budget=0.01)
+    found = [reason for rule in rules for reason in rule.reasons.values() if reason.kind == "too-many-otherwise"]
+    assert found
+    for reason in found:
+        assert reason.before < 0.01 < reason.after

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import secateur
 from secateur.rules.plain_words import join_asked
-from secateur.rules.wording import count_of, read_conditions, read_share, read_threshold
+from secateur.rules.wording import EXACT, _read_cells, count_of, read_conditions, read_share, read_threshold
 from secateur.tree.paths import trace_paths
+from secateur.tree.regions import Region
 from secateur.tree.tree import Tree, round_down
 
 
@@ -205,3 +206,19 @@ def test_what_a_rule_asks_is_joined_in_a_line() -> None:
     assert join_asked(["age > 3 or missing"]) == "age > 3 or missing"
     assert join_asked(["age > 3 or missing", "ward is A"]) == "(age > 3 or missing) and ward is A"
     assert join_asked(["a", "b", "c"]) == "a and b and c"
+
+
+def test_cells_of_a_number_are_everything_only_if_none_is_missing() -> None:
+    builder = secateur.TreeBuilder(classes=["a", "b"], feature_names=["x"])
+    root = builder.split("x", 1)
+    builder.leaf([1, 0], parent=root, side="left")
+    builder.leaf([0, 1], parent=root, side="right")
+    tree = builder.build()
+    found = {
+        n_codes: _read_cells("x", tree, 0, (1.0, 2.0, 3.0), Region(codes=frozenset(range(n_codes))), EXACT)
+        for n_codes in range(5)
+    }
+    assert found == {
+        **{0: ("nothing", ""), 1: ("some", "x <= 1"), 2: ("some", "x <= 2"), 3: ("some", "x <= 3")},
+        4: ("everything", ""),
+    }
