@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DecidedAudits", "check_since_compact"]
 
+MADE_FROM_ANSWERS = (
+    "The rules approximate a model and were made from its answers, so how often they were right then is not known."
+)
+
 
 class DecidedAudits(RuleAudits):
     """A sequence of :class:`RuleAudit` of the rows that each compact rule, and at the end "otherwise", decides.
@@ -97,6 +101,10 @@ class DecidedAudits(RuleAudits):
     def is_ranked(self) -> bool:
         """Whether the labels of the rows that each rule decides in training are known."""
         return not bool(np.isnan(self._training[:-1]).any())
+
+    @property
+    def _why_unranked(self) -> str:
+        return super()._why_unranked if self.rules.fidelity is None else MADE_FROM_ANSWERS
 
     @property
     def is_weighted(self) -> bool:

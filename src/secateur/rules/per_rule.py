@@ -47,7 +47,7 @@ HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not 
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
 FEW_ROWS = 30  # with fewer, here or before, that a rule still holds says little
 SHOWN_RULES = 20
-MADE_WITHOUT_ROWS = "The rules were made without labels, so how often each was right then is not known."
+MADE_WITHOUT_ROWS = "The rules were made without rows, so their numbers in training are not known."
 MADE_WITH_WEIGHTS = (
     "The rules were made with weights, and sums of weights do not tell how many training rows there were, so changes "
     "against training are not tested."
@@ -343,6 +343,10 @@ class RuleAudits(ArrayTable[RuleAudit]):
         return self.rules.is_ranked
 
     @property
+    def _why_unranked(self) -> str:
+        return MADE_WITHOUT_ROWS
+
+    @property
     def is_weighted(self) -> bool:
         """Whether the rules were made with weights."""
         return self.rules.is_weighted
@@ -411,7 +415,7 @@ class RuleAudits(ArrayTable[RuleAudit]):
         if not self._tables[2]:
             notes.append(APPROXIMATE)
         if self.since is None and not self.is_ranked:
-            notes.append(f"{MADE_WITHOUT_ROWS} {COMPARE_WITH_AUDIT}")
+            notes.append(f"{self._why_unranked} {COMPARE_WITH_AUDIT}")
         elif self.since is None and self.is_weighted:
             notes.append(f"{MADE_WITH_WEIGHTS} {COMPARE_WITH_AUDIT}")
         elif self.since is None:
