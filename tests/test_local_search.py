@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import secateur
 from secateur import LocalSearchTreeClassifier
+from secateur.kernels import local_search as kernel
 from secateur.kernels.compiling import compile_module
 from secateur.local_search import _encode, _Slots
 
@@ -168,3 +170,11 @@ def test_no_subtree_can_be_made_a_leaf_or_replaced_by_a_child(seed: int, min_buc
 def test_an_unfitted_one_is_refused_by_name() -> None:
     with pytest.raises(secateur.UnsupportedModelError, match="This LocalSearchTreeClassifier is not fitted yet"):
         secateur.simplify(LocalSearchTreeClassifier(), method="exact")
+
+
+def test_nodes_left_over_from_an_earlier_subtree_are_no_splits() -> None:
+    """Slots of a heap: the root splits, its left child is a leaf that was a subtree once, its right child splits."""
+    work = SimpleNamespace(feature=np.array([0, -1, 1, 2, 2, -1, 3]))
+    assert kernel.count_splits(work, 0, 7) == 3
+    assert kernel.count_splits(work, 1, 7) == 0
+    assert kernel.count_splits(work, 2, 7) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import oracles
 import pytest
@@ -122,3 +124,23 @@ def test_the_greedy_choice_is_within_two_percent_of_the_best() -> None:
             ours += rules.n_conditions[chosen].sum()
             best += fewest_conditions(contained, rules.n_conditions, among)
     assert ours <= 1.02 * best
+
+
+def spread_columns(tree: Tree, step: int) -> Tree:
+    """Put other columns between those of a tree, which it does not ask."""
+    n_features = tree.n_features * step
+    accepts, categories = np.zeros(n_features, dtype=bool), [None] * n_features
+    accepts[step - 1 :: step] = tree.accepts_missing
+    categories[step - 1 :: step] = tree.categories
+    feature = np.where(tree.feature >= 0, tree.feature * step + step - 1, tree.feature).astype(tree.feature.dtype)
+    return replace(tree, feature=feature, n_features=n_features, accepts_missing=accepts, categories=tuple(categories))
+
+
+@given(tree=strategies.trees(min_leaves=3, max_leaves=8), data=st.data())
+def test_columns_that_nobody_asks_change_nothing(tree: Tree, data: st.DataObject) -> None:
+    """Open columns are kept as bits, 32 to a word."""
+    paths = trace_paths(tree)
+    deleted = np.array(data.draw(strategies.lists_of(st.booleans(), len(paths.links))), dtype=bool)
+    wanted = as_pairs(tree, find_containment(tree, paths, deleted))
+    wide = spread_columns(tree, 40)
+    assert as_pairs(wide, find_containment(wide, trace_paths(wide), deleted)) == wanted
