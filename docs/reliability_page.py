@@ -92,9 +92,8 @@ KILLS = """## Commands that were killed while they wrote
 MUTANTS = """## Who tests the tests
 
 **{mutants:,} mutants** (seed {seed}): copies of secateur with one comparison, sign, number, truth value or statement
-changed, in the rooms that proofs rest on. {killed:,} were killed, {added:,} of them only by a test that was then added;
-{same:,} others cannot change an answer. Of those that can, **{first:.1f} %** were killed by the tests as they were, and
-**{share:.1f} %** by the tests as they are.
+changed, in the rooms that proofs rest on. {killed:,} were killed, at least {added:,} of them only by a test that was
+then added; {same:,} others cannot change an answer. Of those that can, **{share:.1f} %** are killed.{note}
 
 | room | mutants | killed | cannot change an answer | survived |
 |---|---|---|---|---|
@@ -163,10 +162,11 @@ def _mutants(told: dict[str, Any]) -> str:
         rows.append(f"| `{room}` | {one[0]} | {one[1]} | {one[2]} | {one[0] - one[1] - one[2]} |")
     mutants, killed, same = totals
     added = told["killed_by_added_tests"]
-    share, first = (100 * count / max(1, mutants - same) for count in (killed, killed - added))
+    share = 100 * killed / max(1, mutants - same)
+    note = f"\n\n{told['note']}" if told.get("note") else ""
     page = MUTANTS.format(
         **{"seed": told["seed"], "mutants": mutants, "killed": killed, "added": added, "same": same},
-        **{"first": first, "share": share, "rows": "\n".join(rows)},
+        **{"share": share, "note": note, "rows": "\n".join(rows)},
     )
     if not told["survivors"]:
         return page
