@@ -409,7 +409,7 @@ class RuleAudits(ArrayTable[RuleAudit]):
             shown = ", ".join(f"{rule} ({count_of(n_rows, 'row')})" for rule, n_rows in told)
             more = f" and {len(few) - SHOWN_RULES:,} more" if len(few) > SHOWN_RULES else ""
             notes.append(
-                f"Fewer than {FEW_ROWS} rows, here or before, show only that a rule moved far: so it is with "
+                f"With fewer than {FEW_ROWS} rows, here or before, only a large change can be seen: "
                 f"{'rule' if len(few) == 1 else 'rules'} {shown}{more}."
             )
         if not self._tables[2]:
