@@ -31,6 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 import secateur
 from secateur.errors import ParameterError
@@ -646,7 +647,7 @@ def test_dialects_have_the_names_that_people_use(alias: str) -> None:
         ({"names": ("a", "b")}, "Expected a name for each of rule, prediction, reliability, found 2"),
         ({"table": "a\0b"}, "holds a character that SQL text cannot hold"),
         ({"table": "a\ud800"}, "holds a character that SQL text cannot hold"),
-        ({"table": "a__SQLGLOT__LB__b"}, "holds a character that SQL text cannot hold"),
+        ({"table": f"a{Generator.SENTINEL_LINE_BREAK}b"}, "holds a character that SQL text cannot hold"),
     ],
 )
 def test_a_wrong_argument_is_refused_with_a_sentence(arguments: dict[str, Any], message: str) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot.generator import Generator
-
 from secateur.errors import ParameterError
 from secateur.export.plain_names import SHOWN_NAME, is_unicode
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RESULT_NAMES", "check_columns", "check_names", "check_result_names", "is_text", "split_table"]
 
-LINE_BREAK = Generator.SENTINEL_LINE_BREAK  # which sqlglot makes a line break of, in any text
+LINE_BREAK = "__SQLGLOT__LB__"  # of which sqlglot makes a line break, in any text; it is not loaded here
 RESULT_NAMES = ("rule", "prediction", "reliability")
 
 
