@@ -165,7 +165,7 @@ def test_a_rule_whose_remaining_rows_are_of_another_class_moves_up_or_says_what_
     y = ["yes"] * 9 + ["no"] * 9 + ["no", "yes"]
     rules = secateur.compact(builder.build(), X, [*y[:-1], "no"], otherwise="no")
     lines = [line.split("   ")[0].strip() for line in rules.to_text().splitlines() if " rows, " in line]
-    assert lines[-3:-1] == ["b > 0", "a > 0"]
+    assert lines[-3:-1] == ["1. b > 0", "2. a > 0"]
     assert rules.decided_counts.tolist() == [[2.0, 5.0], [0.0, 4.0], [9.0, 0.0]]
     rare = replace(rules, decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]]))
     aside = " (of 7 rows that it covers, 71.4%)"
