@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import secateur
-from secateur import CompactRules, approximate
+from secateur import CompactRules, approximate, approximation
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.surrogates.answers import name_model
 
@@ -729,3 +729,11 @@ def test_every_form_tells_of_held_out_rows(rules: CompactRules) -> None:
 
 def test_the_rows_held_do_not_change_what_is_told(rules: CompactRules) -> None:
     assert rules.without_rows().fidelity is rules.fidelity
+
+
+def test_a_wide_table_gets_fewer_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    monkeypatch.setattr(approximation, "MOST_CELLS", 4 * 500)
+    rules = approximate(lambda rows: (np.asarray(rows)[:, 0] > 0).astype(int), X, max_rules=3)
+    assert rules.fidelity is not None
+    assert rules.fidelity.n_neighbours == 500

@@ -406,3 +406,15 @@ def test_the_program_ends_early_and_properly() -> None:
 def test_closed_streams_do_not_make_a_success_a_failure(closed: str) -> None:
     done = subprocess.run(["/bin/sh", "-c", f'exec "$0" --version {closed}', SCRIPT], timeout=120, check=False)
     assert done.returncode == 0
+
+
+def test_the_program_waits_for_threads_of_libraries() -> None:
+    code = (
+        "import sys, threading, time\n"
+        "threading.Thread(target=lambda: (time.sleep(1), print('done'))).start()\n"
+        "sys.argv = ['secateur', '--version']\n"
+        "from secateur.cli.main import start\n"
+        "start()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done"), done.stderr

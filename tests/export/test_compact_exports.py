@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import compact_oracles
@@ -27,6 +28,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.export.compact_text import read_rarer_class
+from secateur.export.latex import escape_latex
 from secateur.export.onnx import rules_to_onnx
 from secateur.rules.decision_list import make_decision_list
 
@@ -226,3 +229,12 @@ def test_the_page_begins_with_the_compact_form() -> None:
     assert len(shown["dropped"]) == len(rules.dropped)
     empty = secateur.compact(rules.tree).report().summary
     assert empty["lists"][0]["measured"] is None
+
+
+def test_latex_says_where_a_class_is_not_the_commonest() -> None:
+    rules = iris()
+    rare = replace(rules, decided_counts=np.array([[1.0, 9.0, 0.0], *rules.decided_counts[1:].tolist()]))
+    words = read_rarer_class(rare, 0)
+    assert words
+    assert escape_latex(words) in rare.to_latex()
+    assert escape_latex(words) not in rules.to_latex()

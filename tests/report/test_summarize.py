@@ -316,6 +316,18 @@ def test_rows_that_give_the_stored_counts_are_the_training_rows() -> None:
     assert others["lists"][0]["measured"]["accuracy"] > 50
 
 
+def test_rows_beside_stored_rules_are_not_called_new() -> None:
+    """Half of the training rows: the file does not say which rows the tree has seen."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    rules = cancer_rules()
+    stored = secateur.CompactRules.from_json(rules.compact(budget=0.02).to_json())
+    seen = summarize(stored, X[::2], y[::2])
+    said = [one[name] for one in seen["lists"] for name in ("right", "faithful")]
+    assert all("285 rows, some of which the tree may have been fitted to" in words for words in said[:1])
+    assert "some of which the tree may have been fitted to" in seen["rows"]["note"]
+    assert not any("set aside" in words or "on new rows, likely" in words for words in said)
+
+
 def test_a_pipeline_is_asked_in_the_columns_before_it() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.normal(50, 10, 300), "city": rng.choice(["Rome", "Oslo", "Bonn"], 300)})

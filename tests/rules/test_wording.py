@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 import numpy as np
 import pytest
 import strategies
+from exported_rules import ward_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,11 +210,7 @@ def test_what_a_rule_asks_is_joined_in_a_line() -> None:
 
 
 def test_cells_of_a_number_are_everything_only_if_none_is_missing() -> None:
-    builder = secateur.TreeBuilder(classes=["a", "b"], feature_names=["x"])
-    root = builder.split("x", 1)
-    builder.leaf([1, 0], parent=root, side="left")
-    builder.leaf([0, 1], parent=root, side="right")
-    tree = builder.build()
+    tree = ward_rules().tree
     found = {
         n_codes: _read_cells("x", tree, 0, (1.0, 2.0, 3.0), Region(codes=frozenset(range(n_codes))), EXACT)
         for n_codes in range(5)

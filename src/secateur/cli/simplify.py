@@ -53,7 +53,7 @@ Table = StrEnum("Table", {"weather": "weather", "human_id": "human-id"})
 
 @dataclass(frozen=True)
 class SimplifyWriting(Writing):
-    """The same, and the model."""
+    """What `simplify` writes, and where: what is written about rules, and the fitted model."""
 
     save_model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the fitted tree or pipeline as a .skops file.")

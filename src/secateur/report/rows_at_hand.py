@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RowsAtHand", "find_rows"]
 
+MAY_BE_SEEN = "some of which the tree may have been fitted to"  # the training rows themselves are not at hand
+
 
 @dataclass(frozen=True)
 class RowsAtHand:
@@ -34,9 +36,6 @@ class RowsAtHand:
     def n_rows(self) -> int | None:
         """Number of rows measured on."""
         return None if self.measured is None else self.measured.X.n_rows
-
-
-MAY_BE_SEEN = "some of which the tree may have been fitted to"  # the training rows themselves are not at hand
 
 
 def find_rows(rules: RuleSet, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowsAtHand:
