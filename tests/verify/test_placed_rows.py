@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import oracles
+import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
 from secateur.rows.checking import check_rows
+from secateur.tree.builder import TreeBuilder
+from secateur.tree.tree import Tree
 from secateur.verify.boxes import Boxes
 from secateur.verify.paths import walk_paths
-from secateur.verify.placed_rows import PlacedRows
+from secateur.verify.placed_rows import PlacedRows, order_by_value
 
 
 @given(st.data())
@@ -44,3 +49,47 @@ def test_rows_that_pass_a_node_are_looked_at_alone(data: st.DataObject) -> None:
     assert sorted(found) == list(range(len(paths.leaves)))
     for place, rows in found.items():
         assert sorted(rows.tolist()) == np.flatnonzero(reached == paths.leaves[place]).tolist()
+
+
+@pytest.mark.parametrize("n_limits", [3, 254, 255, 256, 300])
+@pytest.mark.parametrize("accepts_missing", [True, False])
+def test_boxes_of_many_limits_hold_the_rows_between_them(n_limits: int, accepts_missing: bool) -> None:
+    """Places among few limits take a byte, among more of them two."""
+    tree = _cut_in_steps(n_limits, accepts_missing)
+    limits = np.arange(float(n_limits))
+    numbers = np.concatenate([np.nextafter(limits, -np.inf), limits, np.nextafter(limits, np.inf)])
+    first = np.array([*numbers, *[math.nan] * accepts_missing])
+    X = np.column_stack([first, np.resize([0.0, 1.0, 1.0], len(first))])
+    paths = walk_paths(tree)
+    rng = np.random.default_rng(n_limits)
+    kept = rng.random(len(paths.links)) < 0.2
+    every = np.arange(len(paths.leaves))
+    found = dict(PlacedRows(tree, X).satisfying(Boxes(tree, paths, kept, every), np.zeros(len(every), dtype=np.int64)))
+    for rule in every[:: max(1, len(every) // 30)].tolist():
+        links = paths.links[kept & (paths.rule == rule)].tolist()
+        wanted = [row for row in range(len(X)) if oracles.satisfies(tree, X[row], links)]
+        assert sorted(found[rule].tolist()) == wanted
+
+
+def _cut_in_steps(n_limits: int, accepts_missing: bool) -> Tree:
+    """A tree that asks for the lowest limit, the highest, the next to lowest and so on; last for a second column."""
+    builder = TreeBuilder(["no", "yes"], ["x", "z"], dtype="float64", accepts_missing=accepts_missing)
+    node, side = None, None
+    for step in range(n_limits):
+        at_leaf, onwards = ("left", "right") if step % 2 == 0 else ("right", "left")
+        limit = step // 2 if step % 2 == 0 else n_limits - 1 - step // 2
+        node = builder.split("x", limit, parent=node, side=side, missing=("left", "right")[step % 3 == 0])
+        builder.leaf([1, 2], parent=node, side=at_leaf)
+        side = onwards
+    node = builder.split("z", 0.5, parent=node, side=side)
+    builder.leaf([3, 1], parent=node, side="left")
+    builder.leaf([1, 3], parent=node, side="right")
+    return builder.build()
+
+
+@given(st.lists(st.floats(width=32)), st.sampled_from(["float32", "float64"]))
+def test_rows_are_ordered_by_value_as_argsort_orders_them(drawn: list[float], dtype: str) -> None:
+    values = np.array([*drawn, 0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan], dtype=dtype)
+    order = order_by_value(values)
+    assert sorted(order.tolist()) == list(range(len(values)))
+    np.testing.assert_array_equal(values[order], values[np.argsort(values)])

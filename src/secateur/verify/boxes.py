@@ -8,7 +8,7 @@ one that arrives at a leaf meets it: every pair is decided.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -76,26 +76,13 @@ class Boxes:
         """Mark the boxes that share a possible value of the feature with the cell."""
         row = self.row_of[feature]
         if cell.codes is None:
-            low, high = np.maximum(self.low[row, places], cell.low), np.minimum(self.high[row, places], cell.high)
+            low = np.maximum(self.low[row].take(places), cell.low)
+            high = np.minimum(self.high[row].take(places), cell.high)
             some = possible.has_number(feature, low, high)
         else:
             some = (self.codes[feature][places] & cell.codes).any(axis=1)
         met: NDArray[np.bool_] = some | self.missing[row, places] if cell.missing else some
         return met
-
-    def narrow(self, held: NDArray[np.bool_], row: int, place: int, values: NDArray[Any]) -> None:
-        """Unmark the values of a feature that one box does not allow."""
-        feature = int(self.features[row])
-        low, high = float(self.low[row, place]), float(self.high[row, place])
-        if feature in self.codes:
-            allowed = self.codes[feature][place][np.nan_to_num(values).astype(np.int64)] & ~np.isnan(values)
-            held &= allowed | np.isnan(values) if self.missing[row, place] else allowed
-        elif self.missing[row, place]:
-            held &= ~((values <= low) | (values > high))  # NaN compares false
-        else:
-            held &= values <= high
-            if low > -np.inf:
-                held &= values > low
 
 
 class Allowed(NamedTuple):
@@ -112,23 +99,28 @@ def find_foreign_leaves(
 ) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """List leaves, each with the rules of another class whose boxes meet its cell in a possible row."""
     only = _only_class_below(tree)
+    lefts, rights, features = tree.children_left.tolist(), tree.children_right.tolist(), tree.feature.tolist()
     start = np.flatnonzero(boxes.is_possible & (classes != only[0]))
     start = start[meet_domains(boxes, start, possible)]
     todo: list[tuple[int, dict[int, Allowed], NDArray[np.int64]]] = [(0, {}, start)]
     while todo:
         node, cell, places = todo.pop()
-        if tree.children_left[node] < 0:
+        if lefts[node] < 0:
             met = places[possible.find_rows(boxes, places, cell)]
             if len(met):
                 yield node, boxes.rules[met]
             continue
-        feature = int(tree.feature[node])
+        feature = features[node]
         whole = cell.get(feature) or Allowed(*possible.domain(feature))
-        sides = [(int(tree.children_left[node]), True), (int(tree.children_right[node]), False)]
+        own = classes[places]
+        sides = [(lefts[node], True), (rights[node], False)]
         # A leaf is done next, so that it does not wait, with its rules, for all that lies below its sibling.
-        for child, to_left in sorted(sides, key=lambda side: tree.children_left[side[0]] < 0):
+        for child, to_left in sides if lefts[lefts[node]] >= 0 else sides[::-1]:
+            others = places[own != only[child]]
+            if not len(others):
+                continue
             part = cut_cell(tree, paths, node, to_left, whole)
-            met = places[boxes.meet(feature, places, part, possible) & (classes[places] != only[child])]
+            met = others[boxes.meet(feature, others, part, possible)]
             if not len(met):
                 continue
             narrowed = {**cell, feature: part}
@@ -138,14 +130,14 @@ def find_foreign_leaves(
                 todo.append((child, narrowed, met))
 
 
-def _only_class_below(tree: Tree) -> NDArray[np.int64]:
+def _only_class_below(tree: Tree) -> list[int]:
     """Find the class of all leaves below each node; -1 where they differ."""
-    only = tree.leaf_class.tolist()
+    only: list[int] = tree.leaf_class.tolist()
     lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
     for node in range(tree.n_nodes - 1, -1, -1):  # a child's id is larger than its parent's
         if lefts[node] >= 0:
             only[node] = only[lefts[node]] if only[lefts[node]] == only[rights[node]] else -1
-    return np.array(only)
+    return only
 
 
 def meet_domains(boxes: Boxes, places: NDArray[np.int64], possible: Possible) -> NDArray[np.bool_]:

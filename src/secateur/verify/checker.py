@@ -262,7 +262,7 @@ class _Checker:
             for rule, inside in self._covered(rows, self._all_rules):
                 covered[classes[rule]][inside] = True
                 if weights is None:
-                    counted.rules[rule] += np.bincount(class_ids[inside], minlength=self.tree.n_classes)
+                    counted.rules[rule] += np.bincount(class_ids.take(inside), minlength=self.tree.n_classes)
                 else:
                     inside = np.sort(inside)  # so that weights are added in the order of the rows
                     counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], self.tree.n_classes)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Tree
 
-__all__ = ["Paths", "goes_left", "left_codes_of", "walk_paths"]
+__all__ = ["Paths", "largest_not_above", "left_codes_of", "walk_paths"]
 
 
 class Paths(NamedTuple):
@@ -51,7 +51,7 @@ def walk_paths(tree: Tree) -> Paths:
         rule=np.repeat(np.arange(len(leaves)), np.diff(offsets)),
         parent=parent,
         is_left=is_left,
-        limit=_largest_not_above(tree.threshold, tree.dtype),
+        limit=largest_not_above(tree.threshold, tree.dtype),
     )
 
 
@@ -62,17 +62,8 @@ def left_codes_of(tree: Tree, node: int | np.integer[Any]) -> NDArray[np.bool_]:
     return marked
 
 
-def goes_left(tree: Tree, node: int, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mark the values of its feature that a split sends left."""
-    if tree.categories[tree.feature[node]] is None:
-        left = values <= tree.threshold[node]
-    else:
-        left = np.isin(values, tree.left_codes(node))
-    side: NDArray[np.bool_] = np.where(np.isnan(values), tree.missing_left[node], left)
-    return side
-
-
-def _largest_not_above(thresholds: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+def largest_not_above(thresholds: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """Find the largest number of the dtype that does not exceed each threshold."""
     kind = np.dtype(dtype).type
     with np.errstate(over="ignore"):
         nearest = thresholds.astype(kind)

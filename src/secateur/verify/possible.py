@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.verify.paths import largest_not_above
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -44,6 +46,7 @@ class Possible:
         self.words = [str(known) for known in (*self.implications, *self.claims, *self.groups)]
         self.words += [tree.describe_decimals(feature) for feature in self.decimals]
         self._places: dict[tuple[int, float], int | float] = {}
+        self._risen: dict[int, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}  # limits, and where places rise
 
     def domain(self, feature: int) -> tuple[float, float, NDArray[np.bool_] | None, bool]:
         """Find what a column may hold: numbers above the first and up to the second, marked codes, and NaN or not."""
@@ -66,11 +69,15 @@ class Possible:
         """Whether there is a number above ``low`` and up to ``high`` that the column may hold, element by element."""
         if feature not in self.decimals:
             return np.less(low, high)
-        # Places of limits never fall, so it is enough to count where they rise, from one limit to the next.
-        ends = np.unique(np.concatenate([np.ravel(low), np.ravel(high)]))
-        places = [self._count_up_to(feature, end) for end in ends.tolist()]
-        risen = np.cumsum([False, *(one < other for one, other in itertools.pairwise(places))])
-        return risen[np.searchsorted(ends, low)] < risen[np.searchsorted(ends, high)]
+        if feature not in self._risen:
+            own = largest_not_above(self.tree.threshold[self.tree.feature == feature], self.tree.dtype)
+            self._count_rises(feature, [own, [-np.inf, np.inf]])
+        ends, risen = self._risen[feature]
+        first, last = np.searchsorted(ends, low), np.searchsorted(ends, high)
+        if np.any(ends[first] != low) or np.any(ends[last] != high):
+            self._count_rises(feature, [ends, np.ravel(low), np.ravel(high)])
+            return self.has_number(feature, low, high)
+        return risen[first] < risen[last]
 
     def find_states(
         self, boxes: Boxes, places: NDArray[np.int64], cell: Mapping[int, Allowed], feature: int | None = None
@@ -123,6 +130,13 @@ class Possible:
             against.append((str(group), ~np.isin(values, (0, 1)).all(axis=1) | (values.sum(axis=1) > 1)))
         said = "contradicts a fact that was given"
         return [f"Row {first + rows.argmax()} {said}: {words}." for words, rows in against if rows.any()]
+
+    def _count_rises(self, feature: int, ends: list[Any]) -> None:
+        """Number the limits of a column anew: places never fall, so it is enough to count where they rise."""
+        listed = np.unique(np.concatenate(ends))
+        places = [self._count_up_to(feature, end) for end in listed.tolist()]
+        rises = (one < other for one, other in itertools.pairwise(places))
+        self._risen[feature] = listed, np.cumsum([False, *rises])
 
     def _count_up_to(self, feature: int, limit: float) -> int | float:
         """The place, in the order of the numbers that a column may hold, of the last that does not exceed a limit."""
