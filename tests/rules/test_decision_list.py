@@ -21,7 +21,8 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScale
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.rules.decision_list import double_limit, make_decision_list
+from secateur.rules.decision_list import ColumnTest, double_limit, list_tests, make_decision_list
+from secateur.tree.regions import domain_of, regions_of_links
 from secateur.tree.tree import Tree
 
 METHODS = st.sampled_from([name for name in secateur.METHODS if name != "mismatch-certified"])
@@ -54,6 +55,48 @@ def test_a_list_made_without_rows_predicts_as_the_tree(tree: Tree, data: st.Data
     listed = make_decision_list(rules)
     decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
     assert [rule.label for rule in decided if rule] == rules.predict(asked).tolist()
+
+
+@given(problem=problems())
+@settings(max_examples=150, deadline=None)
+def test_tests_are_what_the_conditions_of_each_rule_leave_together(problem: tuple[Tree, Any, Any, Any, str]) -> None:
+    tree, X, y, _, method = problem
+    rules = secateur.simplify(tree, X, y, method=method, **own_settings(method, tolerance=0.2))
+    features = list(range(tree.n_features))
+    wanted = [(index, _tests_one_by_one(rules, index)) for index in rules.ranking.tolist()]
+    wanted = [(index, tests) for index, tests in wanted if ColumnTest(0, (), (), False, False) not in tests]
+    found = list_tests(rules, rules.deleted, features)
+    assert [(index, [test._replace(column=0) for test in tests]) for index, tests in found] == wanted
+    listed = make_decision_list(rules)
+    first_of: dict[frozenset[Any], int] = {}
+    for index, tests in found:
+        first_of.setdefault(frozenset(tests), index)
+    assert [rule.index for rule in listed.rules] == list(first_of.values())
+    assert [column.feature for column in listed.columns] == sorted(
+        {test.column for tests in first_of for test in tests}
+    )
+    assert [rule.text for rule in listed.rules] == [rules[index].text for index in first_of.values()]
+
+
+def _tests_one_by_one(rules: secateur.RuleSet, index: int) -> list[ColumnTest]:
+    """What a rule's conditions leave of each column that they ask for, if that is not all; columns left out."""
+    tree, tests = rules.tree, []
+    for feature, region in regions_of_links(tree, rules.paths, rules[index].kept_ids).items():
+        levels = tree.categories[feature]
+        missing = region.missing and bool(tree.accepts_missing[feature])
+        if missing == tree.accepts_missing[feature] and region == domain_of(tree, feature)._replace(
+            missing=region.missing
+        ):
+            continue
+        if levels is None:
+            tests.append(
+                ColumnTest(0, ((region.low, region.high),) if region.low < region.high else (), (), False, missing)
+            )
+        else:
+            codes = sorted(region.codes or ())
+            labels = tuple(levels[code] for code in codes if code < len(levels))
+            tests.append(ColumnTest(0, (), labels, len(levels) in codes, missing))
+    return tests
 
 
 def test_a_list_asks_for_the_columns_before_a_pipeline() -> None:

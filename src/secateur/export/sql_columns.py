@@ -87,6 +87,7 @@ class TypedTable:
         self._attach = dialect.attach if dialect.casts and columns else ""
         self._writer = Writer(dialect.name)
         self._limits: dict[tuple[float, int], str] = {}
+        self._written: dict[ColumnTest, list[str]] = {}  # tests that come again and again, as text
         # Where the table's own columns are found in a step.
         self._own = self._step if self._attach == "exclude" else self._source
 
@@ -150,7 +151,7 @@ class TypedTable:
                     return make_number(number)
                 rest = writer.write_with(str(number), words)
                 break
-            asked = [part for test in tests for part in self._ask(test)]
+            asked = [part for test in tests for part in self._written.get(test) or self._ask(test)]
             branches += writer.write_branch(writer.join_by_and(asked), str(number), words)
         return writer.join_case(branches, rest)
 
@@ -266,6 +267,7 @@ class TypedTable:
         for low, high in test.intervals:
             ends = self._ask_ends(test.column, low, high)
             if ends and len(test.intervals) == 1 and not test.missing:
+                self._written[test] = ends
                 return ends
             is_number = exp.Not(this=is_null(self.value(test.column)))
             parts.append(exp.and_(*(exp.Var(this=end) for end in ends), copy=False) if ends else is_number)

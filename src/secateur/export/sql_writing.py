@@ -39,8 +39,7 @@ class Writer:
             if isinstance(part, exp.Connector) and len(parts) > 1:
                 part = exp.Paren(this=part)
             written.append(part if isinstance(part, str) else self.write(part))
-        lines = [written[0], *(f"AND {part}" for part in written[1:])]
-        return ("\n" if self._is_wide(lines) else " ").join(lines)
+        return ("\nAND " if self._is_wide(["AND ".join(written)]) else " AND ").join(written)
 
     def write_branch(self, condition: str, answer: str, words: str = "") -> list[str]:
         """Write a branch of a CASE, with words beside it."""
@@ -48,7 +47,7 @@ class Writer:
 
     def write_with(self, answer: str, words: str) -> str:
         """Write words beside an answer."""
-        said = comment(words)
+        said = comment(words) if words else ""
         return f"{answer} /* {said} */" if said else answer
 
     def write_is_in(self, value: str, listed: Sequence[str]) -> str:

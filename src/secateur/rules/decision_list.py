@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
-from secateur.tree.regions import meet_regions, read_links
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.readings import Reading
-    from secateur.tree.regions import Region
     from secateur.tree.tree import Label, Tree
 
 __all__ = [
@@ -62,8 +59,7 @@ class Column:
         return max(self.lowest, -end), min(self.highest, end)
 
 
-@dataclass(frozen=True)
-class ColumnTest:
+class ColumnTest(NamedTuple):
     """What a rule asks of one column; a value passes if any of the fields allows it.
 
     A number x passes if ``low < x <= high`` for one of the intervals. They are increasing and apart, their limits are
@@ -77,7 +73,7 @@ class ColumnTest:
     missing: bool  # whether NULL, None and NaN pass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ListedRule:
     """A rule of the list: it predicts its label for rows that pass all its tests."""
 
@@ -85,12 +81,15 @@ class ListedRule:
     label: Label
     reliability: float | None  # None where not known
     tests: tuple[ColumnTest, ...]  # each of them refuses some row
-    told: Rule | str  # the rule itself, whose words are only made if someone wants them; of "otherwise" the words
+    told: tuple[RuleSet, int] | str  # where its words are found, if someone wants them; of "otherwise" the words
 
     @property
     def text(self) -> str:
         """The rule in words."""
-        return self.told if isinstance(self.told, str) else self.told.text
+        if isinstance(self.told, str):
+            return self.told
+        rules, index = self.told
+        return rules[index].text
 
 
 @dataclass(frozen=True)
@@ -129,20 +128,20 @@ def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
             f"The rules of {whole.method!r} may overlap, and without training rows they have no ranking: "
             "pass X and y to simplify."
         )
-    number_of = dict(zip(order.tolist(), numbers.tolist(), strict=True))
     known = whole.reliability[order] if decided is None else decided
-    reliability_of = {index: none_if_nan(one) for index, one in zip(order.tolist(), known.tolist(), strict=True)}
     tree = whole.tree
-    found: dict[frozenset[tuple[int, Region]], tuple[int, list[tuple[int, Region]]]] = {}
-    for index, asked in _list_asked(whole, whole.deleted, order):
-        found.setdefault(frozenset(asked), (index, asked))
-    features = sorted({feature for asked in found for feature, _ in asked})
-    place = {feature: number for number, feature in enumerate(features)}
-    listed = []
-    for index, asked in found.values():
-        rule = whole[index]
-        tests = tuple(_make_test(tree, place[feature], feature, region) for feature, region in asked)
-        listed.append(ListedRule(number_of[index], rule.prediction, reliability_of[index], tests, rule))
+    asked = _Asked(whole, whole.deleted, order)
+    first_of: dict[bytes, int] = {}  # by what it asks, the first rule that does
+    for place in asked.passed:
+        first_of.setdefault(asked.key_of(place), place)
+    features = np.unique(asked.feature[asked.list_asks(first_of.values())]).tolist()
+    tests_of = asked.make_tests(features)
+    labels = tree.classes[whole.paths.leaf_class[order]].tolist()
+    indices, shown, shares = order.tolist(), numbers.tolist(), known.tolist()
+    listed = [
+        ListedRule(shown[place], labels[place], none_if_nan(shares[place]), tests_of(place), (whole, indices[place]))
+        for place in first_of.values()
+    ]
     if otherwise is not None:
         label, reliability, words = otherwise
         listed.append(ListedRule(len(order), label, reliability, (), words))
@@ -158,11 +157,9 @@ def list_tests(
     deleted conditions are those of the rule set, or none to list the leaves of its tree. Tests name a column by its
     place among the features.
     """
-    place = {feature: number for number, feature in enumerate(features)}
-    return [
-        (index, tuple(_make_test(rules.tree, place[feature], feature, region) for feature, region in asked))
-        for index, asked in _list_asked(rules, deleted, rules.ranking if order is None else order)
-    ]
+    asked = _Asked(rules, deleted, rules.ranking if order is None else order)
+    tests_of, indices = asked.make_tests(features), asked.order.tolist()
+    return [(indices[place], tests_of(place)) for place in asked.passed]
 
 
 def double_limit(limit: float, dtype: str) -> float:
@@ -207,51 +204,135 @@ def make_column(tree: Tree, feature: int) -> Column:
     )
 
 
-def _list_asked(
-    rules: RuleSet, deleted: NDArray[np.bool_], order: NDArray[np.int64]
-) -> Iterator[tuple[int, list[tuple[int, Region]]]]:
-    """List the rules that some row can pass, in an order: their index, and what they ask of features."""
-    tree, paths = rules.tree, rules.paths
-    read = read_links(tree, paths, paths.links[~deleted])
-    ends = np.concatenate([[0], np.cumsum(~deleted)])[paths.offsets].tolist()  # where the kept links of each rule are
-    for index in order.tolist():
-        regions = meet_regions(read[ends[index] : ends[index + 1]])
-        asked = [pair for pair in regions.items() if not _holds_all(tree, *pair)]
-        if not any(_holds_none(tree, *pair) for pair in asked):
-            yield index, asked
+class _Asked:
+    """What rules ask of single features, each different ask once; a large tree's rules share most of what they ask.
+
+    Rules are meant by their place in the order given.
+
+    Attributes
+    ----------
+    feature, low, high, missing : ndarray, shape (n_asks,)
+        What is asked: numbers ``low < x <= high``, and whether a missing value passes.
+    codes : list of frozenset of int or None, length n_asks
+        The category codes that pass; None for a feature of numbers.
+    asks : ndarray of int64
+        The asks of each rule in the order of its conditions, rule after rule, without those that every row passes.
+    offsets : list of int, length n_rules + 1
+        ``asks[offsets[i]:offsets[i + 1]]`` are those of rule ``i``.
+    passed : list of int
+        The rules that some row can pass.
+    """
+
+    def __init__(self, rules: RuleSet, deleted: NDArray[np.bool_], order: NDArray[np.int64]) -> None:
+        self._tree, self.order = rules.tree, order
+        tree, paths = rules.tree, rules.paths
+        n_links = np.diff(paths.offsets)[order]
+        rule = np.repeat(np.arange(len(order)), n_links)
+        entry = np.arange(len(rule)) + (paths.offsets[order] + n_links - np.cumsum(n_links))[rule]
+        rule, entry = rule[~deleted[entry]], entry[~deleted[entry]]
+        links = paths.links[entry]
+        nodes, left = paths.parent[links], paths.is_left[links]
+        feature, limit = tree.feature[nodes], tree.upper[nodes]
+        # The links of a rule that test one feature are one ask.
+        ask, first = _number_apart(rule, feature)
+        low, high, missing = np.full(len(first), -np.inf), np.full(len(first), np.inf), np.ones(len(first), dtype=bool)
+        is_number = np.array([levels is None for levels in tree.categories], dtype=bool)[feature]
+        below, above = is_number & left, is_number & ~left
+        np.minimum.at(high, ask[below], limit[below])
+        np.maximum.at(low, ask[above], limit[above])
+        missing[ask[(tree.missing_left[nodes] != left) | ~tree.accepts_missing[feature]]] = False
+        sets = self._meet_sets(ask[~is_number], nodes[~is_number], left[~is_number])
+        number_of_set = {codes: number for number, codes in enumerate(dict.fromkeys(sets.values()))}
+        set_number = np.zeros(len(first), dtype=np.int64)
+        set_number[list(sets)] = [number_of_set[codes] for codes in sets.values()]
+        # Asks of different rules that say the same are one.
+        rule, feature = rule[first], feature[first]
+        ask, first = _number_apart(feature, low, high, missing, set_number)
+        self.feature, self.low, self.high, self.missing = feature[first], low[first], high[first], missing[first]
+        self.codes = [sets.get(one) for one in first.tolist()]
+        is_passed_by_all, is_passed_by_none = self._find_extremes()
+        self.passed = np.flatnonzero(np.bincount(rule[is_passed_by_none[ask]], minlength=len(order)) == 0).tolist()
+        rule, self.asks = rule[~is_passed_by_all[ask]], ask[~is_passed_by_all[ask]]
+        self.offsets = np.searchsorted(rule, np.arange(len(order) + 1)).tolist()
+        self._keys = self.asks[np.lexsort((self.asks, rule))].tobytes()
+
+    def key_of(self, rule: int) -> bytes:
+        """What a rule asks, in whatever order."""
+        size = self.asks.itemsize
+        return self._keys[size * self.offsets[rule] : size * self.offsets[rule + 1]]
+
+    def list_asks(self, rules: Iterable[int]) -> NDArray[np.int64]:
+        """List the asks of some rules."""
+        is_one = np.zeros(len(self.order), dtype=bool)
+        is_one[list(rules)] = True
+        return np.unique(self.asks[np.repeat(is_one, np.diff(self.offsets))])
+
+    def make_tests(self, features: Sequence[int]) -> Callable[[int], tuple[ColumnTest, ...]]:
+        """Make the tests of any rule; they name a column by its place among the features."""
+        place = {feature: number for number, feature in enumerate(features)}
+        columns = [place.get(feature, -1) for feature in self.feature.tolist()]
+        lows, highs, missing = self.low.tolist(), self.high.tolist(), self.missing.tolist()
+        tests = [
+            ColumnTest(column, ((low, high),) if low < high else (), (), False, is_passed)
+            if codes is None
+            else self._make_set_test(column, feature, codes, is_passed)
+            for column, feature, low, high, codes, is_passed in zip(
+                columns, self.feature.tolist(), lows, highs, self.codes, missing, strict=True
+            )
+        ]
+        asks, offsets = self.asks.tolist(), self.offsets
+        return lambda rule: tuple([tests[ask] for ask in asks[offsets[rule] : offsets[rule + 1]]])
+
+    def _make_set_test(self, column: int, feature: int, codes: frozenset[int], missing: bool) -> ColumnTest:
+        tree, levels = self._tree, self._tree.categories[feature] or ()
+        known = sorted(codes.intersection(_codes(tree, feature)))
+        cuts = find_cuts(tree, feature)
+        if cuts is not None:
+            return ColumnTest(column, join_cells(cuts, known), (), False, missing)
+        named = tuple(levels[code] for code in known if code < len(levels))
+        return ColumnTest(column, (), named, len(levels) in known, missing)
+
+    def _meet_sets(
+        self, asks: NDArray[np.int64], nodes: NDArray[np.int64], left: NDArray[np.bool_]
+    ) -> dict[int, frozenset[int]]:
+        """Find the codes that the links of each ask for categories allow together."""
+        tree = self._tree
+        sides: dict[tuple[int, bool], frozenset[int]] = {}
+        for node in np.unique(nodes).tolist():
+            listed = frozenset(tree.left_codes(node).tolist())
+            every = frozenset(range(len(tree.categories[tree.feature[node]] or ()) + 1))
+            sides[node, True], sides[node, False] = listed, every - listed
+        sets: dict[int, frozenset[int]] = {}
+        for ask, *side in zip(asks.tolist(), nodes.tolist(), left.tolist(), strict=True):
+            codes = sides[tuple(side)]
+            sets[ask] = sets[ask] & codes if ask in sets else codes
+        return sets
+
+    def _find_extremes(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Mark the asks that every row passes, and those that none does."""
+        every, none = (self.low == -np.inf) & (self.high == np.inf), ~(self.low < self.high)
+        for ask, codes in enumerate(self.codes):
+            if codes is not None:
+                possible = _codes(self._tree, int(self.feature[ask]))
+                every[ask], none[ask] = codes.issuperset(possible), codes.isdisjoint(possible)
+        accepts = self._tree.accepts_missing[self.feature]
+        return every & (self.missing | ~accepts), none & ~self.missing
+
+
+def _number_apart(*columns: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the different rows of some columns by their first appearance, and tell where each appears first."""
+    number = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, inverse = np.unique(column, return_inverse=True)
+        number = np.unique(number * len(values) + inverse, return_inverse=True)[1]
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place[number], first[order]
 
 
 def _codes(tree: Tree, feature: int) -> range:
     """The codes that a row's category can have; the last one stands for any category that is not listed."""
     n_labels = len(tree.categories[feature] or ())
     return range(n_labels if is_closed(tree, feature) else n_labels + 1)
-
-
-def _holds_all(tree: Tree, feature: int, region: Region) -> bool:
-    if tree.accepts_missing[feature] and not region.missing:
-        return False
-    if region.codes is None:
-        return (region.low, region.high) == (-math.inf, math.inf)
-    return region.codes.issuperset(_codes(tree, feature))
-
-
-def _holds_none(tree: Tree, feature: int, region: Region) -> bool:
-    if region.missing and tree.accepts_missing[feature]:
-        return False
-    if region.codes is None:
-        return not region.low < region.high
-    return region.codes.isdisjoint(_codes(tree, feature))
-
-
-def _make_test(tree: Tree, column: int, feature: int, region: Region) -> ColumnTest:
-    missing = region.missing and bool(tree.accepts_missing[feature])
-    if region.codes is None:
-        intervals = ((region.low, region.high),) if region.low < region.high else ()
-        return ColumnTest(column, intervals, (), False, missing)
-    codes = sorted(region.codes.intersection(_codes(tree, feature)))
-    cuts = find_cuts(tree, feature)
-    if cuts is not None:
-        return ColumnTest(column, join_cells(cuts, codes), (), False, missing)
-    levels = tree.categories[feature] or ()
-    named = tuple(levels[code] for code in codes if code < len(levels))
-    return ColumnTest(column, (), named, len(levels) in codes, missing)
