@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -206,6 +207,16 @@ CASES = [
     LEAVES("subtree", bars={IZZA.measure: "≥ 300"}),
     LEAVES("exact", bars={IZZA.measure: "≥ 100", DELETES: "> 1"}, extra=times_izza),
     LEAVES("redundancy", bars={}),
+    Case(
+        "paper-leaves/sibling-unread",
+        paper_leaves,
+        lambda problem: simplify("sibling", replace(problem, model=copy(problem.model))),
+        agrees,
+        (IZZA,),
+        {},
+        "with reading the model, which the other cases find read",
+        uses_rows=False,
+    ),
     UNPRUNED("exact", bars={FIT.measure: "≤ 0.02"}, **IN_PART),
     UNPRUNED("layered", bars={FIT.measure: "≤ 0.15", MEMORY: "≤ 3"}, **IN_PART),
     UNPRUNED("budgeted", bars={FIT.measure: "≤ 1", MEMORY: "≤ 5"}, **SPENDS),

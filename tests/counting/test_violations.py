@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 from unittest import mock
 
@@ -19,13 +20,14 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import coverage, violations
+from secateur.counting import coverage, row_evidence, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.tile_arguments import make_tests
 from secateur.kernels import threads, tiles
 from secateur.rows import leaves
 from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
+from secateur.rows.rows import Rows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
@@ -65,7 +67,28 @@ def test_tiles_numpy_and_one_row_at_a_time_agree(most_numbers: int, problem: Pro
         assert small.is_paired == large.is_paired == (most_numbers == 0 and bool((deleted | opened).any()))
         np.testing.assert_array_equal(small.cells, large.cells)
         np.testing.assert_array_equal(small.leaf_counts, large.leaf_counts)
+        assert_same_by_leaf(evidence, large, deleted, most_numbers)
         check_against_rows(tree, small, deleted, X, y, weights, data)
+
+
+def assert_same_by_leaf(evidence: RowEvidence, found: Any, deleted: Any, most_numbers: int) -> None:
+    """Rows in the order of their leaves give the same counts, however they lie in memory, and copied or not."""
+    tree, matrix = evidence.tree, evidence.rows.select(0, evidence.n_rows, np.arange(evidence.tree.n_features))
+    wide = np.hstack([matrix, np.zeros((len(matrix), 3 * matrix.shape[1] + 1), dtype=matrix.dtype)])
+    tested = np.unique(tree.feature[tree.feature >= 0])
+    listed = [
+        *(evidence.rows, Rows.of(np.ascontiguousarray(matrix)), Rows.of(np.asfortranarray(matrix))),
+        Rows.of(wide[:, ::-1][:, ::-1][:, : matrix.shape[1]]),  # not in one piece
+        Rows.of_columns(np.ascontiguousarray(matrix[:, tested]), tested, matrix.shape[1]),
+        Rows.of(np.ascontiguousarray(wide)),
+    ]
+    for rows, copied in itertools.product(listed, (0, 1 << 20)):
+        other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
+        changes = mock.patch.multiple(row_evidence, ORDERED_LEAVES=0, COPIED_NUMBERS=copied)
+        with by_tiles(), changes, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+            same = other.count_violations(found.paths, deleted, found.opened)
+        np.testing.assert_array_equal(same.cells, found.cells)
+        np.testing.assert_array_equal(same.leaf_counts, found.leaf_counts)
 
 
 def check_against_rows(tree: Tree, found: Any, deleted: Any, X: Any, y: Any, weights: Any, data: st.DataObject) -> None:

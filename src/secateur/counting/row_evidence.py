@@ -12,14 +12,13 @@ from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import count_violations
 from secateur.kernels.run_walks import run_count
 from secateur.rows.leaves import count_classes
-from secateur.rows.rows import LabelledRows
+from secateur.rows.rows import LabelledRows, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.counting.tile_arguments import Conditions
     from secateur.counting.violations import ViolationCounts
-    from secateur.rows.rows import Rows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
@@ -27,6 +26,10 @@ __all__ = ["RowEvidence"]
 
 # From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
 WALKED_LEAVES = 1_000
+# From so many leaves on, rows are put in the order of leaves before they are counted; a table that must be converted
+# for that is copied up to so many numbers.
+ORDERED_LEAVES = 1_000
+COPIED_NUMBERS = 1 << 26
 
 
 @dataclass
@@ -49,6 +52,7 @@ class RowEvidence(TrainingEvidence):
         default=None, init=False, repr=False
     )
     _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+    _by_leaf: LabelledRows | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -57,9 +61,30 @@ class RowEvidence(TrainingEvidence):
 
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
         listed = LabelledRows(self.rows, self.class_ids, self.weights)
+        if paths.n_rules >= ORDERED_LEAVES and self.weights is None:
+            listed = self._put_by_leaf(paths)
         violations = count_violations(self.tree, paths, conditions, listed, self._leaf_counts)
         self._leaf_counts = violations.leaf_counts
         return violations
+
+    def _put_by_leaf(self, paths: Paths) -> LabelledRows:
+        """Put the rows in the order of their leaves, unless that takes a copy of a large table.
+
+        What rules cover lies together in this order, and most rules need not look at most tiles. Sums of weights depend
+        on the order of rows, numbers of rows do not.
+        """
+        if self._by_leaf is None:
+            rows = self.rows
+            index = index_rows(self.tree, paths, rows)
+            self._leaf_counts = count_classes(self.tree, index.reached, self.class_ids, None)[paths.leaf_ids]
+            if rows.source is not None:
+                self._by_leaf = LabelledRows(rows.reorder(index.order), self.class_ids[index.order], None)
+            elif rows.n_rows * len(index.columns) <= COPIED_NUMBERS:
+                copied = Rows.of_columns(index.values, index.columns, rows.n_features)
+                self._by_leaf = LabelledRows(copied, self.class_ids[index.order], None)
+            else:
+                self._by_leaf = LabelledRows(rows, self.class_ids, None)
+        return self._by_leaf
 
     def count(
         self, paths: Paths, deleted: NDArray[np.bool_], *, is_exact: bool

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["Conditions", "make_preorder", "make_room", "make_rule_conditions", "make_tests"]
+__all__ = ["NO_NODES", "Conditions", "keep_asked", "make_preorder", "make_room", "make_rule_conditions", "make_tests"]
+
+NO_NODES = Preorder(*np.zeros((4, 0), dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,32 @@ def _find_shared(offsets: NDArray[np.int64], conditions: NDArray[np.int64]) -> N
         alive = alive[conditions[offsets[alive] + place] == conditions[offsets[alive - 1] + place]]
         shared[alive] = place + 1
     return shared
+
+
+def keep_asked(tests: Tests, conditions: RuleConditions) -> tuple[Tests, RuleConditions]:
+    """Leave out the tests that no condition of the rules is about."""
+    is_asked = np.zeros(len(tests.slot), dtype=bool)
+    is_asked[conditions.firm >> 1] = is_asked[conditions.open >> 1] = True
+    slot = np.cumsum(is_asked) - 1
+    kept = is_asked[tests.slot]
+    n_before = np.concatenate([[0], np.cumsum(kept)])
+    begin = tests.first[:-1]
+    n_limits = n_before[begin + tests.n_limits] - n_before[begin]
+
+    def renumber(asked: NDArray[np.int64]) -> NDArray[np.int64]:
+        numbers: NDArray[np.int64] = 2 * slot[asked >> 1] + (asked & 1)
+        return numbers
+
+    fewer = tests._replace(
+        slot=slot[tests.slot[kept]],
+        first=n_before[tests.first],
+        n_limits=n_limits,
+        most_limits=int(n_limits.max(initial=0)),
+        limit=tests.limit[kept],
+        missing_left=tests.missing_left[kept],
+        table_start=tests.table_start[kept],
+    )
+    return fewer, conditions._replace(firm=renumber(conditions.firm), open=renumber(conditions.open))
 
 
 def make_preorder(tree: Tree, paths: Paths, condition_of: NDArray[np.int64]) -> Preorder:

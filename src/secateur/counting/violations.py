@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from secateur.counting.bit_masks import pack_links, rows_in, unpack_bits
-from secateur.counting.tile_arguments import make_preorder, make_room, make_rule_conditions, make_tests
+from secateur.counting.tile_arguments import (
+    NO_NODES,
+    keep_asked,
+    make_preorder,
+    make_room,
+    make_rule_conditions,
+    make_tests,
+)
 from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module, is_compiled
 from secateur.kernels.threads import map_in_threads, n_threads
@@ -295,10 +302,10 @@ class _Counter:
     def _tile_arguments(self) -> tuple[NDArray[np.int64], Any, Any, Any]:
         """The tested features, the tests, the rules' conditions and the nodes, as compiled code reads them."""
         features, tests, condition_of = make_tests(self.tree)
-        nodes = make_preorder(self.tree, self.paths, condition_of)
-        if not self.with_leaves:
-            nodes = nodes._replace(depth=nodes.depth[:0])
-        return features, tests, make_rule_conditions(self.paths, condition_of, self.conditions, *self.layout), nodes
+        conditions = make_rule_conditions(self.paths, condition_of, self.conditions, *self.layout)
+        if self.with_leaves:
+            return features, tests, conditions, make_preorder(self.tree, self.paths, condition_of)
+        return features, *keep_asked(tests, conditions), NO_NODES
 
     def _count_by_tiles(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Count tiles of rows in compiled code, blocks of them on several threads.

@@ -10,14 +10,16 @@ Conventions used below and by all methods:
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from secateur.tree.tree import Tree
@@ -25,6 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_RF_TOL", "Paths", "find_runs", "trace_paths"]
 
 DEFAULT_RF_TOL = 1e-12
+KEPT_NODES = 4_096  # the paths of a larger tree take as much space as all else, and working on them more time
+
+Array = TypeVar("Array")
+
+
+def _kept(make: Callable[[Any], Array]) -> cached_property[Array]:
+    """Make an array once, and for reading only, because rule sets of one tree share it."""
+
+    @wraps(make)
+    def freeze(paths: Any) -> Array:
+        made = make(paths)
+        if isinstance(made, np.ndarray):
+            made.flags.writeable = False
+        return made
+
+    return cached_property(freeze)
 
 
 class Paths:
@@ -47,13 +65,15 @@ class Paths:
 
     def __init__(self, tree: Tree, rf_tol: float) -> None:
         self._tree = tree
-        self._rf_tol = rf_tol
+        self.rf_tol = rf_tol
         self._first_leaf, self._last_leaf = tree.leaf_runs
         leaves = np.flatnonzero(tree.is_leaf)
         self.leaf_ids: NDArray[np.int64] = np.empty(len(leaves), dtype=np.int64)
         self.leaf_ids[self._first_leaf[leaves]] = leaves
         self.leaf_class: NDArray[np.int64] = tree.leaf_class[self.leaf_ids]
         self.offsets, self.links = self._make_paths()
+        for shared in (self.leaf_ids, self.leaf_class, self.offsets, self.links):
+            shared.flags.writeable = False
 
     def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List the links of all paths: a node is on the path of every leaf below it, at its own depth."""
@@ -80,17 +100,17 @@ class Paths:
         """Slice the entries of one rule, root to leaf."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
 
-    @cached_property
+    @_kept
     def parent(self) -> NDArray[np.int64]:
         """The parent of each node; -1 at the root."""
         return self._set_children(self._inner, self._inner)
 
-    @cached_property
+    @_kept
     def sibling(self) -> NDArray[np.int64]:
         """The other child of each node's parent; -1 at the root."""
         return self._set_children(self._tree.children_right[self._inner], self._tree.children_left[self._inner])
 
-    @cached_property
+    @_kept
     def _inner(self) -> NDArray[np.int64]:
         return np.flatnonzero(~self._tree.is_leaf)
 
@@ -101,21 +121,21 @@ class Paths:
         numbers[tree.children_left[inner]], numbers[tree.children_right[inner]] = of_left, of_right
         return numbers
 
-    @cached_property
+    @_kept
     def is_left(self) -> NDArray[np.bool_]:
         """Whether each node is its parent's left child."""
         is_left = np.zeros(self._tree.n_nodes, dtype=bool)
         is_left[self._tree.children_left[self._inner]] = True
         return is_left
 
-    @cached_property
+    @_kept
     def homogeneous(self) -> NDArray[np.int64]:
         """The class of all leaves below each node; -1 where they differ."""
         changes = np.concatenate([[0], np.cumsum(self.leaf_class[1:] != self.leaf_class[:-1])])
         differ = changes[self._last_leaf - 1] != changes[self._first_leaf]
         return np.where(differ, -1, self.leaf_class[self._first_leaf])
 
-    @cached_property
+    @_kept
     def homogeneous_top(self) -> NDArray[np.int64]:
         """The highest homogeneous ancestor of each node, or the node itself; for a leaf, the root of H."""
         tree = self._tree
@@ -126,7 +146,7 @@ class Paths:
             top[tree.children_right[inner]] = top[inner]
         return top
 
-    @cached_property
+    @_kept
     def rule(self) -> NDArray[np.int32]:
         """The rule of each entry."""
         return np.repeat(np.arange(self.n_rules, dtype=np.int32), self._lengths)
@@ -136,11 +156,11 @@ class Paths:
         """The class of each entry's leaf. Made anew each time."""
         return np.repeat(self.leaf_class, self._lengths)
 
-    @cached_property
+    @_kept
     def _lengths(self) -> NDArray[np.int64]:
         return self.offsets[1:] - self.offsets[:-1]
 
-    @cached_property
+    @_kept
     def share(self) -> NDArray[np.float64] | None:
         """p_c(N), shape (n_nodes, n_classes); NaN where the node has no rows, None when the tree has no counts."""
         counts = self._tree.counts
@@ -154,22 +174,22 @@ class Paths:
         change: NDArray[np.float64] = np.nan_to_num(self.share - self.share[self.parent])  # the root's is not looked at
         return change[self.links, self.leaf_class_of_entry]
 
-    @cached_property
+    @_kept
     def matched(self) -> NDArray[np.bool_]:
         """Whether the share of the leaf's class rises along the link."""
-        return self.shift > self._rf_tol
+        return self.shift > self.rf_tol
 
-    @cached_property
+    @_kept
     def mismatched(self) -> NDArray[np.bool_]:
         """Whether the share of the leaf's class falls along the link."""
-        return self.shift < -self._rf_tol
+        return self.shift < -self.rf_tol
 
-    @cached_property
+    @_kept
     def inside_h(self) -> NDArray[np.bool_]:
         """Whether both ends of the link lie in H, which is where its parent end does."""
         return (self.homogeneous >= 0)[self.parent[self.links]]
 
-    @cached_property
+    @_kept
     def sibling_certified(self) -> NDArray[np.bool_]:
         """Whether the link leads to an internal node whose sibling is a leaf of the rule's class."""
         tree = self._tree
@@ -179,8 +199,13 @@ class Paths:
 
 
 def trace_paths(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Paths:
-    """Trace the paths of a tree, in O(n_nodes + n_entries)."""
-    return Paths(tree, rf_tol)
+    """Trace the paths of a tree, in O(n_nodes + n_entries); a small tree keeps the last that were asked for."""
+    if tree.n_nodes > KEPT_NODES:
+        return Paths(tree, rf_tol)
+    kept: Paths | None = vars(tree).get("_paths")
+    if kept is None or kept.rf_tol != rf_tol:
+        kept = vars(tree)["_paths"] = Paths(tree, rf_tol)
+    return kept
 
 
 def find_runs(tree: Tree, at_leaf: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
