@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
-from secateur.counting.tile_arguments import Conditions, make_room, make_rule_conditions, make_tests
+from secateur.counting.rows_by_leaf import index_rows
+from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module
 from secateur.kernels.threads import map_in_threads
@@ -25,6 +26,8 @@ __all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overl
 
 # Up to this many rows times rules, numpy is done before numba would be imported.
 SMALL_SEARCH = 1 << 22
+# From so many rules on, rows are put in the order of leaves first.
+ORDERED_RULES = 1_000
 
 
 def cover_rows(
@@ -111,15 +114,22 @@ def _cover_by_tiles(
 
     With the classes of the rows, find how many classes cover each row, and count the rows of each rule, too.
     """
-    best = np.full(rows.n_rows, len(ranking), dtype=np.int64)
     is_counted = class_ids is not None
     labels = np.zeros(0, dtype=np.int64) if class_ids is None else class_ids
+    order: NDArray[np.int64] | None = None
+    if len(ranking) >= ORDERED_RULES and rows.source is not None:
+        # What a rule covers lies together in the order of leaves, and most rules need not look at most tiles.
+        order = index_rows(tree, paths, rows).order
+        rows, labels = rows.reorder(order), labels[order] if is_counted else labels
+    best = np.full(rows.n_rows, len(ranking), dtype=np.int64)
     n_covering = np.zeros(rows.n_rows if is_counted else 0, dtype=np.uint8)
     cover_block = compile_module(tiles).cover_block
-    features, tests, condition_of = make_tests(tree)
+    features, every, condition_of = make_tests(tree)
     rules = np.sort(ranking)
     kept = Conditions(deleted, np.zeros_like(deleted), np.ones(paths.n_rules, dtype=bool))
-    conditions = make_rule_conditions(paths, condition_of, kept, rules, np.arange(len(rules) + 1), False)
+    tests, conditions = keep_asked(
+        every, make_rule_conditions(paths, condition_of, kept, rules, np.arange(len(rules) + 1), False)
+    )
     rank, class_of = np.argsort(ranking), paths.leaf_class[rules]
     n_classes = tree.n_classes if is_counted else 0
 
@@ -136,7 +146,17 @@ def _cover_by_tiles(
     total = np.zeros((len(rules) if is_counted else 0, n_classes))
     for counts in map_in_threads(find, rows.spans()):
         total += counts
+    if order is not None:
+        best = _put_back(order, best)
+        n_covering = _put_back(order, n_covering) if is_counted else n_covering
     return np.append(ranking, -1)[best], n_covering, total
+
+
+def _put_back(order: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
+    """Put what was found of ordered rows in the rows' own order."""
+    own = np.empty_like(values)
+    own[order] = values
+    return own
 
 
 def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:
