@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import coverage
+from secateur.counting import coverage, rows_by_leaf
 from secateur.counting.coverage import find_overlap, find_winners, find_winners_and_overlap
 from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
@@ -39,8 +39,9 @@ def test_winners_and_overlap_are_those_of_one_row_at_a_time(ordered_rules: int, 
     kept = [paths.links[paths.entries(rule)][~deleted[paths.entries(rule)]].tolist() for rule in range(paths.n_rules)]
     covers = np.array([[oracles.satisfies(tree, row, links) for links in kept] for row in rows.matrix], dtype=bool)
     of_class = [covers[:, paths.leaf_class == class_id].any(axis=1) for class_id in range(tree.n_classes)]
+    reached = np.array([oracles.walk(tree, row) for row in rows.matrix])
     with by_tiles(ordered_rules):
-        winners, conflict, covered, counts = find_winners_and_overlap(tree, paths, deleted, ranking, rows, y)
+        winners, conflict, covered, counts = find_winners_and_overlap(tree, paths, deleted, ranking, rows, y, reached)
         some = find_winners(tree, paths, deleted, ranking[:2], rows)
         overlap = find_overlap(tree, paths, deleted, rows)
     np.testing.assert_array_equal(winners, ranking[covers[:, ranking].argmax(axis=1)])
@@ -71,7 +72,8 @@ def test_blocks_of_every_form_are_put_in_the_order_of_leaves(form: str) -> None:
     seen = table * (np.arange(table.shape[1]) < 4)  # a constant column is never split
     rules = secateur.simplify(DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(seen, y), table, y)
     found = []
-    for ordered_rules in (0, 1_000):
-        with by_tiles(ordered_rules), mock.patch.object(rows_module, "BLOCK_ROWS", 512):
+    for ordered_rules, most in ((1_000, 0), (0, 0), (0, 1 << 26)):
+        blocks = mock.patch.object(rows_module, "BLOCK_ROWS", 512)
+        with by_tiles(ordered_rules), blocks, mock.patch.object(rows_by_leaf, "COPIED_NUMBERS", most):
             found.append((rules.audit(table, y).to_dict(), rules.predict(table).tolist()))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]

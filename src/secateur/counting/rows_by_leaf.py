@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import Rows
 from secateur.tree.paths import find_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.rows.rows import Rows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
 __all__ = ["RowIndex", "index_rows"]
+
+COPIED_NUMBERS = 1 << 26  # a table that must be converted first is copied up to so many numbers
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,22 @@ class RowIndex:
         """The tested columns, rows in the order of their leaves, shape (n_rows, n_columns)."""
         return self.rows.take(self.order, self.columns)
 
+    @cached_property
+    def ordered(self) -> Rows | None:
+        """The rows in the order of their leaves; None where it would take a copy of a large table."""
+        if self.rows.source is not None:
+            return self.rows.reorder(self.order)
+        if self.rows.n_rows * len(self.columns) <= COPIED_NUMBERS:
+            return Rows.of_columns(self.values, self.columns, self.rows.n_features)
+        return None
 
-def index_rows(tree: Tree, paths: Paths, rows: Rows) -> RowIndex:
-    """Route the rows and put them in the order of their leaves; rows of one leaf keep theirs."""
-    reached = apply_tree(tree, rows)
+
+def index_rows(tree: Tree, paths: Paths, rows: Rows, reached: NDArray[np.int64] | None = None) -> RowIndex:
+    """Route the rows, unless it is known what they reach, and put them in the order of their leaves.
+
+    Rows of one leaf keep theirs.
+    """
+    reached = apply_tree(tree, rows) if reached is None else reached
     columns = np.unique(tree.feature[tree.feature >= 0])
     rank = np.zeros(tree.n_nodes, dtype=np.int64)
     rank[paths.leaf_ids] = np.arange(paths.n_rules)

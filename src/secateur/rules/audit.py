@@ -291,12 +291,12 @@ class AuditCounter:
         """Count some rows."""
         rules, (rows, truth, weights) = self.rules, listed
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
-        widened, by_rule = (rules.tree, rules.paths, rules.deleted), None
+        widened, by_rule, leaf = (rules.tree, rules.paths, rules.deleted), None, rules._find_leaves(rows)
         if rules.is_ranked:
-            found = find_winners_and_overlap(*widened, rules.ranking, rows, truth)
+            found = find_winners_and_overlap(*widened, rules.ranking, rows, truth, rules.paths.leaf_ids[leaf])
             decider, conflict, covered, by_rule = found
         else:
-            decider, (conflict, covered) = rules._find_leaves(rows), find_overlap(*widened, rows)
+            decider, (conflict, covered) = leaf, find_overlap(*widened, rows)
         if by_rule is None or weights is not None:
             by_rule = self._count_rules(listed)
         sums = share.sum(), share[conflict].sum(), share[covered].sum()
@@ -304,7 +304,7 @@ class AuditCounter:
             squared = share**2
         return AuditCounts(
             rows.n_rows,
-            CellCounts.of(find_cells(rules, rules._find_leaves(rows), decider, truth), share),
+            CellCounts.of(find_cells(rules, leaf, decider, truth), share),
             np.array([*sums, float(squared.sum()), np.count_nonzero(share)]),
             by_rule,
             (by_rule if weights is None else self._count_rules(listed._replace(weights=squared))).sum(axis=1),
