@@ -18,6 +18,7 @@ from secateur import RuleSet, TreeBuilder
 from secateur.cli.tables.fitted_table import fit_table, simplify_fitted
 from secateur.cli.tables.table_file import TableFile
 from secateur.rules.difference import KINDS, RuleDifference, compare_rules
+from secateur.rules.plain_words import ROUNDED
 
 
 def train(seed: int, method: str, *, missing: bool) -> RuleSet:
@@ -219,7 +220,7 @@ def test_a_column_of_numbers_that_became_labels_compares_only_where_it_is_not_as
 
 def test_a_difference_reads_and_serializes() -> None:
     found = compare_rules(one_split("age", 30), one_split("age", 40))
-    assert str(found).splitlines()[0] == "widened: age <= 30 => no (the model counts 10, 80.0% no)"
+    assert str(found).splitlines()[0] == "widened: no if age ≤ 30 (the model counts 10, 80.0% no)"
     assert str(found).splitlines()[-1] == "1 widened, 1 narrowed."
     content = found.to_dict()
     assert content["counts"]["widened"] == 1
@@ -231,6 +232,26 @@ def test_a_difference_reads_and_serializes() -> None:
     assert str(same) == "The same 2 rules."
     assert same.is_same
     assert str(RuleDifference(same.changes[:1])) == "The same 1 rule."
+
+
+def test_rules_that_people_read_alike_are_told_apart_by_all_digits() -> None:
+    X = pd.DataFrame({"income": [1000.25] * 10 + [1500.75] * 10})
+    y = ["no"] * 8 + ["yes"] * 3 + ["no"] + ["yes"] * 8
+    near, next_to_it, far = (
+        secateur.simplify(one_split("income", limit).tree, X, y, method="exact")
+        for limit in (1234.5678, 1234.5999, 1300.123)
+    )
+    assert near[0].words == next_to_it[0].words
+    assert str(compare_rules(near, next_to_it)).splitlines()[:2] == [
+        "widened: income <= 1234.5678 => no (10 rows, 80.0% no)",
+        "  now: income <= 1234.5999 => no (10 rows, 80.0% no)",
+    ]
+    assert str(compare_rules(near, far)).splitlines()[:2] == [
+        "widened: no if income ≤ 1,235 (10 rows, 80.0% no)",
+        "  now: no if income ≤ 1,300 (10 rows, 80.0% no)",
+    ]
+    assert ROUNDED in str(compare_rules(near, far))
+    assert ROUNDED not in str(compare_rules(one_split("income", 1234.5), one_split("income", 1300.5)))
 
 
 def test_a_rule_set_is_the_same_as_itself_read_from_json() -> None:

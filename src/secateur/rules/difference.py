@@ -30,6 +30,7 @@ import numpy as np
 
 from secateur.errors import InputError, shorten
 from secateur.rules.compact_rules import CompactRules
+from secateur.rules.plain_words import ROUNDED, rounds_a_number
 from secateur.rules.wording import count_of, read_evidence
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, join_cells
@@ -78,7 +79,9 @@ class RuleChange:
         if self.kind == "same":
             moved = "" if read_evidence(self.old) == read_evidence(self.new) else f", now {read_evidence(self.new)}"
             return f"same: {_tell(self.old)}{moved}"
-        return f"{self.kind}: {_tell(self.old)}\n  now: {_tell(self.new)}"
+        # What differs may lie beyond the numbers that people read: then both are told with all digits.
+        exactly = self.old.words == self.new.words
+        return f"{self.kind}: {_tell(self.old, exactly)}\n  now: {_tell(self.new, exactly)}"
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,14 @@ class RuleDifference:
         A sentence each where the two sets predict different classes, or one asks for columns that the other lacks.
     otherwise : tuple of str, or None
         Of compact rules: the class of what no rule covers, before and after.
+    is_rounded : bool
+        Whether its text shortens a number of a changed rule as far as the rows at hand allow.
     """
 
     changes: tuple[RuleChange, ...]
     notes: tuple[str, ...] = ()
     otherwise: tuple[str, str] | None = None
+    is_rounded: bool = False
 
     @property
     def is_same(self) -> bool:
@@ -135,6 +141,7 @@ class RuleDifference:
         if self.otherwise is not None and self._moves_otherwise:
             listed.append(f"otherwise {self.otherwise[0]}\n  now: otherwise {self.otherwise[1]}")
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
+        listed += [ROUNDED] if self.is_rounded else []
         return "\n".join([*self.notes, *listed, f"{counted or 'no rule'}."])
 
 
@@ -153,10 +160,10 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
     ...     _ = builder.leaf([1, 9], parent=root, side="right")
     ...     return simplify(builder.build(), method="exact")
     >>> print(compare_rules(train(30), train(40)))
-    widened: age <= 30 => no (the model counts 10, 80.0% no)
-      now: age <= 40 => no (the model counts 10, 80.0% no)
-    narrowed: age > 30 => yes (the model counts 10, 90.0% yes)
-      now: age > 40 => yes (the model counts 10, 90.0% yes)
+    widened: no if age ≤ 30 (the model counts 10, 80.0% no)
+      now: no if age ≤ 40 (the model counts 10, 80.0% no)
+    narrowed: yes if age > 30 (the model counts 10, 90.0% yes)
+      now: yes if age > 40 (the model counts 10, 90.0% yes)
     1 widened, 1 narrowed.
     """
     otherwise = None
@@ -187,7 +194,12 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
     changes += [RuleChange("removed", old[index], None) for index in np.flatnonzero(free_old).tolist()]
     changes += [RuleChange("added", None, new[index]) for index in np.flatnonzero(free_new).tolist()]
     changes.sort(key=lambda change: (KINDS.index(change.kind), (change.old or change.new).index))  # type: ignore[union-attr]
-    return RuleDifference(tuple(changes), tuple(_tell_strangers(old.tree, new.tree, *sides)), otherwise)
+    changed = [change for change in changes if change.kind != "same"]
+    is_rounded = any(
+        rounds_a_number(rules.rules if isinstance(rules, CompactRules) else rules, filter(None, shown))
+        for rules, shown in ((old, (change.old for change in changed)), (new, (change.new for change in changed)))
+    )
+    return RuleDifference(tuple(changes), tuple(_tell_strangers(old.tree, new.tree, *sides)), otherwise, is_rounded)
 
 
 def _tell_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
@@ -368,8 +380,8 @@ def _pair(
     return pairs
 
 
-def _tell(rule: Rule | CompactRule | None) -> str:
-    return "" if rule is None else f"{rule.text} ({read_evidence(rule)})"
+def _tell(rule: Rule | CompactRule | None, exactly: bool = False) -> str:
+    return "" if rule is None else f"{rule.text if exactly else rule.words} ({read_evidence(rule)})"
 
 
 def _describe(rule: Rule | CompactRule | None) -> dict[str, Any] | None:
