@@ -19,6 +19,7 @@ DAY = STEPS["day"]
 MOST_DAYS = 2_932_000  # in the year 9997
 KINDS = ("number", "date", "clock", "text")
 ORDERS = ("ymd", "dmy", "mdy")
+MONEY = "$€£₹"
 SEPARATORS = {"": "", ",": ",", ".": "[.]", "'": "['’]", " ": "[ \u00a0\u202f]"}
 CLOCK = "(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?P<part>[.][0-9]{1,6})?)?"
 YEAR_FIRST = "(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})"
@@ -115,9 +116,11 @@ class Reading:
         return self.write_unit(number)
 
     def write_unit(self, number: str) -> str:
-        """Put the sign beside a number that is written already."""
+        """Put the sign beside a number that is written already; money has two decimals or none."""
         if not self.unit:
             return number
+        if self.unit in MONEY and number[-2:-1] == ".":
+            number += "0"
         gap = " " if self.unit.isalpha() else ""
         if not self.unit_first:
             return f"{number}{gap}{self.unit}"
