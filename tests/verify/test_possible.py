@@ -1,0 +1,37 @@
+"""Whether a column may hold a number between two limits, against trying all numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secateur.facts.stating import state_facts
+from secateur.tree.builder import TreeBuilder
+from secateur.verify.possible import Possible
+
+ENDS = st.sampled_from([-math.inf, math.inf, *(quarter / 4 for quarter in range(-12, 13))])
+
+
+@given(
+    thresholds=st.lists(st.floats(-3, 3), min_size=2, max_size=2), asked=st.lists(st.tuples(ENDS, ENDS)), data=st.data()
+)
+def test_a_whole_number_between_limits_is_found(
+    thresholds: list[float], asked: list[tuple[float, float]], data: st.DataObject
+) -> None:
+    """Also between limits that no split has, as bounds that someone states, and after other limits were looked up."""
+    builder = TreeBuilder(["no", "yes"], ["n"], dtype="float64")
+    root = builder.split("n", thresholds[0])
+    below = builder.split("n", thresholds[1], parent=root, side="left")
+    for parent, side in ((root, "right"), (below, "left"), (below, "right")):
+        builder.leaf([1, 2], parent=parent, side=side)
+    tree = state_facts(builder.build(), None, integers=["n"])
+    possible = Possible(tree, tree.facts)
+    for low, high in [*asked, (thresholds[0], data.draw(ENDS))]:
+        wanted = any(low < number <= high for number in range(-100, 101))
+        assert possible.has_number(0, low, high) == wanted
+    lows, highs = (np.array(ends, dtype=np.float64) for ends in zip(*asked, (0.0, 1.0), strict=True))
+    found = Possible(tree, tree.facts).has_number(0, lows, highs)
+    assert found.tolist() == [any(low < n <= high for n in range(-100, 101)) for low, high in [*asked, (0.0, 1.0)]]
