@@ -25,6 +25,8 @@ BLOCK_WORDS = 128
 TILE_WORDS = 64
 # A row of few is looked up; of many, masks are counted. This many rows take about as long as one mask.
 ROWS_PER_MASK = 1
+# Numbers below this have fewer digits, or soon will.
+TINY = 1e-280
 # What came of an entry.
 KEPT, CERTAINTY_KEPT, NOT_SIGNIFICANT = 0, 1, 2
 
@@ -76,7 +78,7 @@ class Outcome(NamedTuple):
     """What came of each entry, the table that it was last judged by, and what is in doubt."""
 
     what: Any
-    table: Any  # shape (n_entries, 4)
+    tables: Any  # right and all of the rule, right and all of what it gains, shape (n_entries, 4)
     counts: Any  # shape (n_rules, n_classes)
     is_unsure: Any  # of each rule
 
@@ -201,26 +203,25 @@ def log_choose(log_gamma, n, k):  # type: ignore[no-untyped-def]
     return log_gamma[n + 1] - log_gamma[k + 1] - log_gamma[n - k + 1]
 
 
-def find_p(log_gamma, k, n, other_k, other_n, limit):  # type: ignore[no-untyped-def]
+def find_p(log_gamma, table, limit):  # type: ignore[no-untyped-def]
     """P-value of a table, as :func:`secateur.methods.fisher.fisher_greater` has it but for the last digits.
 
-    The sum ends as soon as the value is known to lie above the limit or not, unless the limit is negative.
+    Given a limit of 0 or more, the sum ends as soon as it is plain on which side of it the value lies.
     """
+    k, n, other_k, other_n = np.int64(table[0]), np.int64(table[1]), np.int64(table[2]), np.int64(table[3])
     right, total = k + other_k, n + other_n
     smallest, largest = max(0, right - other_n), min(n, right)
     if k <= smallest:
         return 1.0
     wrong = other_n - right
-    upward = k > np.float64(n * right) / np.float64(total)
+    upward = k > n * right / total
     start = k if upward else k - 1
     length = largest - start if upward else start - smallest
     log_term = log_choose(log_gamma, n, start) + log_choose(log_gamma, other_n, right - start)
-    first = math.exp(log_term - log_choose(log_gamma, total, right))
-    # Well above the limit, or well below it, the rest of the tail does not matter.
+    term = math.exp(log_term - log_choose(log_gamma, total, right))
+    tail, i = term, np.float64(start)
     enough = limit * 1.001 if upward else 1.0 - limit * 0.999
     little = limit * 0.999 if upward else 1.0 - limit * 1.001
-    tail, term = first, first
-    i = np.float64(start)
     for _ in range(length):
         if upward:
             ratio = ((n - i) * (right - i)) / ((i + 1.0) * (wrong + i + 1.0))
@@ -228,83 +229,68 @@ def find_p(log_gamma, k, n, other_k, other_n, limit):  # type: ignore[no-untyped
         else:
             ratio = (i * (wrong + i)) / ((n - i + 1.0) * (right - i + 1.0))
             i -= 1.0
-        if limit >= 0.0:
-            if tail > enough:
-                break
-            if ratio < 0.999 and tail + term * ratio / (1.0 - ratio) < little:
-                break
+        # The ratios fall along a tail, so what is left is at most a geometric series.
+        rest = term * ratio / (1.0 - min(ratio, 0.999999))
+        if rest < tail * 1e-17 or (limit >= 0.0 and (tail > enough or tail + rest < little)):
+            break
         term *= ratio
         tail += term
-        if ratio < 0.999 and term * ratio < tail * 1e-17 * (1.0 - ratio):
-            break
     return min(1.0, max(0.0, tail if upward else 1.0 - tail))
 
 
-def choose(rounds, n_left, right, total, class_id):  # type: ignore[no-untyped-def]
-    """Choose the place, among those left, of the condition to delete.
+def choose(rounds, tables, n_left):  # type: ignore[no-untyped-def]
+    """Choose which of the conditions that are left goes, given the tables of all.
 
-    -1 if none is deletable, -2 if that depends on the last digits of a p-value. Of the deletable conditions, the one
-    that leaves the highest certainty goes, then the one with the highest p, then the one nearest the root.
+    Of the deletable conditions, it is the one that leaves the highest certainty, then the one with the highest p, then
+    the one nearest the root. -1 if none is deletable, -2 if that depends on the last digits of a p-value.
     """
-    gained, left, widened = rounds.gained, rounds.left, rounds.widened
-    p, is_refused = rounds.p, rounds.is_refused
-    certainty = right / total
+    left, widened, p, is_refused = rounds.left, rounds.widened, rounds.p, rounds.is_refused
+    certainty = 0.0
     for i in range(n_left):
-        more, more_right = 0, gained[left[i], class_id]
-        for other in range(gained.shape[1]):
-            more += gained[left[i], other]
-        widened[i] = (right + more_right) / (total + more)
+        table = tables[left[i]]
+        certainty = table[0] / table[1]
+        widened[i] = (table[0] + table[2]) / (table[1] + table[3])
         is_refused[i] = False
     while True:
         highest = -1.0
         for i in range(n_left):
-            if not is_refused[i] and widened[i] > highest:
-                highest = widened[i]
+            if not is_refused[i]:
+                highest = max(highest, widened[i])
         if highest < 0.0:
             return -1
-        holds = highest >= certainty - rounds.certainty_tolerance
-        n_tied, chosen = 0, -1
+        holds, n_tied, chosen = highest >= certainty - rounds.certainty_tolerance, 0, -1
         for i in range(n_left):
             if is_refused[i] or widened[i] != highest:
                 continue
             if not holds:
-                found = find_table_p(rounds, left[i], right, total, class_id, rounds.limit)
-                if abs(found - rounds.limit) <= rounds.doubt * rounds.limit or max(found, rounds.limit) < 1e-280:
+                found = find_p(rounds.log_gamma, tables[left[i]], rounds.limit)
+                if is_close(found, rounds.limit, rounds.doubt):
                     return -2
-                if found <= rounds.limit:
-                    is_refused[i] = True
-                    continue
-            n_tied += 1
-            if chosen < 0:
-                chosen = i
-        if n_tied == 0:
-            continue
+                is_refused[i] = found <= rounds.limit
+            if not is_refused[i]:
+                n_tied, chosen = n_tied + 1, i
         if n_tied == 1:
             return chosen
-        highest_p = 0.0
-        for i in range(n_left):
-            if not is_refused[i] and widened[i] == highest:
-                p[i] = find_table_p(rounds, left[i], right, total, class_id, -1.0)
-                highest_p = max(highest_p, p[i])
-        bound = highest_p * (1.0 - rounds.p_tolerance)
-        if highest_p < 1e-280:
-            return -2
-        chosen = -1
-        for i in range(n_left):
-            if not is_refused[i] and widened[i] == highest:
-                if abs(p[i] - bound) <= rounds.doubt * bound:
-                    return -2
-                if p[i] >= bound and chosen < 0:
-                    chosen = i
-        return chosen
+        if n_tied > 1:
+            break
+    highest_p = 0.0
+    for i in range(n_left):
+        if not is_refused[i] and widened[i] == highest:
+            p[i] = find_p(rounds.log_gamma, tables[left[i]], -1.0)
+            highest_p = max(highest_p, p[i])
+    bound, chosen = highest_p * (1.0 - rounds.p_tolerance), -1
+    for i in range(n_left - 1, -1, -1):
+        if not is_refused[i] and widened[i] == highest:
+            if is_close(p[i], bound, rounds.doubt):
+                return -2
+            if p[i] >= bound:
+                chosen = i
+    return chosen
 
 
-def find_table_p(rounds, place, right, total, class_id, limit):  # type: ignore[no-untyped-def]
-    """P-value of a rule with and without one of its conditions."""
-    more, more_right = 0, rounds.gained[place, class_id]
-    for other in range(rounds.gained.shape[1]):
-        more += rounds.gained[place, other]
-    return find_p(rounds.log_gamma, right, total, more_right, more, limit)
+def is_close(p, bound, doubt):  # type: ignore[no-untyped-def]
+    """Whether the last digits of a p-value may decide on which side of a bound it lies, or digits are missing."""
+    return abs(p - bound) <= doubt * bound or max(p, bound) < TINY
 
 
 def bits_of(number):  # type: ignore[no-untyped-def]
@@ -319,7 +305,7 @@ def shorten_rule(rows, rules, rounds, rule, outcome):  # type: ignore[no-untyped
     """Delete conditions of one rule until none is deletable; return whether every comparison was clear."""
     begin, n_left = rules.offsets[rule], rules.offsets[rule + 1] - rules.offsets[rule]
     gained, left, class_id = rounds.gained, rounds.left, rules.leaf_class[rule]
-    counts = outcome.counts[rule]
+    counts, tables = outcome.counts[rule], outcome.tables[begin : begin + n_left]
     right, total = np.int64(rules.leaf_counts[rule, class_id]), np.int64(0)
     for other in range(len(counts)):
         counts[other] = rules.leaf_counts[rule, other]
@@ -333,20 +319,19 @@ def shorten_rule(rows, rules, rounds, rule, outcome):  # type: ignore[no-untyped
     start_rounds(rows, rounds, n_left, bits_of(n_left))
     while n_left > 0:
         for i in range(n_left):
-            table, more = outcome.table[begin + left[i]], 0
+            table, more = tables[left[i]], 0
             for other in range(len(counts)):
                 more += gained[left[i], other]
             table[0], table[1], table[2], table[3] = right, total, gained[left[i], class_id], more
-        chosen = choose(rounds, n_left, right, total, class_id)
+        chosen = choose(rounds, tables, n_left)
         if chosen < 0:
             return chosen == -1
         place = left[chosen]
         holds = rounds.widened[chosen] >= right / total - rounds.certainty_tolerance
         outcome.what[begin + place] = CERTAINTY_KEPT if holds else NOT_SIGNIFICANT
+        right, total = right + tables[place, 2], total + tables[place, 3]
         for other in range(len(counts)):
             counts[other] += gained[place, other]
-            total += gained[place, other]
-        right += gained[place, class_id]
         for i in range(chosen, n_left - 1):
             left[i] = left[i + 1]
         delete_one(rows, rounds, place, n_left - 1, bits_of(n_left))
@@ -355,10 +340,9 @@ def shorten_rule(rows, rules, rounds, rule, outcome):  # type: ignore[no-untyped
 
 
 def shorten_rules(rows, rules, rounds, outcome, first, last):  # type: ignore[no-untyped-def]
-    """Shorten the rules from ``first`` to before ``last``."""
+    """Shorten the rules from ``first`` to before ``last``, in room that nobody has used before."""
     offsets, links, planes = rules.offsets, rules.links, rounds.path_planes
     n_before, begin_before = np.int64(0), np.int64(0)
-    planes[:] = np.uint64(0)
     for rule in range(first, last):
         begin, size = offsets[rule], offsets[rule + 1] - offsets[rule]
         n_shared = np.int64(0)

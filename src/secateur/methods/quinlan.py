@@ -70,11 +70,11 @@ def _shorten_by_rule(
     result: Deletions, paths: Paths, evidence: RowEvidence, limits: Limits
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
     """Shorten rules without counting them together; return those still to do, the counts of the others, of leaves."""
-    (what, table, counts, is_unsure), leaf_counts = shorten_by_rule(evidence, paths, limits)
+    (what, tables, counts, is_unsure), leaf_counts = shorten_by_rule(evidence, paths, limits)
     has_rows = (leaf_counts.sum(axis=1) > 0)[paths.rule]
     result.keep(~has_rows, Why.NO_ROWS)
     judged = np.flatnonzero(has_rows & ~is_unsure[paths.rule])
-    right, total, more_right, more = table[judged].T.astype(np.float64)
+    right, total, more_right, more = tables[judged].T.astype(np.float64)
     result.before[judged], result.after[judged] = right / total, (right + more_right) / (total + more)
     result.number[judged] = fisher_greater(right, total, more_right, more)
     result.keep(judged, Why.SIGNIFICANT)

@@ -71,7 +71,7 @@ def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tupl
     rows = _code_rows(evidence, order, columns)
     outcome = Outcome(
         what=np.zeros(len(paths.links), dtype=np.uint8),
-        table=np.zeros((len(paths.links), 4), dtype=np.int32),
+        tables=np.zeros((len(paths.links), 4), dtype=np.int32),
         counts=np.zeros((paths.n_rules, tree.n_classes)),
         is_unsure=np.zeros(paths.n_rules, dtype=bool),
     )
