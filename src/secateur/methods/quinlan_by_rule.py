@@ -32,6 +32,8 @@ MASK_BYTES = 1 << 28
 # Each class begins a tile of its own: so many classes may there be that one place in so many holds a row.
 MOST_EMPTY = 16
 TILE_ROWS = 64 * TILE_WORDS
+# Codes below this take two bytes.
+SHORT_CODES = 1 << 16
 
 
 class Limits(NamedTuple):
@@ -142,7 +144,7 @@ def _code_rows(evidence: RowEvidence, order: NDArray[np.int64], columns: list[_C
     n_places = class_of_tile.size * TILE_ROWS
     valid = np.zeros(n_places, dtype=bool)
     valid[place] = True
-    is_short = max(one.missing for one in columns) < 1 << 16
+    is_short = max(one.missing for one in columns) < SHORT_CODES
     codes = np.zeros((len(columns), n_places), dtype=np.uint16 if is_short else np.uint32)
     for number, (feature, limits, missing) in enumerate(columns):
         values = evidence.rows.take(order, np.array([feature]))[:, 0]
