@@ -126,15 +126,28 @@ def evidence_of(model: Any, X: Any, y: Any, weights: Any = None) -> RowEvidence:
 
 
 def test_what_is_in_doubt_is_left_to_others() -> None:
+    """Such as p-values that are equal, if more digits are in doubt than two equal ones may differ by."""
     model, X, y = grown(600, 2, missing=False)
     evidence = evidence_of(model, X, y)
     paths = trace_paths(evidence.tree)
     sure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9))
-    unsure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9, doubt=0.9))
     assert not sure.is_unsure.any()
-    assert unsure.is_unsure.any()
-    certain = ~unsure.is_unsure[paths.rule]
-    np.testing.assert_array_equal(unsure.what[certain], sure.what[certain])
+    n_unsure = []
+    for doubt in (1e-8, 0.9):
+        unsure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9, doubt))
+        certain = ~unsure.is_unsure[paths.rule]
+        np.testing.assert_array_equal(unsure.what[certain], sure.what[certain])
+        n_unsure.append(unsure.is_unsure.sum())
+    assert 0 < n_unsure[0] < n_unsure[1]
+
+
+def test_a_p_value_too_small_to_have_digits_is_left_to_others() -> None:
+    X, y = np.repeat([[0.0], [1.0]], 700, axis=0), np.repeat([0, 1], 700)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    evidence = evidence_of(model, X, y)
+    outcome, _ = shorten_by_rule(evidence, trace_paths(evidence.tree), Limits(0.0, 1e-12, 1e-9))
+    assert outcome.is_unsure.all()
+    check_same(simplify(model, X, y, True, alpha=0.0), simplify(model, X, y, False, alpha=0.0))
 
 
 def test_it_is_chosen_for_long_paths_and_many_rows_only() -> None:

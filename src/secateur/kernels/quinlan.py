@@ -208,7 +208,7 @@ def find_p(log_gamma, table, limit):  # type: ignore[no-untyped-def]
 
     Given a limit of 0 or more, the sum ends as soon as it is plain on which side of it the value lies.
     """
-    k, n, other_k, other_n = np.int64(table[0]), np.int64(table[1]), np.int64(table[2]), np.int64(table[3])
+    k, n, other_k, other_n = table[0], table[1], table[2], table[3]
     right, total = k + other_k, n + other_n
     smallest, largest = max(0, right - other_n), min(n, right)
     if k <= smallest:
