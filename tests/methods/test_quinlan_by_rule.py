@@ -141,8 +141,9 @@ def test_what_is_in_doubt_is_left_to_others() -> None:
     assert 0 < n_unsure[0] < n_unsure[1]
 
 
-def test_a_p_value_too_small_to_have_digits_is_left_to_others() -> None:
-    X, y = np.repeat([[0.0], [1.0]], 700, axis=0), np.repeat([0, 1], 700)
+@pytest.mark.parametrize("n_rows", [490, 700])
+def test_a_p_value_too_small_to_have_digits_is_left_to_others(n_rows: int) -> None:
+    X, y = np.repeat([[0.0], [1.0]], n_rows, axis=0), np.repeat([0, 1], n_rows)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     evidence = evidence_of(model, X, y)
     outcome, _ = shorten_by_rule(evidence, trace_paths(evidence.tree), Limits(0.0, 1e-12, 1e-9))
