@@ -32,6 +32,8 @@ CERTAINTY_TOLERANCE = 1e-12
 # Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first, and
 # 3/10 is not above 0.3, whichever way its last digits fall.
 P_TOLERANCE = 1e-9
+# A test takes some two hundred bytes for a while.
+TABLES_AT_ONCE = 1 << 16
 
 
 def _shorten(
@@ -74,9 +76,11 @@ def _shorten_by_rule(
     has_rows = (leaf_counts.sum(axis=1) > 0)[paths.rule]
     result.keep(~has_rows, Why.NO_ROWS)
     judged = np.flatnonzero(has_rows & ~is_unsure[paths.rule])
-    right, total, more_right, more = tables[judged].T.astype(np.float64)
-    result.before[judged], result.after[judged] = right / total, (right + more_right) / (total + more)
-    result.number[judged] = fisher_greater(right, total, more_right, more)
+    for first in range(0, len(judged), TABLES_AT_ONCE):
+        some = judged[first : first + TABLES_AT_ONCE]
+        right, total, more_right, more = tables[some].T.astype(np.float64)
+        result.before[some], result.after[some] = right / total, (right + more_right) / (total + more)
+        result.number[some] = fisher_greater(right, total, more_right, more)
     result.keep(judged, Why.SIGNIFICANT)
     result.delete(judged[what[judged] == CERTAINTY_KEPT], Why.CERTAINTY_KEPT)
     result.delete(judged[what[judged] == NOT_SIGNIFICANT], Why.NOT_SIGNIFICANT)
