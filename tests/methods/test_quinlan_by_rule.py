@@ -69,6 +69,11 @@ def grown(n_rows: int, n_classes: int, *, missing: bool, seed: int = 0) -> tuple
     return DecisionTreeClassifier(random_state=seed, min_samples_leaf=5).fit(X, y), X, y
 
 
+def evidence_of(model: Any, X: Any, y: Any, weights: Any = None) -> RowEvidence:
+    tree = secateur.from_model(model)
+    return RowEvidence(tree, check_rows(tree, X), y.astype(np.int64), weights)
+
+
 @pytest.mark.parametrize(("n_classes", "missing"), [(2, False), (3, True)])
 def test_many_rows_of_several_blocks_give_the_same(n_classes: int, missing: bool) -> None:
     model, X, y = grown(20_000, n_classes, missing=missing, seed=n_classes)
@@ -77,6 +82,20 @@ def test_many_rows_of_several_blocks_give_the_same(n_classes: int, missing: bool
     assert {"certainty-kept", "not-significant", "significant"} <= {
         reason.kind for rule in found for reason in rule.reasons.values()
     }
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_threads_are_as_many_as_memory_allows_and_share_the_rules(n_workers: int) -> None:
+    model, X, y = grown(5_000, 2, missing=False)
+    evidence, made = evidence_of(model, X, y), mock.Mock(wraps=quinlan_by_rule._make_rounds)
+    n_bytes = n_workers * (len(X) + 2 * quinlan_by_rule.TILE_ROWS) * evidence.tree.depth // 8 + 1
+    with (
+        mock.patch.multiple(quinlan_by_rule, PART_RULES=5, MASK_BYTES=n_bytes, _make_rounds=made),
+        mock.patch.object(quinlan_by_rule, "n_threads", return_value=3),
+    ):
+        found = simplify(model, X, y, True)
+    assert made.call_count == n_workers
+    check_same(found, simplify(model, X, y, False))
 
 
 def test_the_rules_are_those_of_the_slow_version() -> None:
@@ -118,11 +137,6 @@ def test_a_column_may_have_more_limits_than_fit_in_two_bytes() -> None:
     with mock.patch.object(quinlan_by_rule, "SHORT_CODES", 0):
         found = simplify(tree, X, y, True)
     check_same(found, simplify(tree, X, y, False))
-
-
-def evidence_of(model: Any, X: Any, y: Any, weights: Any = None) -> RowEvidence:
-    tree = secateur.from_model(model)
-    return RowEvidence(tree, check_rows(tree, X), y.astype(np.int64), weights)
 
 
 def test_what_is_in_doubt_is_left_to_others() -> None:

@@ -340,7 +340,7 @@ def shorten_rule(rows, rules, rounds, rule, outcome):  # type: ignore[no-untyped
 
 
 def shorten_rules(rows, rules, rounds, outcome, first, last):  # type: ignore[no-untyped-def]
-    """Shorten the rules from ``first`` to before ``last``, in room that nobody has used before."""
+    """Shorten the rules from ``first`` to before ``last``."""
     offsets, links, planes = rules.offsets, rules.links, rounds.path_planes
     n_before, begin_before = np.int64(0), np.int64(0)
     for rule in range(first, last):
@@ -358,3 +358,5 @@ def shorten_rules(rows, rules, rounds, outcome, first, last):  # type: ignore[no
             count_in(planes, rounds.violates, place, rounds.spare)
         n_before, begin_before = size, begin
         outcome.is_unsure[rule] = not shorten_rule(rows, rules, rounds, rule, outcome)
+    for place in range(n_before):  # the counters are at zero again for whoever comes next
+        count_out(planes, rounds.violates, place, rounds.spare)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ __all__ = ["Limits", "is_suited", "shorten_by_rule"]
 
 # A thread takes so many neighbouring rules at a time; they share the masks of where their paths begin.
 PART_RULES = 256
-# Threads may hold so many bytes of masks, one for each condition of a path.
+# Threads may hold so many bytes of masks together, one mask for each condition of a path.
 MASK_BYTES = 1 << 28
 # Each class begins a tile of its own: so many classes may there be that one place in so many holds a row.
 MOST_EMPTY = 16
@@ -57,9 +58,14 @@ def is_suited(evidence: RowEvidence, paths: Paths) -> bool:
     if evidence.weights is not None or n_patterns * tree.n_classes <= MOST_NUMBERS:
         return False
     is_small = n_rows <= SMALL_COUNT_ROWS and n_rows * paths.n_rules <= SMALL_COUNT
-    n_places = n_rows + TILE_ROWS * tree.n_classes
-    fits = n_threads() * n_places * tree.depth <= 8 * MASK_BYTES and n_places <= MOST_EMPTY * n_rows
-    return fits and (not is_small or is_compiled(kernels))
+    has_few_classes = n_rows + TILE_ROWS * tree.n_classes <= MOST_EMPTY * n_rows
+    return _count_workers(evidence) > 0 and has_few_classes and (not is_small or is_compiled(kernels))
+
+
+def _count_workers(evidence: RowEvidence) -> int:
+    """How many threads may work at a time, so that their masks fit in memory."""
+    n_places = evidence.n_rows + TILE_ROWS * evidence.tree.n_classes
+    return min(n_threads(), 8 * MASK_BYTES // (n_places * evidence.tree.depth))
 
 
 def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tuple[Outcome, NDArray[np.float64]]:
@@ -80,11 +86,18 @@ def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tupl
     log_gamma = gammaln(np.arange(evidence.n_rows + 2, dtype=np.float64))
     shorten_rules = compile_module(kernels).shorten_rules
 
-    def shorten(first: int) -> None:
-        rounds = _make_rounds(tree, len(rows.valid), limits, log_gamma)
-        shorten_rules(rows, rules, rounds, outcome, first, min(first + PART_RULES, paths.n_rules))
+    n_workers = max(1, _count_workers(evidence))
+    waiting: SimpleQueue[int | None] = SimpleQueue()
+    for part in [*range(0, paths.n_rules, PART_RULES), *[None] * n_workers]:
+        waiting.put(part)
 
-    for _ in map_in_threads(shorten, range(0, paths.n_rules, PART_RULES)):
+    def work(_: int) -> None:
+        """Shorten whatever rules are next, so that threads end at about the same time."""
+        rounds = _make_rounds(tree, len(rows.valid), limits, log_gamma)
+        while (first := waiting.get()) is not None:
+            shorten_rules(rows, rules, rounds, outcome, first, min(first + PART_RULES, paths.n_rules))
+
+    for _ in map_in_threads(work, range(n_workers)):
         pass
     return outcome, leaf_counts
 
