@@ -28,6 +28,7 @@ SECONDS = {
     "local_search": 10,
     "walks": 6,
     "tiles": 5,
+    "quinlan": 6,
     "containment": 5,
     "order_walks": 4,
     "number_containment": 2,
