@@ -9,13 +9,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from secateur.counting.bit_masks import pack_bits
-from secateur.counting.rows_by_leaf import index_rows
 from secateur.counting.violations import MOST_NUMBERS, SMALL_COUNT, SMALL_COUNT_ROWS
 from secateur.kernels import quinlan as kernels
 from secateur.kernels.compiling import compile_module, is_compiled
 from secateur.kernels.quinlan import BLOCK_WORDS, TILE_WORDS, Outcome, Rounds, Rows, Rules
 from secateur.kernels.threads import map_in_threads, n_threads
-from secateur.rows.leaves import count_classes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +69,7 @@ def _count_workers(evidence: RowEvidence) -> int:
 def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tuple[Outcome, NDArray[np.float64]]:
     """Shorten every rule; return what came of its conditions, and the counts of leaves."""
     tree = evidence.tree
-    index = index_rows(tree, paths, evidence.rows)
-    leaf_counts = count_classes(tree, index.reached, evidence.class_ids, None)[paths.leaf_ids]
+    index, leaf_counts = evidence.index(paths), evidence.count_leaves(paths)
     # Within a class, rows come in the order of their leaves: rows that violate the same conditions are near.
     order = index.order[np.argsort(evidence.class_ids[index.order], kind="stable")]
     rules, columns = _make_rules(tree, paths, index.columns, leaf_counts)
