@@ -31,6 +31,7 @@ SECONDS = {
     "quinlan": 6,
     "containment": 5,
     "order_walks": 4,
+    "selection": 3,
     "number_containment": 2,
 }
 CANNOT_KEEP = (
