@@ -219,6 +219,7 @@ CASES = [
     ),
     UNPRUNED("exact", bars={FIT.measure: "≤ 0.02"}, **IN_PART),
     UNPRUNED("layered", bars={FIT.measure: "≤ 0.15", MEMORY: "≤ 3"}, **IN_PART),
+    UNPRUNED("quinlan", bars={FIT.measure: "≤ 2"}, **IN_PART),
     UNPRUNED("budgeted", bars={FIT.measure: "≤ 1", MEMORY: "≤ 5"}, **SPENDS),
     _case(
         "monotone",

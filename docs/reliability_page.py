@@ -27,6 +27,7 @@ FORMATS = {
         "the same for its tree; the links and counts in the file; where `verify` says yes, the promise, row by row",
     ),
     "compact": ("compact rules as JSON", "the same, and which line decides"),
+    "packed": ("rules packed by gzip", "Python's `gzip`, then as for rules that are not packed"),
     "iai": ("Interpretable AI's JSON", "the vendor's own reader"),
     "skops": ("a model as skops", "the model itself"),
     "onnx": ("a tree as ONNX", "onnxruntime"),

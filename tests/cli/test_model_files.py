@@ -282,8 +282,11 @@ def test_rules_are_told_from_other_json(tmp_path: Path) -> None:
     assert load_rules(rules) == RULES
     with pytest.raises(FormatError, match="is a tree: expected rules"):
         load_rules(tree)
-    with pytest.raises(FormatError, match="is JSON, but no rules"):
-        load_rules(write(tmp_path / "other.json", "[1, 2]"))
+    for other in ("[1, 2]", "{}", '{"format": {}}', '{"format": []}', '{"format": null}', '{"format": 1}', '"text"'):
+        with pytest.raises(FormatError, match="is JSON, but no rules"):
+            load_rules(write(tmp_path / "other.json", other))
+        with pytest.raises(SecateurError):
+            load_model(write(tmp_path / "other.json", other))
     with pytest.raises(FormatError, match="is not in UTF-8: expected JSON"):
         load_rules(write(tmp_path / "bytes.json", b"\xff\xfe\x00"))
 

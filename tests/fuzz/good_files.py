@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -29,6 +30,7 @@ import secateur
 from secateur.cli.model_files import dump_model
 from secateur.export.compact_json import _digest as compact_digest
 from secateur.export.json import _digest as rules_digest
+from secateur.rows.packed_bytes import pack
 
 MODELS = Path(__file__).parents[1] / "models"
 RNG = np.random.default_rng(0)
@@ -195,6 +197,7 @@ def _skops() -> list[bytes]:
 MAKERS: dict[str, Callable[[], list[bytes]]] = {
     "rules": lambda: [rules.to_json().encode() for rules in _rules()],
     "compact": lambda: [rules.to_json().encode() for rules in _compact()],
+    "packed": lambda: [pack(data) for data in (*good_files("rules"), *good_files("compact"))],
     "tree": lambda: [tree.to_json().encode() for tree in _trees()],
     "iai": lambda: [path.read_bytes() for path in sorted(MODELS.glob("iai_*.json"))],
     "skops": _skops,
@@ -247,6 +250,20 @@ def _forge_compact(data: bytes, rng: Random) -> bytes:
     return _forge(data, rng, digest)
 
 
+def _pack_otherwise(data: bytes, rng: Random) -> bytes:
+    """Change what is packed, and the way it is: in several members, with a name, or with something behind it."""
+    text = gzip.decompress(data)
+    if rng.random() < 0.5:
+        text = (_forge_compact if b'"secateur-compact"' in text[:200] else CHANGES["rules"])(text, rng)
+    cut = rng.randrange(len(text) + 1)
+    members = [gzip.compress(part, rng.randrange(10), mtime=0) for part in (text[:cut], text[cut:])]
+    named = io.BytesIO()
+    with gzip.GzipFile(rng.choice(["", "rules.json", "ñ"]), "wb", fileobj=named, mtime=rng.randrange(1 << 32)) as file:
+        file.write(text)
+    behind = rng.choice([b"", b"\0" * 9, b"more", members[0][:5]])
+    return rng.choice([b"".join(members), named.getvalue() + behind, b"".join(reversed(members)), members[0]])
+
+
 def _change_columns(data: bytes, rng: Random, write: Callable[..., bytes]) -> bytes:
     del data
     return write(mutating.change_table(arrow_table(), rng))
@@ -255,6 +272,7 @@ def _change_columns(data: bytes, rng: Random, write: Callable[..., bytes]) -> by
 CHANGES: dict[str, Callable[[bytes, Random], bytes]] = {
     "rules": lambda data, rng: _forge(data, rng, rules_digest),
     "compact": _forge_compact,
+    "packed": _pack_otherwise,
     "tree": _json_again,
     "iai": _json_again,
     "skops": mutating.change_zip,

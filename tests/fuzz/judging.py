@@ -7,6 +7,7 @@ What "right" means, for each format:
 - ``rules``, ``compact``: the same for the tree inside; each rule covers the rows that its listed links let through; the
   class given is the one of the rule that ranks first by the counts in the file; and wherever `verify` says that the
   promise holds, it holds for every listed row.
+- ``packed``: the rules are those in what Python's ``gzip`` unpacks, and judged as such.
 - ``skops``: the rules of the model that was read say what the model itself says.
 - ``onnx``: the tree says what onnxruntime says of the file. ``iai``: what Interpretable AI's own reader says.
 - ``pmml``: the tree says what a plain walk over the elements of the file gives.
@@ -18,12 +19,14 @@ What "right" means, for each format:
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import math
 import struct
 import tempfile
 import warnings
+import zlib
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -41,7 +44,7 @@ import pyarrow.parquet as pq
 
 import secateur
 from secateur.adapters import read_iai, read_onnx, read_pmml
-from secateur.cli.model_files import load_model
+from secateur.cli.model_files import load_model, load_rules
 from secateur.cli.tables.table_file import read_table
 from secateur.errors import SecateurError
 from secateur.export.formats import FORMATS, write_format
@@ -135,6 +138,22 @@ def judge_compact(data: bytes, rng: Random) -> str:
             )
     write_some(rules, rng)
     return AGREED
+
+
+def judge_packed(data: bytes, rng: Random) -> str:
+    """Whatever the file holds is what Python's gzip finds in it, and is judged as if it were not packed."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "rules.json.gz"
+        path.write_bytes(data)
+        rules = load_rules(path, takes_changed=True)
+    try:
+        text = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        # What is not packed at all is read as it is, whatever its name says.
+        expect(not data.startswith(b"\x1f\x8b"), "damaged, but read", error)
+        text = data
+    expect(rules == type(rules).from_json(_text(text)), "the packed rules are others")
+    return (judge_compact if isinstance(rules, secateur.CompactRules) else judge_rules)(text, rng)
 
 
 def _text(data: bytes) -> str:
@@ -630,6 +649,7 @@ def same_value(ours: Any, theirs: Any) -> bool:
 JUDGES: dict[str, Callable[[bytes, Random], str]] = {
     "rules": judge_rules,
     "compact": judge_compact,
+    "packed": judge_packed,
     "tree": judge_tree,
     "iai": judge_iai,
     "skops": judge_skops,

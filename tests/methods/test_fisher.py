@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from scipy.stats import fisher_exact, hypergeom
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.methods import fisher
 from secateur.methods.fisher import fisher_greater
 
 
@@ -25,6 +28,14 @@ def test_it_equals_scipys_one_sided_test(drawn: list[tuple[int, int, int, int]])
     k, n, other_k, other_n = np.array(drawn).T
     expected = [fisher_exact([[a, b - a], [c, d - c]], alternative="greater").pvalue for a, b, c, d in drawn]
     assert fisher_greater(k, n, other_k, other_n) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@given(st.lists(tables(most=400), min_size=1, max_size=20), st.integers(1, 5))
+@settings(max_examples=100, deadline=None)
+def test_a_table_has_the_same_p_in_any_company(drawn: list[tuple[int, int, int, int]], size: int) -> None:
+    alone = [fisher_greater(*table).item() for table in drawn]
+    with mock.patch.object(fisher, "SLICE", size):
+        assert fisher_greater(*np.array(drawn).T).tolist() == alone
 
 
 def test_long_tails_agree_with_the_hypergeometric_distribution() -> None:

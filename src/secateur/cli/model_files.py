@@ -143,8 +143,8 @@ def _read_bytes(path: Path) -> bytes:
     return content
 
 
-def _parse_json(path: Path, data: bytes) -> tuple[str, Any, object]:
-    """Read the text of a JSON file, its content, and the format that it names."""
+def _parse_json(path: Path, data: bytes) -> tuple[str, Any, str]:
+    """Read the text of a JSON file, its content, and the format that it names, if any."""
     try:
         text = data.decode("utf-8-sig")
         content = json.loads(text)
@@ -152,7 +152,8 @@ def _parse_json(path: Path, data: bytes) -> tuple[str, Any, object]:
         raise FormatError(f"{path} is not in UTF-8: expected JSON.") from None
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path} is not JSON: {error}. Expected what --export json writes.") from error
-    return text, content, content.get("format") if isinstance(content, dict) else None
+    named = content.get("format") if isinstance(content, dict) else None
+    return text, content, named if isinstance(named, str) else ""
 
 
 def _load_json(path: Path, data: bytes) -> Any:

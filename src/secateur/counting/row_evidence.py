@@ -17,6 +17,7 @@ from secateur.rows.rows import LabelledRows, Rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.counting.rows_by_leaf import RowIndex
     from secateur.counting.tile_arguments import Conditions
     from secateur.counting.violations import ViolationCounts
     from secateur.tree.paths import Paths
@@ -52,6 +53,7 @@ class RowEvidence(TrainingEvidence):
         default=None, init=False, repr=False
     )
     _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
+    _index: RowIndex | None = field(default=None, init=False, repr=False)
     _by_leaf: LabelledRows | None = field(default=None, init=False, repr=False)
 
     @property
@@ -62,28 +64,40 @@ class RowEvidence(TrainingEvidence):
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
         listed = LabelledRows(self.rows, self.class_ids, self.weights)
         if paths.n_rules >= ORDERED_LEAVES and self.weights is None:
-            listed = self._put_by_leaf(paths)
+            self._leaf_counts = self.count_leaves(paths)
+            listed = self.put_by_leaf(paths) or listed
         violations = count_violations(self.tree, paths, conditions, listed, self._leaf_counts)
         self._leaf_counts = violations.leaf_counts
         return violations
 
-    def _put_by_leaf(self, paths: Paths) -> LabelledRows:
-        """Put the rows in the order of their leaves, unless that takes a copy of a large table.
+    def index(self, paths: Paths) -> RowIndex:
+        """Find the order of the rows by their leaves, once; the paths are the tree's own."""
+        if self._index is None:
+            self._index = index_rows(self.tree, paths, self.rows)
+        return self._index
+
+    def count_leaves(self, paths: Paths) -> NDArray[np.float64]:
+        """Count the rows of each class in each leaf."""
+        if self._leaf_counts is None:
+            reached = self.index(paths).reached
+            self._leaf_counts = count_classes(self.tree, reached, self.class_ids, self.weights)[paths.leaf_ids]
+        return self._leaf_counts
+
+    def put_by_leaf(self, paths: Paths) -> LabelledRows | None:
+        """Put the rows in the order of their leaves; None if that takes a copy of a large table.
 
         What rules cover lies together in this order, and most rules need not look at most tiles. Sums of weights depend
         on the order of rows, numbers of rows do not.
         """
         if self._by_leaf is None:
-            rows = self.rows
-            index = index_rows(self.tree, paths, rows)
-            self._leaf_counts = count_classes(self.tree, index.reached, self.class_ids, None)[paths.leaf_ids]
+            rows, index = self.rows, self.index(paths)
             if rows.source is not None:
-                self._by_leaf = LabelledRows(rows.reorder(index.order), self.class_ids[index.order], None)
+                ordered = rows.reorder(index.order)
             elif rows.n_rows * len(index.columns) <= COPIED_NUMBERS:
-                copied = Rows.of_columns(index.values, index.columns, rows.n_features)
-                self._by_leaf = LabelledRows(copied, self.class_ids[index.order], None)
+                ordered = Rows.of_columns(index.values, index.columns, rows.n_features)
             else:
-                self._by_leaf = LabelledRows(rows, self.class_ids, None)
+                return None
+            self._by_leaf = LabelledRows(ordered, self.class_ids[index.order], None)
         return self._by_leaf
 
     def count(
@@ -104,10 +118,9 @@ class RowEvidence(TrainingEvidence):
         self, paths: Paths, deleted: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count as :meth:`count` does, but always by walking the tree with each rule's box."""
-        index = index_rows(self.tree, paths, self.rows)
-        leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[paths.leaf_ids]
+        leaf_counts = self.count_leaves(paths)
         widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
-        walked = run_count(self.tree, paths, deleted, index, self.class_ids, self.weights)
+        walked = run_count(self.tree, paths, deleted, self.index(paths), self.class_ids, self.weights)
         return np.where(widened[:, None], walked, leaf_counts), leaf_counts
 
     def remember(

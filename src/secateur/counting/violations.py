@@ -168,8 +168,13 @@ class ViolationCounts:
 
     def _place(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many open entries of its rule come before each of some open entries."""
-        place = np.searchsorted(self._open_entries, entries)
-        return place - np.searchsorted(self._open_rule, self.paths.rule[entries])
+        before = self._n_open_before
+        return before[entries] - before[self.paths.offsets[self.paths.rule[entries]]]
+
+    @cached_property
+    def _n_open_before(self) -> NDArray[np.int64]:
+        """How many open entries come before each entry, of its rule and of others."""
+        return np.concatenate([[0], np.cumsum(self.opened)])
 
     @cached_property
     def _owner(self) -> NDArray[np.int64]:

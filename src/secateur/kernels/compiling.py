@@ -6,6 +6,7 @@ with numba's cache on disk.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib.util
 import sys
@@ -27,8 +28,10 @@ SECONDS = {
     "local_search": 10,
     "walks": 6,
     "tiles": 5,
+    "quinlan": 6,
     "containment": 5,
     "order_walks": 4,
+    "selection": 3,
     "number_containment": 2,
 }
 CANNOT_KEEP = (
@@ -49,18 +52,25 @@ def compile_module(kernels: ModuleType) -> ModuleType:
 
 @cache
 def _tell_who_waits() -> None:
-    """Say on a terminal, once for each module, that numba compiles; it does not where its cache has the code."""
+    """Say on a terminal, once for each module, that numba compiles; it does not where its cache has the code.
+
+    Nor does Python search for garbage meanwhile, which would take a fifth of the time.
+    """
     from numba.core import event
 
     told: set[str] = set()
 
     class Teller(event.Listener):
         n_open = 0  # a function is compiled while its caller is; numba does both under one lock
+        pauses = False
 
         def on_start(self, compiled: Any) -> None:
             name = compiled.data["dispatcher"].py_func.__module__
             is_ours = self.n_open == 0 and name.startswith("secateur.kernels.")
             self.n_open += 1
+            if is_ours and gc.isenabled():
+                self.pauses = True
+                gc.disable()
             if is_ours and name not in told and sys.stderr.isatty():
                 told.add(name)
                 seconds = SECONDS.get(name.rpartition(".")[2].removesuffix("_compiled"), 1)
@@ -68,6 +78,9 @@ def _tell_who_waits() -> None:
 
         def on_end(self, compiled: Any) -> None:
             self.n_open -= 1
+            if self.n_open == 0 and self.pauses:
+                self.pauses = False
+                gc.enable()
 
     event.register("numba:compile", Teller())
 
@@ -77,10 +90,21 @@ def _warn_of_no_cache() -> None:
     warnings.warn(CANNOT_KEEP, RuntimeWarning, stacklevel=2)
 
 
+def _import_numba() -> ModuleType:
+    """Import numba; Python does not search for garbage among what it loads."""
+    was_searching = gc.isenabled()
+    gc.disable()
+    try:
+        import numba
+    finally:
+        if was_searching:
+            gc.enable()
+    return numba
+
+
 @cache
 def _compile(name: str) -> ModuleType:
-    import numba
-
+    numba = _import_numba()
     _tell_who_waits()
     source = importlib.util.find_spec(name)
     copy_name = f"{name}_compiled"

@@ -15,6 +15,7 @@ __all__ = ["Preorder", "Room", "RuleConditions", "Tests", "count_by_violations",
 
 TILE_WORDS = 16
 TILE_ROWS = 1024
+LINE_ROWS = 16
 # A rule's rows are split by up to this many tests as masks; by more of them, it pays to look at the rows one by one.
 SPLIT_TESTS = 6
 # A column with more tests than this is searched for the place of each row's value among their limits; with fewer, every
@@ -132,9 +133,10 @@ def pack_tile(values, at, step, columns, n_rows, tests, buffer, places, buckets,
             for row in range(n_rows):
                 buffer[column, row] = values[at + row + columns[column]]
     else:
-        for row in range(n_rows):
+        for begin in range(0, n_rows, LINE_ROWS):  # what lies in one line of the processor's cache is written together
             for column in range(len(columns)):
-                buffer[column, row] = values[at + row * step + columns[column]]
+                for row in range(begin, min(begin + LINE_ROWS, n_rows)):
+                    buffer[column, row] = values[at + row * step + columns[column]]
     for column in range(len(columns)):
         cells = buffer[column]
         begin, end = tests.first[column], tests.first[column + 1]

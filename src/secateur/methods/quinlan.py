@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.counting.row_evidence import RowEvidence
+from secateur.kernels.quinlan import CERTAINTY_KEPT, NOT_SIGNIFICANT
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
 from secateur.methods.fisher import fisher_greater
+from secateur.methods.quinlan_by_rule import Limits, is_suited, shorten_by_rule
 from secateur.methods.settings import share
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ CERTAINTY_TOLERANCE = 1e-12
 # Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first, and
 # 3/10 is not above 0.3, whichever way its last digits fall.
 P_TOLERANCE = 1e-9
+# A test takes some two hundred bytes for a while.
+TABLES_AT_ONCE = 1 << 16
 
 
 def _shorten(
@@ -61,6 +66,25 @@ def _shorten(
         left = left[is_active[rule] & ~result.deleted[left]]
         n_rounds += 1
     return counts, leaf_counts
+
+
+def _shorten_by_rule(
+    result: Deletions, paths: Paths, evidence: RowEvidence, limits: Limits
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    """Shorten rules without counting them together; return those still to do, the counts of the others, of leaves."""
+    (what, tables, counts, is_unsure), leaf_counts = shorten_by_rule(evidence, paths, limits)
+    has_rows = (leaf_counts.sum(axis=1) > 0)[paths.rule]
+    result.keep(~has_rows, Why.NO_ROWS)
+    judged = np.flatnonzero(has_rows & ~is_unsure[paths.rule])
+    for first in range(0, len(judged), TABLES_AT_ONCE):
+        some = judged[first : first + TABLES_AT_ONCE]
+        right, total, more_right, more = tables[some].T.astype(np.float64)
+        result.before[some], result.after[some] = right / total, (right + more_right) / (total + more)
+        result.number[some] = fisher_greater(right, total, more_right, more)
+    result.keep(judged, Why.SIGNIFICANT)
+    result.delete(judged[what[judged] == CERTAINTY_KEPT], Why.CERTAINTY_KEPT)
+    result.delete(judged[what[judged] == NOT_SIGNIFICANT], Why.NOT_SIGNIFICANT)
+    return is_unsure, counts, leaf_counts
 
 
 def _choose(
@@ -100,11 +124,15 @@ class Quinlan(Method):
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete conditions greedily, one at a time from every rule that has a deletable one."""
-        paths, evidence, alpha = problem.paths, problem.rows, self.alpha
+        paths, evidence = problem.paths, problem.rows
         result = Deletions.keep_all(paths, Why.UNTOUCHED)
-        counts = np.zeros((paths.n_rules, problem.tree.n_classes))
-        for among in evidence.split_rules(paths, ~result.deleted):
-            found, leaf_counts = _shorten(result, paths, evidence, among, alpha)
+        counts, to_do = np.zeros((paths.n_rules, problem.tree.n_classes)), np.ones(paths.n_rules, dtype=bool)
+        if isinstance(evidence, RowEvidence) and is_suited(evidence, paths):
+            limits = Limits(self.alpha, CERTAINTY_TOLERANCE, P_TOLERANCE)
+            to_do, counts, leaf_counts = _shorten_by_rule(result, paths, evidence, limits)
+        for group in evidence.split_rules(paths, to_do[paths.rule]) if to_do.any() else ():
+            among = group & to_do
+            found, leaf_counts = _shorten(result, paths, evidence, among, self.alpha)
             counts[among] = found[among]
         evidence.remember(result.deleted, counts, leaf_counts)
         return result

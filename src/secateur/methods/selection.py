@@ -25,6 +25,7 @@ from secateur.methods.contract import (
     Problem,
     Why,
 )
+from secateur.methods.selection_by_rule import Selection, select_by_rule
 from secateur.methods.settings import amount, share
 from secateur.tree.paths import DEFAULT_RF_TOL
 
@@ -88,11 +89,30 @@ def _select_by_reliability(
     result: Deletions, paths: Paths, evidence: TrainingEvidence, candidates: NDArray[np.bool_], tolerance: float
 ) -> None:
     """Run ReliabilitySelect on every rule that has candidates; what was deleted before stays deleted."""
+    selection = select_by_rule(evidence, paths, result.deleted, candidates, tolerance)
+    if selection is not None:
+        _note(result, paths, selection)
+        evidence.remember(result.deleted, selection.outcome.counts, selection.leaf_counts)
+        return
     counts = np.zeros((paths.n_rules, evidence.tree.n_classes))
     for among in evidence.split_rules(paths, candidates):
         found, leaf_counts = _select(result, paths, evidence, candidates & among[paths.rule], among, tolerance)
         counts[among] = found[among]
     evidence.remember(result.deleted, counts, leaf_counts)
+
+
+def _note(result: Deletions, paths: Paths, selection: Selection) -> None:
+    """Note what came of every candidate."""
+    outcome, entries = selection.outcome, selection.entries
+    rule = paths.rule[entries]
+    base = selection.base[rule]
+    together = outcome.is_joint[rule]
+    result.before[entries] = base
+    result.after[entries] = np.where(together, outcome.joint[rule], outcome.after)
+    result.delete(entries[together], Why.RELIABILITY_JOINT)
+    result.delete(entries[outcome.is_gone], Why.RELIABILITY_STEP)
+    result.keep(entries[~together & ~outcome.is_gone], Why.RELIABILITY_MOVES)
+    result.keep(entries[np.isnan(base)], Why.NO_ROWS)
 
 
 def _select(

@@ -1,0 +1,199 @@
+"""Run Quinlan's deletion rule by rule, for trees whose rules have too many conditions to be counted together."""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from secateur.counting.bit_masks import pack_bits
+from secateur.counting.violations import MOST_NUMBERS, SMALL_COUNT, SMALL_COUNT_ROWS
+from secateur.kernels import quinlan as kernels
+from secateur.kernels.compiling import compile_module, is_compiled
+from secateur.kernels.quinlan import BLOCK_WORDS, TILE_WORDS, Outcome, Rounds, Rows, Rules
+from secateur.kernels.threads import map_in_threads, n_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.counting.row_evidence import RowEvidence
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+
+__all__ = ["Limits", "is_suited", "shorten_by_rule"]
+
+# A thread takes so many neighbouring rules at a time; they share the masks of where their paths begin.
+PART_RULES = 256
+# Threads may hold so many bytes of masks together, one mask for each condition of a path.
+MASK_BYTES = 1 << 28
+# Each class begins a tile of its own: so many classes may there be that one place in so many holds a row.
+MOST_EMPTY = 16
+TILE_ROWS = 64 * TILE_WORDS
+# Codes below this take two bytes.
+SHORT_CODES = 1 << 16
+
+
+class Limits(NamedTuple):
+    """What is tolerated: see :mod:`secateur.methods.quinlan`."""
+
+    alpha: float
+    certainty_tolerance: float
+    p_tolerance: float
+    # The kernels' p-values differ from numpy's by less than this, relatively. Who needs to know better asks numpy.
+    doubt: float = 1e-11
+
+
+def is_suited(evidence: RowEvidence, paths: Paths) -> bool:
+    """Whether rules should be shortened one by one.
+
+    Not where one pass over the rows answers all that is asked, nor where numpy is done before this would be compiled.
+    Sums of weights depend on their order, which is that of the passes.
+    """
+    n_rows, tree = evidence.n_rows, evidence.tree
+    n_patterns = np.exp2(np.minimum(np.diff(paths.offsets), 64).astype(np.float64)).sum()
+    if evidence.weights is not None or n_patterns * tree.n_classes <= MOST_NUMBERS:
+        return False
+    is_small = n_rows <= SMALL_COUNT_ROWS and n_rows * paths.n_rules <= SMALL_COUNT
+    has_few_classes = n_rows + TILE_ROWS * tree.n_classes <= MOST_EMPTY * n_rows
+    return _count_workers(evidence) > 0 and has_few_classes and (not is_small or is_compiled(kernels))
+
+
+def _count_workers(evidence: RowEvidence) -> int:
+    """How many threads may work at a time, so that their masks fit in memory."""
+    n_places = evidence.n_rows + TILE_ROWS * evidence.tree.n_classes
+    return min(n_threads(), 8 * MASK_BYTES // (n_places * evidence.tree.depth))
+
+
+def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tuple[Outcome, NDArray[np.float64]]:
+    """Shorten every rule; return what came of its conditions, and the counts of leaves."""
+    tree = evidence.tree
+    index, leaf_counts = evidence.index(paths), evidence.count_leaves(paths)
+    # Within a class, rows come in the order of their leaves: rows that violate the same conditions are near.
+    order = index.order[np.argsort(evidence.class_ids[index.order], kind="stable")]
+    rules, columns = _make_rules(tree, paths, index.columns, leaf_counts)
+    rows = _code_rows(evidence, order, columns)
+    outcome = Outcome(
+        what=np.zeros(len(paths.links), dtype=np.uint8),
+        tables=np.zeros((len(paths.links), 4), dtype=np.int32),
+        counts=np.zeros((paths.n_rules, tree.n_classes)),
+        is_unsure=np.zeros(paths.n_rules, dtype=bool),
+    )
+    log_gamma = gammaln(np.arange(evidence.n_rows + 2, dtype=np.float64))
+    shorten_rules = compile_module(kernels).shorten_rules
+
+    n_workers = max(1, _count_workers(evidence))
+    waiting: SimpleQueue[int | None] = SimpleQueue()
+    for part in [*range(0, paths.n_rules, PART_RULES), *[None] * n_workers]:
+        waiting.put(part)
+
+    def work(_: int) -> None:
+        """Shorten whatever rules are next, so that threads end at about the same time."""
+        rounds = _make_rounds(tree, len(rows.valid), limits, log_gamma)
+        while (first := waiting.get()) is not None:
+            shorten_rules(rows, rules, rounds, outcome, first, min(first + PART_RULES, paths.n_rules))
+
+    for _ in map_in_threads(work, range(n_workers)):
+        pass
+    return outcome, leaf_counts
+
+
+class _Column(NamedTuple):
+    """A tested feature: the limits of its tests, or None if it has categories, and the code of missing values."""
+
+    feature: int
+    limits: NDArray[np.floating] | None
+    missing: int
+
+
+def _make_rules(
+    tree: Tree, paths: Paths, features: NDArray[np.int64], leaf_counts: NDArray[np.float64]
+) -> tuple[Rules, list[_Column]]:
+    """Write the tests of a tree in codes of its columns."""
+    start, flat = tree.category_table
+    column, limit, missing, table_start = (np.full(tree.n_nodes, -1, dtype=np.int64) for _ in range(4))
+    columns, tables, filled = [], [np.zeros(0, dtype=bool)], 0
+    for number, feature in enumerate(features.tolist()):
+        nodes = np.flatnonzero(tree.feature == feature)
+        for children in (tree.children_left[nodes], tree.children_right[nodes]):
+            column[children] = number
+        categories = tree.categories[feature]
+        if categories is None:
+            upper = tree.upper[nodes].astype(tree.dtype)
+            limits = np.unique(upper)
+            for children in (tree.children_left[nodes], tree.children_right[nodes]):
+                limit[children] = np.searchsorted(limits, upper)
+                missing[children] = np.where(tree.missing_left[nodes], len(limits) + 1, -1)
+            columns.append(_Column(feature, limits, len(limits) + 1))
+        else:
+            size = len(categories) + 1  # with one for categories that the tree does not know
+            for node in nodes.tolist():
+                table_start[[tree.children_left[node], tree.children_right[node]]] = filled
+                tables += [flat[start[node] : start[node] + size], tree.missing_left[node : node + 1]]
+                filled += size + 1
+            columns.append(_Column(feature, None, size))
+    rules = Rules(
+        offsets=paths.offsets,
+        links=paths.links,
+        leaf_class=paths.leaf_class,
+        leaf_counts=leaf_counts,
+        column=column,
+        limit=limit,
+        missing=missing,
+        table_start=table_start,
+        table=np.concatenate(tables),
+        is_left=paths.is_left,
+    )
+    return rules, columns
+
+
+def _code_rows(evidence: RowEvidence, order: NDArray[np.int64], columns: list[_Column]) -> Rows:
+    """Code the columns of rows that come class by class."""
+    place, class_of_tile = _place_rows(np.bincount(evidence.class_ids, minlength=evidence.tree.n_classes))
+    n_places = class_of_tile.size * TILE_ROWS
+    valid = np.zeros(n_places, dtype=bool)
+    valid[place] = True
+    is_short = max(one.missing for one in columns) < SHORT_CODES
+    codes = np.zeros((len(columns), n_places), dtype=np.uint16 if is_short else np.uint32)
+    for number, (feature, limits, missing) in enumerate(columns):
+        values = evidence.rows.take(order, np.array([feature]))[:, 0]
+        is_missing = np.isnan(values)
+        values[is_missing] = 0
+        found = values if limits is None else np.searchsorted(limits, values)
+        codes[number, place] = np.where(is_missing, missing, found)
+    return Rows(codes, pack_bits(valid).reshape(-1, BLOCK_WORDS), class_of_tile)
+
+
+def _place_rows(n_of_class: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Place rows that come class by class so that a class begins a tile, and find the class of each tile of a block."""
+    n_tiles = -(-n_of_class // TILE_ROWS)
+    begin, ends = TILE_ROWS * (np.cumsum(n_tiles) - n_tiles), np.cumsum(n_of_class)
+    place = np.arange(ends[-1]) + np.repeat(begin - (ends - n_of_class), n_of_class)
+    classes = np.repeat(np.arange(len(n_of_class)), n_tiles)
+    tiles_in_block = BLOCK_WORDS // TILE_WORDS
+    class_of_tile = np.zeros((-(-len(classes) // tiles_in_block), tiles_in_block), dtype=np.int64)
+    class_of_tile.ravel()[: len(classes)] = classes
+    return place, class_of_tile
+
+
+def _make_rounds(tree: Tree, n_blocks: int, limits: Limits, log_gamma: NDArray[np.float64]) -> Rounds:
+    """Make room to shorten rules in."""
+    depth, n_planes = tree.depth, tree.depth.bit_length()
+    return Rounds(
+        limit=limits.alpha * (1 + limits.p_tolerance),
+        certainty_tolerance=limits.certainty_tolerance,
+        p_tolerance=limits.p_tolerance,
+        doubt=limits.doubt,
+        log_gamma=log_gamma,
+        violates=np.zeros((n_blocks, depth, BLOCK_WORDS), dtype=np.uint64),
+        path_planes=np.zeros((n_blocks, n_planes, BLOCK_WORDS), dtype=np.uint64),
+        planes=np.zeros((n_blocks, n_planes, BLOCK_WORDS), dtype=np.uint64),
+        newly=np.zeros(BLOCK_WORDS, dtype=np.uint64),
+        spare=np.zeros(BLOCK_WORDS, dtype=np.uint64),
+        gained=np.zeros((depth, tree.n_classes), dtype=np.int64),
+        left=np.zeros(depth, dtype=np.int64),
+        widened=np.zeros(depth),
+        p=np.zeros(depth),
+        is_refused=np.zeros(depth, dtype=bool),
+    )
