@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import coverage, row_evidence, violations
+from secateur.counting import coverage, row_evidence, rows_by_leaf, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.tile_arguments import make_tests
 from secateur.kernels import threads, tiles
@@ -84,8 +84,9 @@ def assert_same_by_leaf(evidence: RowEvidence, found: Any, deleted: Any, most_nu
     ]
     for rows, copied in itertools.product(listed, (0, 1 << 20)):
         other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
-        changes = mock.patch.multiple(row_evidence, ORDERED_LEAVES=0, COPIED_NUMBERS=copied)
-        with by_tiles(), changes, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+        ordered = mock.patch.object(row_evidence, "ORDERED_RULES", 0)
+        copying = mock.patch.object(rows_by_leaf, "COPIED_NUMBERS", copied)
+        with by_tiles(), ordered, copying, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
             same = other.count_violations(found.paths, deleted, found.opened)
         np.testing.assert_array_equal(same.cells, found.cells)
         np.testing.assert_array_equal(same.leaf_counts, found.leaf_counts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
-from secateur.counting.rows_by_leaf import index_rows
+from secateur.counting.rows_by_leaf import ORDERED_RULES, index_rows
 from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module
@@ -26,8 +26,6 @@ __all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overl
 
 # Up to this many rows times rules, numpy is done before numba would be imported.
 SMALL_SEARCH = 1 << 22
-# From so many rules on, rows are put in the order of leaves first.
-ORDERED_RULES = 1_000
 
 
 def cover_rows(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.counting.rows_by_leaf import index_rows
+from secateur.counting.rows_by_leaf import ORDERED_RULES, index_rows
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import count_violations
 from secateur.kernels.run_walks import run_count
 from secateur.rows.leaves import count_classes
-from secateur.rows.rows import LabelledRows, Rows
+from secateur.rows.rows import LabelledRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from secateur.counting.rows_by_leaf import RowIndex
     from secateur.counting.tile_arguments import Conditions
     from secateur.counting.violations import ViolationCounts
+    from secateur.rows.rows import Rows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
@@ -27,10 +28,6 @@ __all__ = ["RowEvidence"]
 
 # From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
 WALKED_LEAVES = 1_000
-# From so many leaves on, rows are put in the order of leaves before they are counted; a table that must be converted
-# for that is copied up to so many numbers.
-ORDERED_LEAVES = 1_000
-COPIED_NUMBERS = 1 << 26
 
 
 @dataclass
@@ -63,7 +60,7 @@ class RowEvidence(TrainingEvidence):
 
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
         listed = LabelledRows(self.rows, self.class_ids, self.weights)
-        if paths.n_rules >= ORDERED_LEAVES and self.weights is None:
+        if paths.n_rules >= ORDERED_RULES and self.weights is None:
             self._leaf_counts = self.count_leaves(paths)
             listed = self.put_by_leaf(paths) or listed
         violations = count_violations(self.tree, paths, conditions, listed, self._leaf_counts)
@@ -90,14 +87,10 @@ class RowEvidence(TrainingEvidence):
         on the order of rows, numbers of rows do not.
         """
         if self._by_leaf is None:
-            rows, index = self.rows, self.index(paths)
-            if rows.source is not None:
-                ordered = rows.reorder(index.order)
-            elif rows.n_rows * len(index.columns) <= COPIED_NUMBERS:
-                ordered = Rows.of_columns(index.values, index.columns, rows.n_features)
-            else:
+            index = self.index(paths)
+            if index.ordered is None:
                 return None
-            self._by_leaf = LabelledRows(ordered, self.class_ids[index.order], None)
+            self._by_leaf = LabelledRows(index.ordered, self.class_ids[index.order], None)
         return self._by_leaf
 
     def count(

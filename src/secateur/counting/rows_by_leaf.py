@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["RowIndex", "index_rows"]
+__all__ = ["ORDERED_RULES", "RowIndex", "index_rows"]
 
+ORDERED_RULES = 1_000  # for fewer rules, putting rows in order takes longer than it saves
 COPIED_NUMBERS = 1 << 26  # a table that must be converted first is copied up to so many numbers
 
 
