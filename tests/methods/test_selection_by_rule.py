@@ -15,6 +15,7 @@ from oracles import delete_layered, delete_mismatch, fill_counts
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.counting import violations
 from secateur.methods import selection_by_rule
 from secateur.rules.rule_set import RuleSet
 
@@ -56,6 +57,9 @@ def test_rule_by_rule_gives_what_passes_give(method: str, problem: Any, toleranc
     with by_rule():
         found = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
     assert_same(found, wanted)
+    for most in (0, 30, 1 << 20):  # compiled passes, and trials from what they count: by pairs, in groups, by patterns
+        with by_passes(), mock.patch.multiple(violations, SMALL_COUNT=-1, MOST_NUMBERS=most):
+            assert_same(secateur.simplify(tree, X, labels, method=method, tolerance=tolerance), wanted)
     filled = fill_counts(tree, X, y, None)
     slow = METHODS[method](filled, X, y, np.ones(len(y)), tolerance)
     assert {rule.leaf_id: sorted(rule.deleted_ids) for rule in found} == {leaf: sorted(d) for leaf, d in slow.items()}

@@ -117,11 +117,9 @@ class ViolationCounts:
         paths = self.paths
         other = np.full(paths.n_rules, -1, dtype=np.int64)
         gone = self._open_entries[deleted[self._open_entries]]
-        other[paths.rule[gone]] = self._place(gone)
-        first, size = np.zeros((2, paths.n_rules), dtype=np.int64)
-        first[self.rules] = self.offsets[:-1]
-        size[self.rules] = np.bincount(self._open_rule, minlength=paths.n_rules)[self.rules]
-        rule, one = paths.rule[entries], self._place(entries)
+        other[paths.rule[gone]] = self.find_places(gone)
+        first, size = self.first_cells, self.n_open
+        rule, one = paths.rule[entries], self.find_places(entries)
         two = other[rule]
         gained: NDArray[np.float64] = self.cells[first[rule] + 1 + one].astype(np.float64)
         low, high = np.minimum(one, two), np.maximum(one, two)
@@ -132,7 +130,7 @@ class ViolationCounts:
     def _gain_by_patterns(self, entries: NDArray[np.int64], deleted: NDArray[np.bool_]) -> NDArray[np.float64]:
         gone = self._open_entries[deleted[self._open_entries]]
         allowed = np.zeros(self.paths.n_rules, dtype=np.int64)
-        np.bitwise_or.at(allowed, self.paths.rule[gone], np.int64(1) << self._place(gone))
+        np.bitwise_or.at(allowed, self.paths.rule[gone], np.int64(1) << self.find_places(gone))
         beyond = self._pattern & ~allowed[self._owner]
         single = np.flatnonzero(np.bitwise_count(beyond) == 1)
         place = np.bitwise_count(beyond[single] - 1)
@@ -148,12 +146,10 @@ class ViolationCounts:
 
         The entry nearer to the root comes first.
         """
-        rule, one, two = self.paths.rule[first], self._place(first), self._place(second)
-        start = np.zeros(self.paths.n_rules, dtype=np.int64)
-        start[self.rules] = self.offsets[:-1]
+        rule, one, two = self.paths.rule[first], self.find_places(first), self.find_places(second)
+        start = self.first_cells
         if self.is_paired:
-            size = np.bincount(self._open_rule, minlength=self.paths.n_rules)
-            cell = start[rule] + 1 + size[rule] + two * (two - 1) // 2 + one
+            cell = start[rule] + 1 + self.n_open[rule] + two * (two - 1) // 2 + one
         else:
             cell = start[rule] + ((np.int64(1) << one) | (np.int64(1) << two))
         return self.cells[cell].astype(np.float64)
@@ -166,7 +162,19 @@ class ViolationCounts:
     def _open_rule(self) -> NDArray[np.int32]:
         return self.paths.rule[self._open_entries]
 
-    def _place(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    @cached_property
+    def first_cells(self) -> NDArray[np.int64]:
+        """The first cell of each rule that was counted, shape (n_rules,)."""
+        first = np.zeros(self.paths.n_rules, dtype=np.int64)
+        first[self.rules] = self.offsets[:-1]
+        return first
+
+    @cached_property
+    def n_open(self) -> NDArray[np.int64]:
+        """How many open conditions each rule has."""
+        return np.bincount(self._open_rule, minlength=self.paths.n_rules)
+
+    def find_places(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many open entries of its rule come before each of some open entries."""
         before = self._n_open_before
         return before[entries] - before[self.paths.offsets[self.paths.rule[entries]]]
