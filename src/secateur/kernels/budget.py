@@ -10,15 +10,15 @@ may be to matter now; what was found until then is a lower bound that stays one,
 account is not *settled* is walked again when it comes to the top, with a larger allowance, and further leaves are
 counted for entries that tie. So dear conditions, the most of them, are never counted in full.
 
-A *guard* may refuse an entry that comes to the top: without it the rule would be too unreliable on the training rows,
-or say the opposite of a rule with the same conditions. Only a deletion in its own rule can change the first, and in one
-of both rules the second, so the entry is set aside, *blocked* by a rule, and waits again once that rule has changed.
+An entry that :mod:`secateur.kernels.budget_guard` refuses is set aside, *blocked* by a rule, and waits again once that
+rule has changed.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from secateur.kernels.budget_guard import NOT_BLOCKED, find_twin, stays_reliable
 from secateur.kernels.routes import goes_left
 from secateur.kernels.walks import (
     copy_words,
@@ -26,18 +26,15 @@ from secateur.kernels.walks import (
     cut_low,
     cut_words,
     has_value,
-    meet_feature,
     narrow,
     open_feature,
 )
 
-__all__ = ["Accounts", "Guard", "Rows", "count_kept", "spend"]
+__all__ = ["Accounts", "Rows", "count_kept", "spend"]
 
 HEAP_SIZE, N_WATCHES, MIXED_SPENT, REAL_SPENT, MODE = 0, 1, 2, 3, 4
 WATCH, COUNT, ADMIT, LEAVES = 0, 1, 2, 3
 ALLOWANCE_GROWTH = 4
-NOT_BLOCKED = -1
-SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
 
 
 class Rows(NamedTuple):
@@ -88,17 +85,6 @@ class Accounts(NamedTuple):
     inner_missing: Any
     inner_words: Any
     counters: Any  # HEAP_SIZE and so on; a mode as an argument would be compiled once for each
-
-
-class Guard(NamedTuple):
-    """What keeps a rule reliable; rules are numbered as leaves are, left to right."""
-
-    tolerance: Any  # how far below its leaf's reliability a rule may end
-    leaf_reliability: Any
-    counts: Any  # training rows that each rule covers, by their own class; follows the deletions
-    blocked_by: Any  # the rule whose change an entry waits for; NOT_BLOCKED if it waits for none
-    is_awaited: Any  # whether an entry of another rule may wait for a rule to change
-    trial: Any  # the rule's reliability without an entry, when it was last tried
 
 
 def is_before(one, other, cost, further):  # type: ignore[no-untyped-def]
@@ -356,61 +342,6 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
         if set_start[parent[links[other]]] >= 0:
             open_feature(walk, box, tested)
     return cost, real_cost, found
-
-
-def stays_reliable(accounts, guard, rule, own, entry):  # type: ignore[no-untyped-def]
-    """Whether a rule that lets rows in keeps its reliability, and its own class the commonest."""
-    admitted, counts = accounts.admitted, guard.counts
-    total, most = 0.0, 0.0
-    for k in range(len(admitted)):
-        total += counts[rule, k] + admitted[k]
-        most = max(most, counts[rule, k] + admitted[k])
-    hits = counts[rule, own] + admitted[own]
-    guard.trial[entry] = hits / total
-    return hits >= most and guard.leaf_reliability[rule] - guard.trial[entry] <= guard.tolerance
-
-
-def implies(walk, box, links, offsets, deleted, rule, other):  # type: ignore[no-untyped-def]
-    """Whether all kept conditions of another rule follow from those of a rule."""
-    for entry in range(offsets[other], offsets[other + 1]):
-        if deleted[entry]:
-            continue
-        node, to_left = walk.parent[links[entry]], walk.is_left[links[entry]]
-        tested = walk.feature[node]
-        meet_feature(walk, box, links, offsets[rule], offsets[rule + 1], deleted, tested)
-        narrow(walk, box, node, not to_left)
-        is_outside = has_value(walk, box, tested)  # some values that the rule allows are on the other side
-        open_feature(walk, box, tested)
-        if is_outside:
-            return False
-    return True
-
-
-def find_twin(walk, box, accounts, guard, offsets, links, leaf_class, deleted, rule):  # type: ignore[no-untyped-def]
-    """Find a rule of another class with the same conditions as a rule that lets rows in; -1 if there is none.
-
-    Both would cover the same rows, and both classes would be the commonest of them: so only ties are looked into.
-    """
-    admitted, counts, own = accounts.admitted, guard.counts, leaf_class[rule]
-    slack = SUM_TOLERANCE * (counts[rule, own] + admitted[own])
-    is_tied = False
-    for k in range(len(admitted)):
-        is_tied = is_tied or (k != own and counts[rule, k] + admitted[k] >= counts[rule, own] + admitted[own] - slack)
-    if not is_tied:
-        return -1
-    for twin in range(len(leaf_class)):
-        if leaf_class[twin] == own:
-            continue
-        is_equal = True
-        for k in range(len(admitted)):
-            is_equal = is_equal and abs(counts[twin, k] - counts[rule, k] - admitted[k]) <= slack
-        if (
-            is_equal
-            and implies(walk, box, links, offsets, deleted, rule, twin)
-            and implies(walk, box, links, offsets, deleted, twin, rule)
-        ):
-            return twin
-    return -1
 
 
 def wait_again(entry, accounts, blocked_by):  # type: ignore[no-untyped-def]

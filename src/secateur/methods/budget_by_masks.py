@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.counting.bit_masks import pack_links, unpack_bits
-from secateur.kernels import budget
-from secateur.kernels.budget import LEAVES, MIXED_SPENT, MODE, NOT_BLOCKED, REAL_SPENT
+from secateur.kernels import budget, budget_guard
+from secateur.kernels.budget import LEAVES, MIXED_SPENT, MODE, REAL_SPENT
+from secateur.kernels.budget_guard import NOT_BLOCKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.kernels.budget import Accounts, Guard, Rows
+    from secateur.kernels.budget import Accounts, Rows
+    from secateur.kernels.budget_guard import Guard
     from secateur.kernels.walks import Box, Walkable
     from secateur.methods.row_mixture import MixedRows
     from secateur.tree.paths import Paths
@@ -29,6 +31,7 @@ __all__ = ["MOST_CELLS", "spend_by_masks"]
 MOST_CELLS = 1 << 25
 
 plain: Any = budget  # its functions have no types, as they are compiled elsewhere
+plain_guard: Any = budget_guard
 
 
 class _Masks:
@@ -129,10 +132,10 @@ def spend_by_masks(
         blocked_by[entry] = rule
         is_let_in = masks.alone[place] & (mixture.source >= 0)
         accounts.admitted[:] = np.bincount(rows.labels[is_let_in], minlength=tree.n_classes)
-        if not plain.stays_reliable(accounts, guard, rule, paths.leaf_class[rule], entry):
+        if not plain_guard.stays_reliable(accounts, guard, rule, paths.leaf_class[rule], entry):
             continue
         deleted[entry] = True  # for this question
-        twin = plain.find_twin(*tree_arrays, accounts, guard, *path_arrays, deleted, rule)
+        twin = plain_guard.find_twin(*tree_arrays, accounts, guard, *path_arrays, deleted, rule)
         if twin >= 0:
             deleted[entry] = False
             blocked_by[entry] = twin

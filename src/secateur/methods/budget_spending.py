@@ -10,7 +10,8 @@ import numpy as np
 
 from secateur.counting.bit_masks import pack_bits
 from secateur.kernels import budget as budget_kernels
-from secateur.kernels.budget import HEAP_SIZE, MIXED_SPENT, NOT_BLOCKED, REAL_SPENT, Accounts, Guard, Rows
+from secateur.kernels.budget import HEAP_SIZE, MIXED_SPENT, REAL_SPENT, Accounts, Rows
+from secateur.kernels.budget_guard import NOT_BLOCKED, Guard
 from secateur.kernels.compiling import compile_module, is_compiled
 from secateur.kernels.run_walks import make_box, make_indexed_rows, make_walkable
 from secateur.methods.budget_by_masks import MOST_CELLS, spend_by_masks
