@@ -32,7 +32,7 @@ from secateur.kernels.walks import (
 
 __all__ = ["Accounts", "Rows", "count_kept", "spend"]
 
-HEAP_SIZE, N_WATCHES, MIXED_SPENT, REAL_SPENT, MODE = 0, 1, 2, 3, 4
+HEAP_SIZE, N_WATCHES, N_DELETED, MIXED_SPENT, REAL_SPENT, MODE, N_COUNTERS = 0, 1, 2, 3, 4, 5, 6
 WATCH, COUNT, ADMIT, LEAVES = 0, 1, 2, 3
 ALLOWANCE_GROWTH = 4
 
@@ -40,10 +40,15 @@ ALLOWANCE_GROWTH = 4
 class Rows(NamedTuple):
     """The rows in the order of the leaves that they reach, left to right, so that every node has a run of them."""
 
-    indexed: Any  # the rows of :class:`secateur.kernels.walks.IndexedRows`
+    codes: Any  # of :class:`secateur.rows.coded_columns.CodedColumns`, column after column
+    values: Any  # of the codes, column after column
+    first_code: Any  # place of a feature's first row in codes
+    first_value: Any  # and of its first value
+    first: Any  # rows first[i] to last[i] - 1 pass node i
+    last: Any
+    table_start: Any  # first element of a categorical split in table; -1 elsewhere
+    table: Any  # whether a category code goes left
     is_block: Any  # nodes whose rows are looked at together
-    mixed: Any
-    real: Any
     sibling: Any
     n_beyond: Any  # about how many rows satisfy a link
     maps: Any  # bit maps of rows, 64 to a word: values up to some thresholds
@@ -56,23 +61,25 @@ class Rows(NamedTuple):
     from_bit: Any  # words with the bits from one on set
     last_watch: Any  # of each row; -1 if it has none
     trained: Any  # the bit map of training rows
-    labels: Any  # of training rows, their own class
-    weights: Any
+    kind: Any  # rows of a kind are alike in what follows
+    mixed: Any  # units of a row of a kind
+    real: Any
+    label: Any  # the own class of a training row
+    weight: Any
 
 
 class Accounts(NamedTuple):
     """What each entry is known to cost, who watches which row, and the heap."""
 
-    cost: Any
+    cost: Any  # of a deleted entry, what was paid for it
     real_cost: Any
     further: Any
     is_settled: Any  # whether the cost was counted in full
     is_ranked: Any  # whether the further leaves were counted
-    version: Any  # counts the walks for an entry; older watches are void
-    heap: Any
+    heap: Any  # entries that wait; at the other end those that were deleted, the first one last
     place: Any  # where an entry is in the heap; -1 if nowhere
+    first_watch: Any  # an entry's watches before this one are void
     watch_entry: Any
-    watch_version: Any
     watch_before: Any  # the row's watch before this one
     kept: Any  # room for the kept entries of a rule
     newly: Any  # room for the rows that a deletion brings into conflict
@@ -130,20 +137,18 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     low, high, missing, words, forks = box.low, box.high, box.missing, box.words, box.forks
     saved_low, saved_high, saved_missing = box.saved_low, box.saved_high, box.saved_missing
     saved_words, width = box.saved_words, box.width
-    indexed = rows.indexed
-    values, n_columns, column_of = indexed.values, indexed.n_columns, indexed.column_of
+    codes, values, first_code, first_value = rows.codes, rows.values, rows.first_code, rows.first_value
     maps, map_of, is_flipped, foreign, conflict = rows.maps, rows.map_of, rows.is_flipped, rows.foreign, rows.conflict
     near, one_bit, from_bit, row_words = rows.near, rows.one_bit, rows.from_bit, len(rows.conflict)
     is_block, n_beyond, sibling = rows.is_block, rows.n_beyond, rows.sibling
     nothing = one_bit[64]
-    mixed, real, last_watch = rows.mixed, rows.real, rows.last_watch
-    table_start, table = indexed.table_start, indexed.table
+    kind, mixed, real, last_watch = rows.kind, rows.mixed, rows.real, rows.last_watch
+    table_start, table = rows.table_start, rows.table
     kept, newly, counters, is_on_path = accounts.kept, accounts.newly, accounts.counters, accounts.is_on_path
-    trained, labels, weights, admitted = rows.trained, rows.labels, rows.weights, accounts.admitted
+    trained, label, weight, admitted = rows.trained, rows.label, rows.weight, accounts.admitted
     went_left, is_open = accounts.went_left, accounts.is_open
-    watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before
-    version, mode = accounts.version[entry], counters[MODE]
-    first_row, last_row = indexed.first, indexed.last
+    watch_entry, watch_before, mode = accounts.watch_entry, accounts.watch_before, counters[MODE]
+    first_row, last_row = rows.first, rows.last
     inner_low, inner_high, inner_missing = accounts.inner_low, accounts.inner_high, accounts.inner_missing
     inner_words = accounts.inner_words
     own_node, own_left = parent[links[entry]], is_left[links[entry]]
@@ -278,7 +283,8 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                         while covered and k < n_kept:
                             link = sibling[links[entry]] if k < 0 else links[kept[k]]
                             split = parent[link]
-                            value = values[row * n_columns + column_of[feature[split]]]
+                            asked = feature[split]
+                            value = values[first_value[asked] + codes[first_code[asked] + row]]
                             covered = (
                                 goes_left(value, upper[split], missing_left[split], table_start[split], table)
                                 == is_left[link]
@@ -289,17 +295,16 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                         if mode == ADMIT:
                             word, own_bit = begin_word + w, one_bit[bit - 1]
                             if trained[word] & own_bit != nothing:
-                                admitted[labels[row]] += weights[row]
+                                admitted[label[kind[row]]] += weight[kind[row]]
                             if foreign[class_id * row_words + word] & ~conflict[word] & own_bit != nothing:
                                 newly[found] = row
                                 found += 1
                             continue
-                        cost += mixed[row]
-                        real_cost += real[row]
+                        cost += mixed[kind[row]]
+                        real_cost += real[kind[row]]
                         if mode == WATCH:
                             watch = counters[N_WATCHES]
                             watch_entry[watch] = entry
-                            watch_version[watch] = version
                             watch_before[watch] = last_watch[row]
                             last_watch[row] = watch
                             counters[N_WATCHES] = watch + 1
@@ -354,7 +359,7 @@ def wait_again(entry, accounts, blocked_by):  # type: ignore[no-untyped-def]
 
 
 def spend(  # type: ignore[no-untyped-def]
-    walk, box, rows, accounts, guard, offsets, links, rule_of, leaf_class, deleted, limits, paid, paid_real, after
+    walk, box, rows, accounts, guard, offsets, links, rule_of, leaf_class, deleted, limits
 ):
     """Delete the cheapest entry that fits until none does; return False when there must be room for more watches first.
 
@@ -363,24 +368,24 @@ def spend(  # type: ignore[no-untyped-def]
     heap, place, counters = accounts.heap, accounts.place, accounts.counters
     cost, further = accounts.cost, accounts.further
     real_cost, is_settled, is_ranked = accounts.real_cost, accounts.is_settled, accounts.is_ranked
-    version, newly = accounts.version, accounts.newly
-    watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before
-    mixed, real, last_watch = rows.mixed, rows.real, rows.last_watch
+    first_watch, newly = accounts.first_watch, accounts.newly
+    watch_entry, watch_before = accounts.watch_entry, accounts.watch_before
+    kind, mixed, real, last_watch = rows.kind, rows.mixed, rows.real, rows.last_watch
     counts, admitted, blocked_by = guard.counts, accounts.admitted, guard.blocked_by
     while counters[HEAP_SIZE] > 0:
-        entry = heap[0]
+        entry = heap[0] + 0  # a number of 64 bits, as elsewhere: each type of number would be compiled
         size = counters[HEAP_SIZE]
         rule = rule_of[entry]
         begin, end = offsets[rule], offsets[rule + 1]
         if counters[MIXED_SPENT] + cost[entry] > limits[0]:
             return True
         if not is_settled[entry]:
-            if counters[N_WATCHES] + len(mixed) > len(accounts.watch_entry):
+            if counters[N_WATCHES] + len(kind) > len(watch_entry):
                 return False
             allowance = ALLOWANCE_GROWTH * cost[entry]
             for k in range(1, min(size, 3)):
                 allowance = max(allowance, cost[heap[k]])
-            version[entry] += 1
+            first_watch[entry] = counters[N_WATCHES]
             counters[MODE] = WATCH
             cost[entry], real_cost[entry], _ = find_cost(
                 walk, box, rows, accounts, links, begin, end, deleted, entry, leaf_class[rule], allowance
@@ -403,7 +408,7 @@ def spend(  # type: ignore[no-untyped-def]
             is_ranked[entry] = further[entry] <= allowance
             sift(entry, size, heap, place, cost, further)
             continue
-        last = heap[size - 1]
+        last = heap[size - 1] + 0
         heap[0], place[last], place[entry] = last, 0, -1
         counters[HEAP_SIZE] = size - 1
         if size > 1:
@@ -425,10 +430,11 @@ def spend(  # type: ignore[no-untyped-def]
             guard.is_awaited[twin] = True
             continue
         blocked_by[entry] = NOT_BLOCKED
-        paid[entry], paid_real[entry] = cost[entry], real_cost[entry]
         counters[MIXED_SPENT] += cost[entry]
         counters[REAL_SPENT] += real_cost[entry]
-        after[entry] = counters[MIXED_SPENT]
+        counters[N_DELETED] += 1
+        heap[len(heap) - counters[N_DELETED]] = entry
+        first_watch[entry] = counters[N_WATCHES]  # what was paid stays
         deleted[entry] = True
         for k in range(len(admitted)):
             counts[rule, k] += admitted[k]
@@ -448,10 +454,10 @@ def spend(  # type: ignore[no-untyped-def]
             rows.conflict[row // 64] |= rows.one_bit[row % 64]
             watch = last_watch[row]
             while watch >= 0:
-                other = watch_entry[watch]
-                if watch_version[watch] == version[other]:
-                    cost[other] -= mixed[row]
-                    real_cost[other] -= real[row]
+                other = watch_entry[watch] + 0
+                if watch >= first_watch[other]:
+                    cost[other] -= mixed[kind[row]]
+                    real_cost[other] -= real[kind[row]]
                     if place[other] >= 0:
                         sift(other, counters[HEAP_SIZE], heap, place, cost, further)
                 watch = watch_before[watch]

@@ -84,11 +84,11 @@ def make_cells(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], evidence: RowEvidence, mixture: MixedRows
 ) -> Cells:
     """Put rows together that no condition tells apart which is kept so far."""
-    index = mixture.index
     links = np.unique(paths.links[~deleted])
-    masks = pack_links(tree, index.values, index.columns)[links]
+    masks = pack_links(tree, mixture.coded.read(), mixture.coded.features)[links]
     one_of_both = np.unique(paths.parent[links], return_index=True)[1]  # who fails one link of a split passes the other
-    chosen, cell = _find_equal(masks[one_of_both], mixture.class_ids)
+    class_ids = mixture.class_ids
+    chosen, cell = _find_equal(masks[one_of_both], class_ids)
     n_cells = len(chosen)
     if int(np.count_nonzero(~deleted)) * n_cells > MOST_PAIRS:
         raise InputError(
@@ -100,13 +100,13 @@ def make_cells(
     source = mixture.source[trained]
     labels, label_weights = evidence.class_ids[source], weights[source]
     counts = np.bincount(cell[trained] * tree.n_classes + labels, label_weights, n_cells * tree.n_classes)
-    reached = index.reached[index.order[trained]]
+    reached = mixture.leaf_ids[trained]
     by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)
     leaf_counts = by_node.reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids]
     return Cells(
-        fails=_unpack_some(masks, chosen, len(index.order)),
+        fails=_unpack_some(masks, chosen, mixture.n_rows),
         links=links,
-        class_ids=mixture.class_ids[chosen],
+        class_ids=class_ids[chosen],
         weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),
         totals=(mixture.mixed_total, mixture.real_total),
         class_counts=counts.astype(np.float64).reshape(n_cells, tree.n_classes),
