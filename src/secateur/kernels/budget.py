@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from secateur.kernels.budget_guard import NOT_BLOCKED, find_twin, stays_reliable
-from secateur.kernels.routes import goes_left
 from secateur.kernels.walks import (
     copy_words,
     cut_high,
@@ -41,9 +40,9 @@ class Rows(NamedTuple):
     """The rows in the order of the leaves that they reach, left to right, so that every node has a run of them."""
 
     codes: Any  # of :class:`secateur.rows.coded_columns.CodedColumns`, column after column
-    values: Any  # of the codes, column after column
     first_code: Any  # place of a feature's first row in codes
-    first_value: Any  # and of its first value
+    limit_code: Any  # of each split: no larger code goes left, missing values apart
+    missing_code: Any  # of each split: the code of missing values if they go left, else -1
     first: Any  # rows first[i] to last[i] - 1 pass node i
     last: Any
     table_start: Any  # first element of a categorical split in table; -1 elsewhere
@@ -82,6 +81,11 @@ class Accounts(NamedTuple):
     watch_entry: Any
     watch_before: Any  # the row's watch before this one
     kept: Any  # room for the kept entries of a rule
+    test_link: Any  # room for what rows are tested by: the other side of an entry first, then kept ones
+    test_code: Any  # where the codes of the link's feature begin
+    test_limit: Any  # and what the link's split has in Rows
+    test_missing: Any
+    test_table: Any
     newly: Any  # room for the rows that a deletion brings into conflict
     admitted: Any  # room for the training rows that a deletion lets in, by their own class
     is_on_path: Any  # room for the nodes on a rule's path
@@ -137,7 +141,9 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     low, high, missing, words, forks = box.low, box.high, box.missing, box.words, box.forks
     saved_low, saved_high, saved_missing = box.saved_low, box.saved_high, box.saved_missing
     saved_words, width = box.saved_words, box.width
-    codes, values, first_code, first_value = rows.codes, rows.values, rows.first_code, rows.first_value
+    codes, first_code, limit_code, missing_code = rows.codes, rows.first_code, rows.limit_code, rows.missing_code
+    test_link, test_code, test_limit = accounts.test_link, accounts.test_code, accounts.test_limit
+    test_missing, test_table = accounts.test_missing, accounts.test_table
     maps, map_of, is_flipped, foreign, conflict = rows.maps, rows.map_of, rows.is_flipped, rows.foreign, rows.conflict
     near, one_bit, from_bit, row_words = rows.near, rows.one_bit, rows.from_bit, len(rows.conflict)
     is_block, n_beyond, sibling = rows.is_block, rows.n_beyond, rows.sibling
@@ -182,6 +188,11 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
             else:
                 narrow(walk, box, node, to_left)
                 possible = possible and has_value(walk, box, tested)
+    for k in range(n_kept + 1):
+        link = sibling[links[entry]] if k == 0 else links[kept[k - 1]]
+        split = parent[link]
+        test_link[k], test_code[k] = link, first_code[feature[split]]
+        test_limit[k], test_missing[k], test_table[k] = limit_code[split], missing_code[split], table_start[split]
     inner_low[0] = cut_low(low[own], upper[own_node], own_left)
     inner_high[0] = cut_high(high[own], upper[own_node], own_left)
     inner_missing[0] = missing[own] and missing_left[own_node] == own_left
@@ -258,8 +269,8 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                     if last_row[node] % 64 > 0:
                         near[n_words - 1] &= ~from_bit[last_row[node] % 64]
                 some = n_words > 0
-                for k in range(-1, n_kept):
-                    link = sibling[links[entry]] if k < 0 else links[kept[k]]
+                for k in range(n_kept + 1):
+                    link = test_link[k]
                     if not some or map_of[link] < 0:
                         continue
                     place = map_of[link] * row_words + begin_word
@@ -279,16 +290,11 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                         row = (begin_word + w) * 64 + bit
                         bit += 1
                         covered = near[w] & one_bit[bit - 1] != nothing and cost <= allowance
-                        k = -1
-                        while covered and k < n_kept:
-                            link = sibling[links[entry]] if k < 0 else links[kept[k]]
-                            split = parent[link]
-                            asked = feature[split]
-                            value = values[first_value[asked] + codes[first_code[asked] + row]]
-                            covered = (
-                                goes_left(value, upper[split], missing_left[split], table_start[split], table)
-                                == is_left[link]
-                            )
+                        k = 0
+                        while covered and k <= n_kept:
+                            code = codes[test_code[k] + row]
+                            goes_left = code <= test_limit[k] and (test_table[k] < 0 or table[test_table[k] + code])
+                            covered = (goes_left or code == test_missing[k]) == is_left[test_link[k]]
                             k += 1
                         if not covered:
                             continue

@@ -149,19 +149,19 @@ def _make_guard(paths: Paths, trained: Trained, tolerance: float) -> Guard:
 
 def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows, trained: Trained) -> Rows:
     coded, size = mixture.coded, mixture.last - mixture.first
-    first_code, first_value = np.zeros((2, tree.n_features), dtype=np.int64)
+    first_code = np.zeros(tree.n_features, dtype=np.int64)
     first_code[coded.features] = np.arange(len(coded.features)) * mixture.n_rows
-    first_value[coded.features] = coded.start[:-1]
     table_start, table = tree.category_table
-    maps, map_of, n_beyond = _make_maps(tree, mixture)
+    limit_code, missing_code = coded.find_limits(tree)
+    maps, map_of, n_beyond = _make_maps(tree, mixture, limit_code)
     is_block = tree.is_leaf | (size <= BLOCK_ROWS)
     one_bit = np.append(np.uint64(1) << np.arange(64, dtype=np.uint64), np.uint64(0))
     class_ids = mixture.class_ids
     return Rows(
         codes=coded.codes.ravel(),
-        values=coded.values,
         first_code=first_code,
-        first_value=first_value,
+        limit_code=limit_code,
+        missing_code=missing_code,
         first=mixture.first,
         last=mixture.last,
         table_start=table_start,
@@ -207,7 +207,9 @@ def _sort_out(mixture: MixedRows, trained: Trained, n_classes: int) -> dict[str,
     }
 
 
-def _make_maps(tree: Tree, mixture: MixedRows) -> tuple[Masks, NDArray[np.int64], NDArray[np.int64]]:
+def _make_maps(
+    tree: Tree, mixture: MixedRows, limit_code: NDArray[np.int64]
+) -> tuple[Masks, NDArray[np.int64], NDArray[np.int64]]:
     """Map the rows up to some thresholds as bits; find for each link a map that holds all its rows, and about how many.
 
     Where memory does not suffice for all thresholds of a feature, evenly spaced ones get a map. Categories and features
@@ -226,17 +228,17 @@ def _make_maps(tree: Tree, mixture: MixedRows) -> tuple[Masks, NDArray[np.int64]
     n_beyond = np.full(tree.n_nodes, n_rows, dtype=np.int64)
     filled = 0
     for column, chosen in mapped.items():
-        codes, limits = coded.codes[column], coded.limits(column)
+        codes = coded.codes[column]
         for place, code in enumerate(chosen.tolist(), start=filled):
             maps[place] = pack_bits(codes <= code)
         nodes = np.flatnonzero(tree.feature == coded.features[column])
-        own = np.searchsorted(limits, tree.upper[nodes].astype(limits.dtype))
+        own = limit_code[nodes]
         left, right = tree.children_left[nodes], tree.children_right[nodes]
         above = np.searchsorted(chosen, own, side="left")
         below = np.searchsorted(chosen, own, side="right") - 1
         map_of[left] = np.where(above < len(chosen), filled + above, -1)
         map_of[right] = np.where(below >= 0, filled + below, -1)
-        n_beyond[left] = np.cumsum(np.bincount(codes, minlength=len(limits)))[own]
+        n_beyond[left] = np.cumsum(np.bincount(codes, minlength=int(own.max()) + 1))[own]
         n_beyond[right] = n_rows - n_beyond[left]
         filled += len(chosen)
     return maps, map_of, n_beyond
@@ -263,6 +265,11 @@ def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int32], n_entr
         watch_entry=np.zeros(2 * n_rows, dtype=np.int32),
         watch_before=np.zeros(2 * n_rows, dtype=np.int32),
         kept=np.zeros(levels, dtype=np.int64),
+        test_link=np.zeros(levels, dtype=np.int64),
+        test_code=np.zeros(levels, dtype=np.int64),
+        test_limit=np.zeros(levels, dtype=np.int64),
+        test_missing=np.zeros(levels, dtype=np.int64),
+        test_table=np.zeros(levels, dtype=np.int64),
         newly=np.zeros(n_rows, dtype=np.int32),
         admitted=np.zeros(tree.n_classes),
         is_on_path=np.zeros(tree.n_nodes, dtype=bool),

@@ -57,6 +57,22 @@ class CodedColumns:
         """Take the thresholds and category codes of a column."""
         return self.values[self.start[column] : self.start[column + 1] - 2]
 
+    def find_limits(self, tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the largest code that each split of a tree may send left, and that of NaN, -1 if NaN goes right.
+
+        A category's code is the code of its category, so a set of them can be asked for it.
+        """
+        limit, missing = np.full((2, tree.n_nodes), -1, dtype=np.int64)
+        for column, feature in enumerate(self.features.tolist()):
+            nodes, limits = np.flatnonzero(tree.feature == feature), self.limits(column)
+            limit[nodes] = np.where(
+                tree.is_categorical[nodes],
+                len(limits) - 1,
+                np.searchsorted(limits, tree.upper[nodes].astype(limits.dtype)),
+            )
+            missing[nodes] = np.where(tree.missing_left[nodes], len(limits) + 1, -1)
+        return limit, missing
+
     def read(self, first: int = 0, last: int | None = None) -> NDArray[Any]:
         """Give each cell of some rows the value of its code, shape (n_rows, n_columns)."""
         some = self.codes[:, first:last]
