@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.counting.bit_masks import Masks
     from secateur.methods.row_mixture import MixedRows
+    from secateur.rows.coded_columns import CodedColumns
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
@@ -216,13 +217,7 @@ def _make_maps(
     that may be missing get none: their rows are looked at one by one.
     """
     coded, n_rows = mixture.coded, mixture.n_rows
-    most = max(1, MAP_BYTES * 8 // (n_rows * len(coded.features)))
-    mapped = {
-        column: np.unique(np.linspace(0, size - 1, min(most, size)).round().astype(np.int64))
-        for column, feature in enumerate(coded.features.tolist())
-        if tree.categories[feature] is None and not tree.accepts_missing[feature]
-        for size in [len(coded.limits(column))]
-    }
+    mapped = _choose_maps(tree, coded, limit_code, max(1, MAP_BYTES * 8 // n_rows))
     maps = np.zeros((sum(map(len, mapped.values())), -(-n_rows // 64)), dtype=np.uint64)
     map_of = np.full(tree.n_nodes, -1, dtype=np.int64)
     n_beyond = np.full(tree.n_nodes, n_rows, dtype=np.int64)
@@ -242,6 +237,27 @@ def _make_maps(
         n_beyond[right] = n_rows - n_beyond[left]
         filled += len(chosen)
     return maps, map_of, n_beyond
+
+
+def _choose_maps(
+    tree: Tree, coded: CodedColumns, limit_code: NDArray[np.int64], n_maps: int
+) -> dict[int, NDArray[np.int64]]:
+    """Choose the codes up to which rows are mapped, for each column: about as many conditions lie between any two."""
+    first, last = tree.leaf_runs
+    uses = {}
+    for column, feature in enumerate(coded.features.tolist()):
+        if tree.categories[feature] is None and not tree.accepts_missing[feature]:
+            nodes = np.flatnonzero(tree.feature == feature)
+            uses[column] = np.cumsum(np.bincount(limit_code[nodes], (last - first)[nodes]))
+    n_uses = sum(used[-1] for used in uses.values())
+    chosen = {}
+    for column, used in uses.items():
+        most = max(1, int(n_maps * used[-1] / n_uses))
+        if most >= len(used):
+            chosen[column] = np.arange(len(used))
+        else:
+            chosen[column] = np.unique(np.searchsorted(used, (np.arange(most) + 0.5) * (used[-1] / most)))
+    return chosen
 
 
 def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int32], n_entries: int, n_rows: int) -> Accounts:
