@@ -24,11 +24,12 @@ from secateur.counting import row_evidence, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
 from secateur.kernels import budget as budget_kernels
-from secateur.kernels import routes, run_walks, walks
+from secateur.kernels import budget_guard, run_walks, walks
 from secateur.kernels.compiling import compile_module
 from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
+from secateur.rows.rows import LabelledRows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
@@ -89,10 +90,10 @@ def test_spending_by_kernels_and_by_masks_agree(problem: tuple[Tree, tuple[Any, 
     if not len(paths.links):
         return
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), np.array(weights), 10)
+        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, np.array(weights)), 10)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
     listed = RowEvidence(tree, check_rows(tree, X), y, np.array(weights))
-    trained = Trained(y, listed.weights, *listed.count(paths, deleted, is_exact=True))
+    trained = Trained(*listed.count(paths, deleted, is_exact=True), is_weighted=True)
     is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
     arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
     plain = spend_budget(*arguments, kernels=budget_kernels)
@@ -108,9 +109,10 @@ def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, blo
     """Spend a budget by plain kernels and by masks of rows, and compare; give what the kernels found."""
     paths = trace_paths(tree)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
-    alike = Trained(y, None, *RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True))
+    counts = RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True)
+    alike = Trained(*counts, is_weighted=False)
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), None, 10)
+        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, None), 10)
     arguments = (tree, paths, rows, alike, deleted, alike.leaf_counts.sum(axis=1) > 0, budget, tolerance)
     with mock.patch.object(budget_spending, "BLOCK_ROWS", block_rows):  # small blocks let the walks go down to leaves
         plain = spend_budget(*arguments, kernels=budget_kernels)
@@ -196,7 +198,7 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
 @about_the_compiler
 def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
     module = compile_module(budget_kernels)
-    sources = sorted({budget_kernels.__file__, walks.__file__, routes.__file__})
+    sources = sorted({budget_kernels.__file__, budget_guard.__file__, walks.__file__})
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()[:12]
     assert module.spend.py_func.__qualname__ == f"spend_{digest}"
 

@@ -55,9 +55,13 @@ class RowEvidence(TrainingEvidence):
         """Number of rows."""
         return self.rows.n_rows
 
+    @property
+    def listed(self) -> LabelledRows:
+        """The rows with their classes and weights."""
+        return LabelledRows(self.rows, self.class_ids, self.weights)
+
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        listed = LabelledRows(self.rows, self.class_ids, self.weights)
-        violations = count_violations(self.tree, paths, conditions, listed, self._leaf_counts)
+        violations = count_violations(self.tree, paths, conditions, self.listed, self._leaf_counts)
         self._leaf_counts = violations.leaf_counts
         return violations
 

@@ -42,6 +42,7 @@ class _Masks:
     ) -> None:
         self.paths, self.candidates = paths, candidates
         self.class_ids, self.mixed, self.real = mixture.class_ids, mixture.mixed, mixture.real
+        self.is_trained = mixture.is_trained
         self.place = np.full(len(paths.links), -1, dtype=np.int64)
         self.place[candidates] = np.arange(len(candidates))
         n_rows = mixture.n_rows
@@ -130,7 +131,7 @@ def spend_by_masks(
         if counters[REAL_SPENT] + masks.real_cost[place] > limits[1]:
             continue
         blocked_by[entry] = rule
-        is_let_in = masks.alone[place] & (mixture.source >= 0)
+        is_let_in = masks.alone[place] & masks.is_trained
         accounts.admitted[:] = np.bincount(rows.label[rows.kind[is_let_in]], minlength=tree.n_classes)
         if not plain_guard.stays_reliable(accounts, guard, rule, paths.leaf_class[rule], entry):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,20 +30,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Spending", "Trained", "spend_budget"]
 
-MAP_BYTES = 1 << 24  # of the bit maps of rows
+MAP_BYTES = 1 << 23  # of the bit maps of rows, unless there are so many rows that these maps for each column take more
+COLUMN_MAPS = 8
 BLOCK_ROWS = 1 << 11  # the rows of smaller subtrees are looked at together
+WATCHES = 8  # of a row, at first
 MOST_WATCHES = (1 << 31) - 1  # they are numbered by 32 bits
 COUNTED_PAIRS = 10**9  # pairs of a kept entry and a row up to which every kept entry is counted in full
 
 
 @dataclass(frozen=True)
 class Trained:
-    """The training rows' own classes, and how many rows of each the rules cover before the budget is spent."""
+    """How many training rows of each class the rules cover before the budget is spent."""
 
-    class_ids: NDArray[np.int64]  # of the rows that were given
-    weights: NDArray[np.float64] | None
     counts: NDArray[np.float64]  # shape (n_rules, n_classes)
     leaf_counts: NDArray[np.float64]  # of the rules' leaves
+    is_weighted: bool
 
 
 @dataclass(frozen=True)
@@ -79,14 +80,14 @@ def spend_budget(
     deleted = deleted.copy()
     candidates = np.flatnonzero(~deleted & is_open[paths.rule]).astype(np.int32)
     tree_arrays = make_walkable(tree, paths), make_box(tree)
-    rows = _make_rows(tree, paths, mixture, trained)
+    rows = _make_rows(tree, paths, mixture)
     guard = _make_guard(paths, trained, tolerance)
     accounts = _make_accounts(tree, tree_arrays[1].width, candidates, len(paths.links), mixture.n_rows)
     path_arrays = paths.offsets, paths.links, paths.rule, paths.leaf_class
     limits = np.array(mixture.limits(budget))
     is_counted = True
     # Sums of weights depend on their order, which is that of the walks.
-    is_small = trained.weights is None and len(candidates) * mixture.n_rows <= MOST_CELLS
+    is_small = not trained.is_weighted and len(candidates) * mixture.n_rows <= MOST_CELLS
     if kernels is None and is_small and not is_compiled(budget_kernels):
         given = tree_arrays, rows, accounts, guard, candidates, deleted, limits
         spend_by_masks(tree, paths, mixture, *given)
@@ -97,7 +98,8 @@ def spend_budget(
         is_counted = int(np.count_nonzero(~deleted)) * mixture.n_rows <= COUNTED_PAIRS
         if is_counted:
             module.count_kept(*tree_arrays, rows, accounts, *path_arrays, deleted, is_open, mixture.mixed_total)
-    del rows  # its maps, before more is made
+    del rows, candidates
+    accounts = accounts._replace(watch_entry=None, watch_before=None)  # to have their memory for what comes
     return _sum_up(paths, mixture, accounts, guard, deleted, limits, is_counted=is_counted)
 
 
@@ -148,7 +150,7 @@ def _make_guard(paths: Paths, trained: Trained, tolerance: float) -> Guard:
     )
 
 
-def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows, trained: Trained) -> Rows:
+def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows) -> Rows:
     coded, size = mixture.coded, mixture.last - mixture.first
     first_code = np.zeros(tree.n_features, dtype=np.int64)
     first_code[coded.features] = np.arange(len(coded.features)) * mixture.n_rows
@@ -179,33 +181,13 @@ def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows, trained: Trained) -
         one_bit=one_bit,
         from_bit=~(one_bit - np.uint64(1))[:64],
         last_watch=np.full(mixture.n_rows, -1, dtype=np.int32),
-        trained=pack_bits(mixture.source >= 0),
-        **_sort_out(mixture, trained, tree.n_classes),
+        trained=pack_bits(mixture.is_trained),
+        kind=mixture.kind,
+        mixed=mixture.mixed_units,
+        real=mixture.real_units,
+        label=mixture.label,
+        weight=mixture.weight,
     )
-
-
-def _sort_out(mixture: MixedRows, trained: Trained, n_classes: int) -> dict[str, NDArray[Any]]:
-    """Number the kinds of rows, and list what rows of a kind have in common.
-
-    Training rows that are worth the same differ only in their own class; otherwise each is a kind of its own. Copies
-    have no class of their own, which is never asked for, and differ in the class whose rows they were made of.
-    """
-    if mixture.is_even:
-        own, label = trained.class_ids, np.arange(n_classes)
-        weight = np.full(n_classes, 1.0 if trained.weights is None else trained.weights.max())
-    else:
-        own, label, weight = np.arange(len(trained.class_ids)), trained.class_ids, np.asarray(trained.weights)
-    is_trained = mixture.source >= 0
-    kind = len(label) - 1 - mixture.source
-    kind[is_trained] = own[mixture.source[is_trained]]
-    none = np.zeros(n_classes, dtype=np.int64)
-    return {
-        "kind": kind,
-        "mixed": np.append(np.broadcast_to(mixture.trained_mixed, label.shape), mixture.copied_mixed),
-        "real": np.append(np.broadcast_to(mixture.trained_real, label.shape), none),
-        "label": np.append(label, none),
-        "weight": np.append(weight, none),
-    }
 
 
 def _make_maps(
@@ -217,7 +199,7 @@ def _make_maps(
     that may be missing get none: their rows are looked at one by one.
     """
     coded, n_rows = mixture.coded, mixture.n_rows
-    mapped = _choose_maps(tree, coded, limit_code, max(1, MAP_BYTES * 8 // n_rows))
+    mapped = _choose_maps(tree, coded, limit_code, max(MAP_BYTES * 8 // n_rows, COLUMN_MAPS * len(coded.features)))
     maps = np.zeros((sum(map(len, mapped.values())), -(-n_rows // 64)), dtype=np.uint64)
     map_of = np.full(tree.n_nodes, -1, dtype=np.int64)
     n_beyond = np.full(tree.n_nodes, n_rows, dtype=np.int64)
@@ -278,8 +260,9 @@ def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int32], n_entr
         heap=heap,
         place=place,
         first_watch=np.zeros(n_entries, dtype=np.int32),
-        watch_entry=np.zeros(2 * n_rows, dtype=np.int32),
-        watch_before=np.zeros(2 * n_rows, dtype=np.int32),
+        # Memory is taken as they are filled, so that there may be room for many; growing would copy them.
+        watch_entry=np.zeros(WATCHES * n_rows, dtype=np.int32),
+        watch_before=np.zeros(WATCHES * n_rows, dtype=np.int32),
         kept=np.zeros(levels, dtype=np.int64),
         test_link=np.zeros(levels, dtype=np.int64),
         test_code=np.zeros(levels, dtype=np.int64),

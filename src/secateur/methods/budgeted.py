@@ -85,11 +85,11 @@ class Budgeted(Method):
             return exact.METHOD.delete(problem)
         implied = problem.find_exact()
         counts, leaf_counts = rows.count(paths, implied, is_exact=True)
-        mixture = mix_rows(tree, paths, rows.rows, rows.weights, self.smoothing)
+        mixture = mix_rows(tree, paths, rows.listed, self.smoothing)
         reached = np.append(0, np.cumsum(mixture.real))
         is_open = reached[mixture.last[paths.leaf_ids]] > reached[mixture.first[paths.leaf_ids]]
         del reached
-        trained = Trained(rows.class_ids, rows.weights, counts, leaf_counts)
+        trained = Trained(counts, leaf_counts, is_weighted=rows.weights is not None)
         spending = spend_budget(tree, paths, mixture, trained, implied, is_open, self.budget, self.tolerance)
         del mixture  # before the reasons are written, for memory's sake
         result = exact.METHOD.delete(problem)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.counting.bit_masks import Masks
-    from secateur.counting.row_evidence import RowEvidence
     from secateur.methods.row_mixture import MixedRows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
@@ -80,9 +79,7 @@ class JointResult:
     mixed_disagreement: float
 
 
-def make_cells(
-    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], evidence: RowEvidence, mixture: MixedRows
-) -> Cells:
+def make_cells(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], mixture: MixedRows) -> Cells:
     """Put rows together that no condition tells apart which is kept so far."""
     links = np.unique(paths.links[~deleted])
     masks = pack_links(tree, mixture.coded.read(), mixture.coded.features)[links]
@@ -95,10 +92,9 @@ def make_cells(
             f"A budget weighs {int(np.count_nonzero(~deleted)):,} conditions on {n_cells:,} kinds of rows one by one, "
             "which is too much: leave budget out, prune the tree, or pass a sample of its training rows."
         )
-    weights = np.ones(evidence.n_rows) if evidence.weights is None else evidence.weights
-    trained = np.flatnonzero(mixture.source >= 0)
-    source = mixture.source[trained]
-    labels, label_weights = evidence.class_ids[source], weights[source]
+    trained = np.flatnonzero(mixture.is_trained)
+    kinds = mixture.kind[trained]
+    labels, label_weights = mixture.label[kinds], mixture.weight[kinds]
     counts = np.bincount(cell[trained] * tree.n_classes + labels, label_weights, n_cells * tree.n_classes)
     reached = mixture.leaf_ids[trained]
     by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rows.coded_columns import CodedColumns
-    from secateur.rows.rows import Rows
+    from secateur.rows.rows import LabelledRows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
@@ -51,48 +51,44 @@ class MixedRows:
     first: NDArray[np.int64]  # rows first[i] to last[i] - 1 pass node i
     last: NDArray[np.int64]
     paths: Paths
-    source: NDArray[np.int32]  # place of a training row among those given; -1 - c for a copy of rows of class c
-    trained_mixed: NDArray[np.int64]  # share of each given row in training rows and copies; one number if all are alike
-    trained_real: NDArray[np.int64]  # its share in the training rows alone
-    copied_mixed: NDArray[np.int64]  # share of a copy, by the class whose rows were shuffled
+    kind: NDArray[np.int32]  # rows of a kind are alike in what follows
+    n_trained: int  # kinds below this are of training rows, the others of copies
+    label: NDArray[np.int64]  # the own class of a training row
+    weight: NDArray[np.float64]  # its weight
+    mixed_units: NDArray[np.int64]  # a row's share of training rows and copies together
+    real_units: NDArray[np.int64]  # its share of the training rows alone, 0 for a copy
     mixed_total: int  # units that make a whole
     real_total: int
 
     @property
     def n_rows(self) -> int:
         """Number of rows, copies among them."""
-        return len(self.source)
+        return len(self.kind)
 
     @property
-    def is_even(self) -> bool:
-        """Whether all training rows are worth the same."""
-        return len(self.trained_mixed) == 1
+    def is_trained(self) -> NDArray[np.bool_]:
+        """Whether each row is a training row. Made anew each time, as what follows is."""
+        return self.kind < self.n_trained
+
+    @property
+    def mixed(self) -> NDArray[np.int64]:
+        """What each row is worth among training rows and copies."""
+        return self.mixed_units[self.kind]
+
+    @property
+    def real(self) -> NDArray[np.int64]:
+        """What each row is worth among the training rows alone."""
+        return self.real_units[self.kind]
 
     @property
     def leaf_ids(self) -> NDArray[np.int64]:
-        """The leaf that each row reaches. Made anew each time, as the next three are."""
+        """The leaf that each row reaches."""
         return self._spread(self.paths.leaf_ids)
 
     @property
     def class_ids(self) -> NDArray[np.int64]:
         """What the tree predicts."""
         return self._spread(self.paths.leaf_class)
-
-    @property
-    def mixed(self) -> NDArray[np.int64]:
-        """What each row is worth among training rows and copies together."""
-        return self._pick(self.trained_mixed, self.copied_mixed)
-
-    @property
-    def real(self) -> NDArray[np.int64]:
-        """What each row is worth among the training rows alone, 0 for a copy."""
-        return self._pick(self.trained_real, np.zeros_like(self.copied_mixed))
-
-    def _pick(self, trained: NDArray[np.int64], copied: NDArray[np.int64]) -> NDArray[np.int64]:
-        is_trained = self.source >= 0
-        picked = copied[np.where(is_trained, 0, -1 - self.source)]
-        picked[is_trained] = trained if self.is_even else trained[self.source[is_trained]]
-        return picked
 
     def _spread(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         leaves = self.paths.leaf_ids
@@ -104,8 +100,9 @@ class MixedRows:
         return math.floor(share * self.mixed_total), math.floor(share * self.real_total)
 
 
-def mix_rows(tree: Tree, paths: Paths, rows: Rows, weights: NDArray[np.float64] | None, smoothing: float) -> MixedRows:
+def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -> MixedRows:
     """Shuffle the rows, route them through the tree, and sort them by leaf."""
+    rows, class_ids, weights = listed
     counted = np.arange(rows.n_rows) if weights is None else np.flatnonzero(weights > 0)
     weight = np.ones(len(counted)) if weights is None else weights[counted]
     copies = math.ceil(POOL_ROWS / len(counted)) if smoothing > 0 else 0
@@ -131,31 +128,30 @@ def mix_rows(tree: Tree, paths: Paths, rows: Rows, weights: NDArray[np.float64] 
             filled += len(members)
     index = index_rows(tree, paths, coded.as_rows(tree.n_features))
     coded.sort(index.order)
-    source = np.empty(n_rows, dtype=np.int32)
-    source[: len(counted)] = counted
-    source[len(counted) :] = np.tile(np.repeat(-1 - np.arange(len(groups)), [len(one) for one in groups]), copies)
     mixed, real, copied, mixed_total, real_total = _price(weight, groups, copies, smoothing)
+    if len(mixed) == 1:  # training rows that are worth the same differ in their own class only
+        own, label, weight = class_ids[counted], np.arange(tree.n_classes), np.full(tree.n_classes, weight[0])
+    else:
+        own, label = np.arange(len(counted)), class_ids[counted]
+    # Copies differ in the class whose rows were shuffled. They have none of their own: it is never asked for.
+    kind = np.empty(n_rows, dtype=np.int32)
+    kind[: len(counted)] = own
+    kind[len(counted) :] = np.tile(np.repeat(len(label) + np.arange(len(groups)), list(map(len, groups))), copies)
+    none = np.zeros(len(groups), dtype=np.int64)
     return MixedRows(
         coded=coded,
         first=index.first,
         last=index.last,
         paths=paths,
-        source=np.take(source, index.order),
-        trained_mixed=_put_back(mixed, counted, rows.n_rows),
-        trained_real=_put_back(real, counted, rows.n_rows),
-        copied_mixed=copied,
+        kind=np.take(kind, index.order),
+        n_trained=len(label),
+        label=np.append(label, none),
+        weight=np.append(weight, none),
+        mixed_units=np.append(np.broadcast_to(mixed, label.shape), copied),
+        real_units=np.append(np.broadcast_to(real, label.shape), none),
         mixed_total=mixed_total,
         real_total=real_total,
     )
-
-
-def _put_back(units: NDArray[np.int64], counted: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-    """Give every given row its units, 0 if it does not count; one number for all stays one."""
-    if len(units) == 1:
-        return units
-    placed = np.zeros(n_rows, dtype=np.int64)
-    placed[counted] = units
-    return placed
 
 
 def _find_bundles(tree: Tree, columns: NDArray[np.int64]) -> list[list[int]]:
