@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rows.coded_columns import CodedColumns
-    from secateur.rows.rows import LabelledRows
+    from secateur.rows.rows import LabelledRows, Rows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
@@ -113,31 +113,18 @@ def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -
             "pass a sample of the rows."
         )
     coded = code_columns(tree, rows, counted, n_rows)  # only the tested columns are ever looked at
-    predicted = tree.leaf_class[apply_tree(tree, rows)[counted]]
-    groups = [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
-    rng = np.random.RandomState(0)
-    bundles = _find_bundles(tree, coded.features)
-    filled = len(counted)
-    drawn = [_draw(members, weight) for members in groups]
-    for _ in range(copies):
-        for members, source in zip(groups, drawn, strict=True):
-            for together in bundles if len(members) else ():
-                shuffled = source[rng.permutation(len(members))]
-                for column in together:
-                    coded.codes[column, filled : filled + len(members)] = coded.codes[column, shuffled]
-            filled += len(members)
-    index = index_rows(tree, paths, coded.as_rows(tree.n_features))
-    coded.sort(index.order)
+    groups = _group(tree, rows, counted)
+    _shuffle(tree, coded, groups, weight, copies)
     mixed, real, copied, mixed_total, real_total = _price(weight, groups, copies, smoothing)
-    if len(mixed) == 1:  # training rows that are worth the same differ in their own class only
-        own, label, weight = class_ids[counted], np.arange(tree.n_classes), np.full(tree.n_classes, weight[0])
-    else:
-        own, label = np.arange(len(counted)), class_ids[counted]
+    own, label, weight = _find_kinds(class_ids[counted], weight, tree.n_classes, is_even=len(mixed) == 1)
     # Copies differ in the class whose rows were shuffled. They have none of their own: it is never asked for.
     kind = np.empty(n_rows, dtype=np.int32)
     kind[: len(counted)] = own
     kind[len(counted) :] = np.tile(np.repeat(len(label) + np.arange(len(groups)), list(map(len, groups))), copies)
-    none = np.zeros(len(groups), dtype=np.int64)
+    del counted, groups, own  # to have their memory for what comes
+    index = index_rows(tree, paths, coded.as_rows(tree.n_features))
+    coded.sort(index.order)
+    none = np.zeros(tree.n_classes, dtype=np.int64)
     return MixedRows(
         coded=coded,
         first=index.first,
@@ -152,6 +139,41 @@ def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -
         mixed_total=mixed_total,
         real_total=real_total,
     )
+
+
+def _group(tree: Tree, rows: Rows, counted: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """List the counted rows that the tree predicts each class for."""
+    predicted = tree.leaf_class[apply_tree(tree, rows)[counted]]
+    return [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
+
+
+def _shuffle(
+    tree: Tree, coded: CodedColumns, groups: list[NDArray[np.int64]], weight: NDArray[np.float64], copies: int
+) -> None:
+    """Fill the columns with shuffled copies of the first rows."""
+    rng = np.random.RandomState(0)
+    bundles = _find_bundles(tree, coded.features)
+    filled = len(weight)
+    drawn = [_draw(members, weight) for members in groups]
+    for _ in range(copies):
+        for members, source in zip(groups, drawn, strict=True):
+            for together in bundles if len(members) else ():
+                shuffled = source[rng.permutation(len(members))]
+                for column in together:
+                    coded.codes[column, filled : filled + len(members)] = coded.codes[column, shuffled]
+            filled += len(members)
+
+
+def _find_kinds(
+    class_ids: NDArray[np.int64], weight: NDArray[np.float64], n_classes: int, *, is_even: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Number the kinds of training rows, and give the class and the weight of each kind.
+
+    Rows that are worth the same differ in their own class only; otherwise each row is a kind of its own.
+    """
+    if is_even:
+        return class_ids, np.arange(n_classes), np.full(n_classes, weight[0])
+    return np.arange(len(class_ids)), class_ids, weight
 
 
 def _find_bundles(tree: Tree, columns: NDArray[np.int64]) -> list[list[int]]:
