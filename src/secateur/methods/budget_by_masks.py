@@ -12,7 +12,7 @@ import numpy as np
 
 from secateur.counting.bit_masks import pack_links, unpack_bits
 from secateur.kernels import budget, budget_guard
-from secateur.kernels.budget import LEAVES, MIXED_SPENT, MODE, N_DELETED, REAL_SPENT
+from secateur.kernels.budget import HEAP_SIZE, LEAVES, MIXED_SPENT, MODE, N_DELETED, REAL_SPENT
 from secateur.kernels.budget_guard import NOT_BLOCKED
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ def spend_by_masks(
     rows: Rows,
     accounts: Accounts,
     guard: Guard,
-    candidates: NDArray[np.int32],
     deleted: NDArray[np.bool_],
     limits: NDArray[np.int64],
 ) -> None:
@@ -100,6 +99,7 @@ def spend_by_masks(
 
     In the end, the accounts hold what deleting each candidate cost, or would cost if it was kept.
     """
+    candidates = accounts.heap[: accounts.counters[HEAP_SIZE]].copy()
     masks = _Masks(tree, paths, mixture, deleted, candidates)
     arrays = *tree_arrays, rows, accounts, paths.links
     counters, blocked_by = accounts.counters, guard.blocked_by

@@ -78,19 +78,18 @@ def spend_budget(
 ) -> Spending:
     """Delete further entries of the open rules, cheapest first, while the budget holds and the guard allows it."""
     deleted = deleted.copy()
-    candidates = np.flatnonzero(~deleted & is_open[paths.rule]).astype(np.int32)
+    is_candidate = ~deleted & is_open[paths.rule]
     tree_arrays = make_walkable(tree, paths), make_box(tree)
     rows = _make_rows(tree, paths, mixture)
     guard = _make_guard(paths, trained, tolerance)
-    accounts = _make_accounts(tree, tree_arrays[1].width, candidates, len(paths.links), mixture.n_rows)
+    accounts = _make_accounts(tree, tree_arrays[1].width, is_candidate, mixture.n_rows)
     path_arrays = paths.offsets, paths.links, paths.rule, paths.leaf_class
     limits = np.array(mixture.limits(budget))
     is_counted = True
     # Sums of weights depend on their order, which is that of the walks.
-    is_small = not trained.is_weighted and len(candidates) * mixture.n_rows <= MOST_CELLS
+    is_small = not trained.is_weighted and int(accounts.counters[HEAP_SIZE]) * mixture.n_rows <= MOST_CELLS
     if kernels is None and is_small and not is_compiled(budget_kernels):
-        given = tree_arrays, rows, accounts, guard, candidates, deleted, limits
-        spend_by_masks(tree, paths, mixture, *given)
+        spend_by_masks(tree, paths, mixture, tree_arrays, rows, accounts, guard, deleted, limits)
     else:
         module = compile_module(budget_kernels) if kernels is None else kernels
         while not module.spend(*tree_arrays, rows, accounts, guard, *path_arrays, deleted, limits):
@@ -98,7 +97,7 @@ def spend_budget(
         is_counted = int(np.count_nonzero(~deleted)) * mixture.n_rows <= COUNTED_PAIRS
         if is_counted:
             module.count_kept(*tree_arrays, rows, accounts, *path_arrays, deleted, is_open, mixture.mixed_total)
-    del rows, candidates
+    del rows
     accounts = accounts._replace(watch_entry=None, watch_before=None)  # to have their memory for what comes
     return _sum_up(paths, mixture, accounts, guard, deleted, limits, is_counted=is_counted)
 
@@ -191,8 +190,8 @@ def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows) -> Rows:
 
 
 def _make_maps(
-    tree: Tree, mixture: MixedRows, limit_code: NDArray[np.int64]
-) -> tuple[Masks, NDArray[np.int64], NDArray[np.int64]]:
+    tree: Tree, mixture: MixedRows, limit_code: NDArray[np.int32]
+) -> tuple[Masks, NDArray[np.int32], NDArray[np.int32]]:
     """Map the rows up to some thresholds as bits; find for each link a map that holds all its rows, and about how many.
 
     Where memory does not suffice for all thresholds of a feature, evenly spaced ones get a map. Categories and features
@@ -201,8 +200,8 @@ def _make_maps(
     coded, n_rows = mixture.coded, mixture.n_rows
     mapped = _choose_maps(tree, coded, limit_code, max(MAP_BYTES * 8 // n_rows, COLUMN_MAPS * len(coded.features)))
     maps = np.zeros((sum(map(len, mapped.values())), -(-n_rows // 64)), dtype=np.uint64)
-    map_of = np.full(tree.n_nodes, -1, dtype=np.int64)
-    n_beyond = np.full(tree.n_nodes, n_rows, dtype=np.int64)
+    map_of = np.full(tree.n_nodes, -1, dtype=np.int32)
+    n_beyond = np.full(tree.n_nodes, n_rows, dtype=np.int32)
     filled = 0
     for column, chosen in mapped.items():
         codes = coded.codes[column]
@@ -222,7 +221,7 @@ def _make_maps(
 
 
 def _choose_maps(
-    tree: Tree, coded: CodedColumns, limit_code: NDArray[np.int64], n_maps: int
+    tree: Tree, coded: CodedColumns, limit_code: NDArray[np.int32], n_maps: int
 ) -> dict[int, NDArray[np.int64]]:
     """Choose the codes up to which rows are mapped, for each column: about as many conditions lie between any two."""
     first, last = tree.leaf_runs
@@ -242,8 +241,9 @@ def _choose_maps(
     return chosen
 
 
-def _make_accounts(tree: Tree, width: int, candidates: NDArray[np.int32], n_entries: int, n_rows: int) -> Accounts:
+def _make_accounts(tree: Tree, width: int, is_candidate: NDArray[np.bool_], n_rows: int) -> Accounts:
     """Open all accounts at zero; every candidate is in the heap, in the order of entries."""
+    n_entries, candidates = len(is_candidate), np.flatnonzero(is_candidate)
     heap = np.zeros(n_entries, dtype=np.int32)
     heap[: len(candidates)] = candidates
     place = np.full(n_entries, -1, dtype=np.int32)

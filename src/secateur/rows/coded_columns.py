@@ -57,12 +57,12 @@ class CodedColumns:
         """Take the thresholds and category codes of a column."""
         return self.values[self.start[column] : self.start[column + 1] - 2]
 
-    def find_limits(self, tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def find_limits(self, tree: Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Find the largest code that each split of a tree may send left, and that of NaN, -1 if NaN goes right.
 
         A category's code is the code of its category, so a set of them can be asked for it.
         """
-        limit, missing = np.full((2, tree.n_nodes), -1, dtype=np.int64)
+        limit, missing = np.full((2, tree.n_nodes), -1, dtype=np.int32)
         for column, feature in enumerate(self.features.tolist()):
             nodes, limits = np.flatnonzero(tree.feature == feature), self.limits(column)
             limit[nodes] = np.where(
