@@ -23,6 +23,7 @@ from secateur import TreeBuilder, simplify
 from secateur.counting import row_evidence, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
+from secateur.errors import InputError
 from secateur.kernels import budget as budget_kernels
 from secateur.kernels import budget_guard, run_walks, walks
 from secateur.kernels.compiling import compile_module
@@ -121,6 +122,50 @@ def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, blo
     for name in vars(plain):
         np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
     return plain
+
+
+@pytest.fixture(scope="module")
+def noisy() -> tuple[DecisionTreeClassifier, Any, Any]:
+    """A tree that nobody pruned, on rows whose classes it cannot tell."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 3)), rng.integers(0, 2, 400)
+    return DecisionTreeClassifier(random_state=0).fit(X, y), X, y
+
+
+def test_room_for_watches_grows_and_changes_nothing(noisy: tuple[DecisionTreeClassifier, Any, Any]) -> None:
+    model, X, y = noisy
+    answers = []
+    for watches in (1_000, 0):
+        with (
+            mock.patch.object(budget_spending, "MOST_CELLS", 0),  # by kernels
+            mock.patch.object(budget_spending, "WATCHES", watches),
+            mock.patch.object(budget_spending, "COUNTED_PAIRS", -1),  # with lower bounds, which depend on every watch
+            mock.patch.object(budget_spending, "_make_room", wraps=budget_spending._make_room) as make_room,
+        ):
+            answers.append(simplify(model, X, y, method="budgeted", budget=0.2).deletions)
+            assert (make_room.call_count > 1) == (watches == 0)
+    for name in ("deleted", "why", "before", "after", "number", "node"):
+        np.testing.assert_array_equal(*(getattr(answer, name) for answer in answers), err_msg=name)
+
+
+def test_more_watches_or_rows_than_can_be_numbered_are_refused(
+    noisy: tuple[DecisionTreeClassifier, Any, Any],
+) -> None:
+    model, X, y = noisy
+    with (
+        mock.patch.object(budget_spending, "MOST_CELLS", 0),
+        mock.patch.object(budget_spending, "WATCHES", 1),
+        mock.patch.object(budget_spending, "MOST_WATCHES", 5_000),
+        pytest.raises(InputError, match="would note more than 5,000 pairs of a row and a condition: pass a sample"),
+    ):
+        simplify(model, X, y, method="budgeted", budget=0.2)
+    with (
+        mock.patch.object(row_mixture, "MOST_ROWS", 4_399),
+        pytest.raises(
+            InputError, match="on at most 4,399 rows, shuffled copies among them, but here are 4,400: pass a"
+        ),
+    ):
+        simplify(model, X, y, method="budgeted")
 
 
 @pytest.mark.parametrize("n_rows", [3, 32, 64, 65, 128])
