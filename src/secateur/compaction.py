@@ -243,8 +243,8 @@ def _prepare(rules: RuleSet) -> _Prepared:
         evidence = RowEvidence(tree, *held.read_labelled(tree))
     if not len(paths.links):
         return _Prepared(evidence, None, None)
-    mixture = mix_rows(tree, paths, evidence.rows, evidence.weights, SMOOTHING)
-    return _Prepared(evidence, mixture, make_cells(tree, paths, rules.deleted, evidence, mixture))
+    mixture = mix_rows(tree, paths, evidence.listed, SMOOTHING)
+    return _Prepared(evidence, mixture, make_cells(tree, paths, rules.deleted, mixture))
 
 
 def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float, prepared: _Prepared) -> CompactRules:

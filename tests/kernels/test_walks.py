@@ -23,12 +23,14 @@ from secateur import TreeBuilder, simplify
 from secateur.counting import row_evidence, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
+from secateur.errors import InputError
 from secateur.kernels import budget as budget_kernels
-from secateur.kernels import routes, run_walks, walks
+from secateur.kernels import budget_guard, run_walks, walks
 from secateur.kernels.compiling import compile_module
 from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
+from secateur.rows.rows import LabelledRows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
@@ -89,10 +91,10 @@ def test_spending_by_kernels_and_by_masks_agree(problem: tuple[Tree, tuple[Any, 
     if not len(paths.links):
         return
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), np.array(weights), 10)
+        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, np.array(weights)), 10)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
     listed = RowEvidence(tree, check_rows(tree, X), y, np.array(weights))
-    trained = Trained(y, listed.weights, *listed.count(paths, deleted, is_exact=True))
+    trained = Trained(*listed.count(paths, deleted, is_exact=True), is_weighted=True)
     is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
     arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
     plain = spend_budget(*arguments, kernels=budget_kernels)
@@ -108,9 +110,10 @@ def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, blo
     """Spend a budget by plain kernels and by masks of rows, and compare; give what the kernels found."""
     paths = trace_paths(tree)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
-    alike = Trained(y, None, *RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True))
+    counts = RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True)
+    alike = Trained(*counts, is_weighted=False)
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, check_rows(tree, X), None, 10)
+        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, None), 10)
     arguments = (tree, paths, rows, alike, deleted, alike.leaf_counts.sum(axis=1) > 0, budget, tolerance)
     with mock.patch.object(budget_spending, "BLOCK_ROWS", block_rows):  # small blocks let the walks go down to leaves
         plain = spend_budget(*arguments, kernels=budget_kernels)
@@ -119,6 +122,50 @@ def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, blo
     for name in vars(plain):
         np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
     return plain
+
+
+@pytest.fixture(scope="module")
+def noisy() -> tuple[DecisionTreeClassifier, Any, Any]:
+    """A tree that nobody pruned, on rows whose classes it cannot tell."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 3)), rng.integers(0, 2, 400)
+    return DecisionTreeClassifier(random_state=0).fit(X, y), X, y
+
+
+def test_room_for_watches_grows_and_changes_nothing(noisy: tuple[DecisionTreeClassifier, Any, Any]) -> None:
+    model, X, y = noisy
+    answers = []
+    for watches in (1_000, 0):
+        with (
+            mock.patch.object(budget_spending, "MOST_CELLS", 0),  # by kernels
+            mock.patch.object(budget_spending, "WATCHES", watches),
+            mock.patch.object(budget_spending, "COUNTED_PAIRS", -1),  # with lower bounds, which depend on every watch
+            mock.patch.object(budget_spending, "_make_room", wraps=budget_spending._make_room) as make_room,
+        ):
+            answers.append(simplify(model, X, y, method="budgeted", budget=0.2).deletions)
+            assert (make_room.call_count > 1) == (watches == 0)
+    for name in ("deleted", "why", "before", "after", "number", "node"):
+        np.testing.assert_array_equal(*(getattr(answer, name) for answer in answers), err_msg=name)
+
+
+def test_more_watches_or_rows_than_can_be_numbered_are_refused(
+    noisy: tuple[DecisionTreeClassifier, Any, Any],
+) -> None:
+    model, X, y = noisy
+    with (
+        mock.patch.object(budget_spending, "MOST_CELLS", 0),
+        mock.patch.object(budget_spending, "WATCHES", 1),
+        mock.patch.object(budget_spending, "MOST_WATCHES", 5_000),
+        pytest.raises(InputError, match="would note more than 5,000 pairs of a row and a condition: pass a sample"),
+    ):
+        simplify(model, X, y, method="budgeted", budget=0.2)
+    with (
+        mock.patch.object(row_mixture, "MOST_ROWS", 4_399),
+        pytest.raises(
+            InputError, match="on at most 4,399 rows, shuffled copies among them, but here are 4,400: pass a"
+        ),
+    ):
+        simplify(model, X, y, method="budgeted")
 
 
 @pytest.mark.parametrize("n_rows", [3, 32, 64, 65, 128])
@@ -196,7 +243,7 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
 @about_the_compiler
 def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
     module = compile_module(budget_kernels)
-    sources = sorted({budget_kernels.__file__, walks.__file__, routes.__file__})
+    sources = sorted({budget_kernels.__file__, budget_guard.__file__, walks.__file__})
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()[:12]
     assert module.spend.py_func.__qualname__ == f"spend_{digest}"
 

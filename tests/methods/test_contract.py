@@ -106,6 +106,7 @@ def test_budgeted_equals_its_slow_version(
         mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", pool_rows),
         mock.patch.object(secateur.methods.budget_spending, "BLOCK_ROWS", block_rows),
         mock.patch.object(secateur.methods.budget_spending, "MAP_BYTES", map_bytes),
+        mock.patch.object(secateur.methods.budget_spending, "COLUMN_MAPS", 0),
     ):
         rules = simplify(problem, "budgeted", budget=budget, smoothing=smoothing, tolerance=tolerance)
     steps = oracles.budgeted_steps(tree, X, w, budget, smoothing, oracles.Guard(y, tolerance), pool=pool_rows)

@@ -58,8 +58,13 @@ class RowEvidence(TrainingEvidence):
         """Number of rows."""
         return self.rows.n_rows
 
+    @property
+    def listed(self) -> LabelledRows:
+        """The rows with their classes and weights."""
+        return LabelledRows(self.rows, self.class_ids, self.weights)
+
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        listed = LabelledRows(self.rows, self.class_ids, self.weights)
+        listed = self.listed
         if paths.n_rules >= ORDERED_RULES and self.weights is None:
             self._leaf_counts = self.count_leaves(paths)
             listed = self.put_by_leaf(paths) or listed

@@ -10,43 +10,44 @@ may be to matter now; what was found until then is a lower bound that stays one,
 account is not *settled* is walked again when it comes to the top, with a larger allowance, and further leaves are
 counted for entries that tie. So dear conditions, the most of them, are never counted in full.
 
-A *guard* may refuse an entry that comes to the top: without it the rule would be too unreliable on the training rows,
-or say the opposite of a rule with the same conditions. Only a deletion in its own rule can change the first, and in one
-of both rules the second, so the entry is set aside, *blocked* by a rule, and waits again once that rule has changed.
+An entry that :mod:`secateur.kernels.budget_guard` refuses is set aside, *blocked* by a rule, and waits again once that
+rule has changed.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from secateur.kernels.routes import goes_left
+from secateur.kernels.budget_guard import NOT_BLOCKED, find_twin, stays_reliable
 from secateur.kernels.walks import (
     copy_words,
     cut_high,
     cut_low,
     cut_words,
     has_value,
-    meet_feature,
     narrow,
     open_feature,
 )
 
-__all__ = ["Accounts", "Guard", "Rows", "count_kept", "spend"]
+__all__ = ["Accounts", "Rows", "count_kept", "spend"]
 
-HEAP_SIZE, N_WATCHES, MIXED_SPENT, REAL_SPENT, MODE = 0, 1, 2, 3, 4
+HEAP_SIZE, N_WATCHES, N_DELETED, MIXED_SPENT, REAL_SPENT, MODE, N_COUNTERS = 0, 1, 2, 3, 4, 5, 6
 WATCH, COUNT, ADMIT, LEAVES = 0, 1, 2, 3
 ALLOWANCE_GROWTH = 4
-NOT_BLOCKED = -1
-SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
 
 
 class Rows(NamedTuple):
     """The rows in the order of the leaves that they reach, left to right, so that every node has a run of them."""
 
-    indexed: Any  # the rows of :class:`secateur.kernels.walks.IndexedRows`
+    codes: Any  # of :class:`secateur.rows.coded_columns.CodedColumns`, column after column
+    first_code: Any  # place of a feature's first row in codes
+    limit_code: Any  # of each split: no larger code goes left, missing values apart
+    missing_code: Any  # of each split: the code of missing values if they go left, else -1
+    first: Any  # rows first[i] to last[i] - 1 pass node i
+    last: Any
+    table_start: Any  # first element of a categorical split in table; -1 elsewhere
+    table: Any  # whether a category code goes left
     is_block: Any  # nodes whose rows are looked at together
-    mixed: Any
-    real: Any
     sibling: Any
     n_beyond: Any  # about how many rows satisfy a link
     maps: Any  # bit maps of rows, 64 to a word: values up to some thresholds
@@ -59,25 +60,32 @@ class Rows(NamedTuple):
     from_bit: Any  # words with the bits from one on set
     last_watch: Any  # of each row; -1 if it has none
     trained: Any  # the bit map of training rows
-    labels: Any  # of training rows, their own class
-    weights: Any
+    kind: Any  # rows of a kind are alike in what follows
+    mixed: Any  # units of a row of a kind
+    real: Any
+    label: Any  # the own class of a training row
+    weight: Any
 
 
 class Accounts(NamedTuple):
     """What each entry is known to cost, who watches which row, and the heap."""
 
-    cost: Any
+    cost: Any  # of a deleted entry, what was paid for it
     real_cost: Any
     further: Any
     is_settled: Any  # whether the cost was counted in full
     is_ranked: Any  # whether the further leaves were counted
-    version: Any  # counts the walks for an entry; older watches are void
-    heap: Any
+    heap: Any  # entries that wait; at the other end those that were deleted, the first one last
     place: Any  # where an entry is in the heap; -1 if nowhere
+    first_watch: Any  # an entry's watches before this one are void
     watch_entry: Any
-    watch_version: Any
     watch_before: Any  # the row's watch before this one
     kept: Any  # room for the kept entries of a rule
+    test_link: Any  # room for what rows are tested by: the other side of an entry first, then kept ones
+    test_code: Any  # where the codes of the link's feature begin
+    test_limit: Any  # and what the link's split has in Rows
+    test_missing: Any
+    test_table: Any
     newly: Any  # room for the rows that a deletion brings into conflict
     admitted: Any  # room for the training rows that a deletion lets in, by their own class
     is_on_path: Any  # room for the nodes on a rule's path
@@ -88,17 +96,6 @@ class Accounts(NamedTuple):
     inner_missing: Any
     inner_words: Any
     counters: Any  # HEAP_SIZE and so on; a mode as an argument would be compiled once for each
-
-
-class Guard(NamedTuple):
-    """What keeps a rule reliable; rules are numbered as leaves are, left to right."""
-
-    tolerance: Any  # how far below its leaf's reliability a rule may end
-    leaf_reliability: Any
-    counts: Any  # training rows that each rule covers, by their own class; follows the deletions
-    blocked_by: Any  # the rule whose change an entry waits for; NOT_BLOCKED if it waits for none
-    is_awaited: Any  # whether an entry of another rule may wait for a rule to change
-    trial: Any  # the rule's reliability without an entry, when it was last tried
 
 
 def is_before(one, other, cost, further):  # type: ignore[no-untyped-def]
@@ -144,20 +141,20 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     low, high, missing, words, forks = box.low, box.high, box.missing, box.words, box.forks
     saved_low, saved_high, saved_missing = box.saved_low, box.saved_high, box.saved_missing
     saved_words, width = box.saved_words, box.width
-    indexed = rows.indexed
-    values, n_columns, column_of = indexed.values, indexed.n_columns, indexed.column_of
+    codes, first_code, limit_code, missing_code = rows.codes, rows.first_code, rows.limit_code, rows.missing_code
+    test_link, test_code, test_limit = accounts.test_link, accounts.test_code, accounts.test_limit
+    test_missing, test_table = accounts.test_missing, accounts.test_table
     maps, map_of, is_flipped, foreign, conflict = rows.maps, rows.map_of, rows.is_flipped, rows.foreign, rows.conflict
     near, one_bit, from_bit, row_words = rows.near, rows.one_bit, rows.from_bit, len(rows.conflict)
     is_block, n_beyond, sibling = rows.is_block, rows.n_beyond, rows.sibling
     nothing = one_bit[64]
-    mixed, real, last_watch = rows.mixed, rows.real, rows.last_watch
-    table_start, table = indexed.table_start, indexed.table
+    kind, mixed, real, last_watch = rows.kind, rows.mixed, rows.real, rows.last_watch
+    table_start, table = rows.table_start, rows.table
     kept, newly, counters, is_on_path = accounts.kept, accounts.newly, accounts.counters, accounts.is_on_path
-    trained, labels, weights, admitted = rows.trained, rows.labels, rows.weights, accounts.admitted
+    trained, label, weight, admitted = rows.trained, rows.label, rows.weight, accounts.admitted
     went_left, is_open = accounts.went_left, accounts.is_open
-    watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before
-    version, mode = accounts.version[entry], counters[MODE]
-    first_row, last_row = indexed.first, indexed.last
+    watch_entry, watch_before, mode = accounts.watch_entry, accounts.watch_before, counters[MODE]
+    first_row, last_row = rows.first, rows.last
     inner_low, inner_high, inner_missing = accounts.inner_low, accounts.inner_high, accounts.inner_missing
     inner_words = accounts.inner_words
     own_node, own_left = parent[links[entry]], is_left[links[entry]]
@@ -191,6 +188,11 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
             else:
                 narrow(walk, box, node, to_left)
                 possible = possible and has_value(walk, box, tested)
+    for k in range(n_kept + 1):
+        link = sibling[links[entry]] if k == 0 else links[kept[k - 1]]
+        split = parent[link]
+        test_link[k], test_code[k] = link, first_code[feature[split]]
+        test_limit[k], test_missing[k], test_table[k] = limit_code[split], missing_code[split], table_start[split]
     inner_low[0] = cut_low(low[own], upper[own_node], own_left)
     inner_high[0] = cut_high(high[own], upper[own_node], own_left)
     inner_missing[0] = missing[own] and missing_left[own_node] == own_left
@@ -267,8 +269,8 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                     if last_row[node] % 64 > 0:
                         near[n_words - 1] &= ~from_bit[last_row[node] % 64]
                 some = n_words > 0
-                for k in range(-1, n_kept):
-                    link = sibling[links[entry]] if k < 0 else links[kept[k]]
+                for k in range(n_kept + 1):
+                    link = test_link[k]
                     if not some or map_of[link] < 0:
                         continue
                     place = map_of[link] * row_words + begin_word
@@ -288,32 +290,27 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
                         row = (begin_word + w) * 64 + bit
                         bit += 1
                         covered = near[w] & one_bit[bit - 1] != nothing and cost <= allowance
-                        k = -1
-                        while covered and k < n_kept:
-                            link = sibling[links[entry]] if k < 0 else links[kept[k]]
-                            split = parent[link]
-                            value = values[row * n_columns + column_of[feature[split]]]
-                            covered = (
-                                goes_left(value, upper[split], missing_left[split], table_start[split], table)
-                                == is_left[link]
-                            )
+                        k = 0
+                        while covered and k <= n_kept:
+                            code = codes[test_code[k] + row]
+                            goes_left = code <= test_limit[k] and (test_table[k] < 0 or table[test_table[k] + code])
+                            covered = (goes_left or code == test_missing[k]) == is_left[test_link[k]]
                             k += 1
                         if not covered:
                             continue
                         if mode == ADMIT:
                             word, own_bit = begin_word + w, one_bit[bit - 1]
                             if trained[word] & own_bit != nothing:
-                                admitted[labels[row]] += weights[row]
+                                admitted[label[kind[row]]] += weight[kind[row]]
                             if foreign[class_id * row_words + word] & ~conflict[word] & own_bit != nothing:
                                 newly[found] = row
                                 found += 1
                             continue
-                        cost += mixed[row]
-                        real_cost += real[row]
+                        cost += mixed[kind[row]]
+                        real_cost += real[kind[row]]
                         if mode == WATCH:
                             watch = counters[N_WATCHES]
                             watch_entry[watch] = entry
-                            watch_version[watch] = version
                             watch_before[watch] = last_watch[row]
                             last_watch[row] = watch
                             counters[N_WATCHES] = watch + 1
@@ -358,61 +355,6 @@ def find_cost(walk, box, rows, accounts, links, begin, end, deleted, entry, clas
     return cost, real_cost, found
 
 
-def stays_reliable(accounts, guard, rule, own, entry):  # type: ignore[no-untyped-def]
-    """Whether a rule that lets rows in keeps its reliability, and its own class the commonest."""
-    admitted, counts = accounts.admitted, guard.counts
-    total, most = 0.0, 0.0
-    for k in range(len(admitted)):
-        total += counts[rule, k] + admitted[k]
-        most = max(most, counts[rule, k] + admitted[k])
-    hits = counts[rule, own] + admitted[own]
-    guard.trial[entry] = hits / total
-    return hits >= most and guard.leaf_reliability[rule] - guard.trial[entry] <= guard.tolerance
-
-
-def implies(walk, box, links, offsets, deleted, rule, other):  # type: ignore[no-untyped-def]
-    """Whether all kept conditions of another rule follow from those of a rule."""
-    for entry in range(offsets[other], offsets[other + 1]):
-        if deleted[entry]:
-            continue
-        node, to_left = walk.parent[links[entry]], walk.is_left[links[entry]]
-        tested = walk.feature[node]
-        meet_feature(walk, box, links, offsets[rule], offsets[rule + 1], deleted, tested)
-        narrow(walk, box, node, not to_left)
-        is_outside = has_value(walk, box, tested)  # some values that the rule allows are on the other side
-        open_feature(walk, box, tested)
-        if is_outside:
-            return False
-    return True
-
-
-def find_twin(walk, box, accounts, guard, offsets, links, leaf_class, deleted, rule):  # type: ignore[no-untyped-def]
-    """Find a rule of another class with the same conditions as a rule that lets rows in; -1 if there is none.
-
-    Both would cover the same rows, and both classes would be the commonest of them: so only ties are looked into.
-    """
-    admitted, counts, own = accounts.admitted, guard.counts, leaf_class[rule]
-    slack = SUM_TOLERANCE * (counts[rule, own] + admitted[own])
-    is_tied = False
-    for k in range(len(admitted)):
-        is_tied = is_tied or (k != own and counts[rule, k] + admitted[k] >= counts[rule, own] + admitted[own] - slack)
-    if not is_tied:
-        return -1
-    for twin in range(len(leaf_class)):
-        if leaf_class[twin] == own:
-            continue
-        is_equal = True
-        for k in range(len(admitted)):
-            is_equal = is_equal and abs(counts[twin, k] - counts[rule, k] - admitted[k]) <= slack
-        if (
-            is_equal
-            and implies(walk, box, links, offsets, deleted, rule, twin)
-            and implies(walk, box, links, offsets, deleted, twin, rule)
-        ):
-            return twin
-    return -1
-
-
 def wait_again(entry, accounts, blocked_by):  # type: ignore[no-untyped-def]
     """Put a blocked entry back into the heap; what it costs is a lower bound still."""
     size = accounts.counters[HEAP_SIZE]
@@ -423,7 +365,7 @@ def wait_again(entry, accounts, blocked_by):  # type: ignore[no-untyped-def]
 
 
 def spend(  # type: ignore[no-untyped-def]
-    walk, box, rows, accounts, guard, offsets, links, rule_of, leaf_class, deleted, limits, paid, paid_real, after
+    walk, box, rows, accounts, guard, offsets, links, rule_of, leaf_class, deleted, limits
 ):
     """Delete the cheapest entry that fits until none does; return False when there must be room for more watches first.
 
@@ -432,24 +374,24 @@ def spend(  # type: ignore[no-untyped-def]
     heap, place, counters = accounts.heap, accounts.place, accounts.counters
     cost, further = accounts.cost, accounts.further
     real_cost, is_settled, is_ranked = accounts.real_cost, accounts.is_settled, accounts.is_ranked
-    version, newly = accounts.version, accounts.newly
-    watch_entry, watch_version, watch_before = accounts.watch_entry, accounts.watch_version, accounts.watch_before
-    mixed, real, last_watch = rows.mixed, rows.real, rows.last_watch
+    first_watch, newly = accounts.first_watch, accounts.newly
+    watch_entry, watch_before = accounts.watch_entry, accounts.watch_before
+    kind, mixed, real, last_watch = rows.kind, rows.mixed, rows.real, rows.last_watch
     counts, admitted, blocked_by = guard.counts, accounts.admitted, guard.blocked_by
     while counters[HEAP_SIZE] > 0:
-        entry = heap[0]
+        entry = heap[0] + 0  # a number of 64 bits, as elsewhere: each type of number would be compiled
         size = counters[HEAP_SIZE]
         rule = rule_of[entry]
         begin, end = offsets[rule], offsets[rule + 1]
         if counters[MIXED_SPENT] + cost[entry] > limits[0]:
             return True
         if not is_settled[entry]:
-            if counters[N_WATCHES] + len(mixed) > len(accounts.watch_entry):
+            if counters[N_WATCHES] + len(kind) > len(watch_entry):
                 return False
             allowance = ALLOWANCE_GROWTH * cost[entry]
             for k in range(1, min(size, 3)):
                 allowance = max(allowance, cost[heap[k]])
-            version[entry] += 1
+            first_watch[entry] = counters[N_WATCHES]
             counters[MODE] = WATCH
             cost[entry], real_cost[entry], _ = find_cost(
                 walk, box, rows, accounts, links, begin, end, deleted, entry, leaf_class[rule], allowance
@@ -472,7 +414,7 @@ def spend(  # type: ignore[no-untyped-def]
             is_ranked[entry] = further[entry] <= allowance
             sift(entry, size, heap, place, cost, further)
             continue
-        last = heap[size - 1]
+        last = heap[size - 1] + 0
         heap[0], place[last], place[entry] = last, 0, -1
         counters[HEAP_SIZE] = size - 1
         if size > 1:
@@ -494,10 +436,11 @@ def spend(  # type: ignore[no-untyped-def]
             guard.is_awaited[twin] = True
             continue
         blocked_by[entry] = NOT_BLOCKED
-        paid[entry], paid_real[entry] = cost[entry], real_cost[entry]
         counters[MIXED_SPENT] += cost[entry]
         counters[REAL_SPENT] += real_cost[entry]
-        after[entry] = counters[MIXED_SPENT]
+        counters[N_DELETED] += 1
+        heap[len(heap) - counters[N_DELETED]] = entry
+        first_watch[entry] = counters[N_WATCHES]  # what was paid stays
         deleted[entry] = True
         for k in range(len(admitted)):
             counts[rule, k] += admitted[k]
@@ -517,10 +460,10 @@ def spend(  # type: ignore[no-untyped-def]
             rows.conflict[row // 64] |= rows.one_bit[row % 64]
             watch = last_watch[row]
             while watch >= 0:
-                other = watch_entry[watch]
-                if watch_version[watch] == version[other]:
-                    cost[other] -= mixed[row]
-                    real_cost[other] -= real[row]
+                other = watch_entry[watch] + 0
+                if watch >= first_watch[other]:
+                    cost[other] -= mixed[kind[row]]
+                    real_cost[other] -= real[kind[row]]
                     if place[other] >= 0:
                         sift(other, counters[HEAP_SIZE], heap, place, cost, further)
                 watch = watch_before[watch]

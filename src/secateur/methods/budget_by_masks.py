@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.counting.bit_masks import pack_links, unpack_bits
-from secateur.kernels import budget
-from secateur.kernels.budget import LEAVES, MIXED_SPENT, MODE, NOT_BLOCKED, REAL_SPENT
+from secateur.kernels import budget, budget_guard
+from secateur.kernels.budget import HEAP_SIZE, LEAVES, MIXED_SPENT, MODE, N_DELETED, REAL_SPENT
+from secateur.kernels.budget_guard import NOT_BLOCKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.kernels.budget import Accounts, Guard, Rows
+    from secateur.kernels.budget import Accounts, Rows
+    from secateur.kernels.budget_guard import Guard
     from secateur.kernels.walks import Box, Walkable
     from secateur.methods.row_mixture import MixedRows
     from secateur.tree.paths import Paths
@@ -29,20 +31,23 @@ __all__ = ["MOST_CELLS", "spend_by_masks"]
 MOST_CELLS = 1 << 25
 
 plain: Any = budget  # its functions have no types, as they are compiled elsewhere
+plain_guard: Any = budget_guard
 
 
 class _Masks:
     """For each candidate, the rows that it alone keeps out of its rule, and those of them that would be in conflict."""
 
     def __init__(
-        self, tree: Tree, paths: Paths, mixture: MixedRows, deleted: NDArray[np.bool_], candidates: NDArray[np.int64]
+        self, tree: Tree, paths: Paths, mixture: MixedRows, deleted: NDArray[np.bool_], candidates: NDArray[np.int32]
     ) -> None:
-        self.paths, self.mixture, self.candidates = paths, mixture, candidates
+        self.paths, self.candidates = paths, candidates
+        self.class_ids, self.mixed, self.real = mixture.class_ids, mixture.mixed, mixture.real
+        self.is_trained = mixture.is_trained
         self.place = np.full(len(paths.links), -1, dtype=np.int64)
         self.place[candidates] = np.arange(len(candidates))
-        n_rows = len(mixture.mixed)
+        n_rows = mixture.n_rows
         links, which = np.unique(paths.links[candidates], return_inverse=True)
-        masks = pack_links(tree, mixture.index.values, mixture.index.columns)[links]
+        masks = pack_links(tree, mixture.coded.read(), mixture.coded.features)[links]
         self.fails = ~unpack_bits(masks, n_rows)[which]
         self.in_conflict = np.zeros(n_rows, dtype=bool)
         self.n_failed = np.zeros((paths.n_rules, n_rows), dtype=np.int16)
@@ -57,14 +62,14 @@ class _Masks:
     def count(self, rule: int, deleted: NDArray[np.bool_]) -> None:
         """Find anew what each condition of a rule would cost."""
         is_near = self.n_failed[rule] == 1
-        is_foreign = (self.mixture.class_ids != self.paths.leaf_class[rule]) & ~self.in_conflict
+        is_foreign = (self.class_ids != self.paths.leaf_class[rule]) & ~self.in_conflict
         entries = np.arange(self.paths.offsets[rule], self.paths.offsets[rule + 1])
         places = self.place[entries[~deleted[entries]]]
         for place in places[places >= 0].tolist():
             np.logical_and(is_near, self.fails[place], out=self.alone[place])
             np.logical_and(self.alone[place], is_foreign, out=self.newly[place])
-            self.cost[place] = self.mixture.mixed[self.newly[place]].sum()
-            self.real_cost[place] = self.mixture.real[self.newly[place]].sum()
+            self.cost[place] = self.mixed[self.newly[place]].sum()
+            self.real_cost[place] = self.real[self.newly[place]].sum()
 
     def delete(self, entry: int, deleted: NDArray[np.bool_]) -> None:
         """Bring rows into conflict, which makes other deletions cheaper, and let them into the rule."""
@@ -72,8 +77,8 @@ class _Masks:
         rows = np.flatnonzero(self.newly[place])
         self.in_conflict[rows] = True
         shared = self.newly[:, rows]
-        self.cost -= shared @ self.mixture.mixed[rows]
-        self.real_cost -= shared @ self.mixture.real[rows]
+        self.cost -= shared @ self.mixed[rows]
+        self.real_cost -= shared @ self.real[rows]
         self.newly[:, rows] = False
         self.n_failed[rule] -= self.fails[place]
         self.count(rule, deleted)
@@ -87,15 +92,14 @@ def spend_by_masks(
     rows: Rows,
     accounts: Accounts,
     guard: Guard,
-    candidates: NDArray[np.int64],
     deleted: NDArray[np.bool_],
     limits: NDArray[np.int64],
-    paid: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
     """Delete the cheapest entry that fits until none does; the arrays are those of the kernels and are filled alike.
 
-    In the end, the accounts hold what deleting each candidate that was kept would cost.
+    In the end, the accounts hold what deleting each candidate cost, or would cost if it was kept.
     """
+    candidates = accounts.heap[: accounts.counters[HEAP_SIZE]].copy()
     masks = _Masks(tree, paths, mixture, deleted, candidates)
     arrays = *tree_arrays, rows, accounts, paths.links
     counters, blocked_by = accounts.counters, guard.blocked_by
@@ -127,12 +131,12 @@ def spend_by_masks(
         if counters[REAL_SPENT] + masks.real_cost[place] > limits[1]:
             continue
         blocked_by[entry] = rule
-        is_let_in = masks.alone[place] & (mixture.source >= 0)
-        accounts.admitted[:] = np.bincount(rows.labels[is_let_in], minlength=tree.n_classes)
-        if not plain.stays_reliable(accounts, guard, rule, paths.leaf_class[rule], entry):
+        is_let_in = masks.alone[place] & masks.is_trained
+        accounts.admitted[:] = np.bincount(rows.label[rows.kind[is_let_in]], minlength=tree.n_classes)
+        if not plain_guard.stays_reliable(accounts, guard, rule, paths.leaf_class[rule], entry):
             continue
         deleted[entry] = True  # for this question
-        twin = plain.find_twin(*tree_arrays, accounts, guard, *path_arrays, deleted, rule)
+        twin = plain_guard.find_twin(*tree_arrays, accounts, guard, *path_arrays, deleted, rule)
         if twin >= 0:
             deleted[entry] = False
             blocked_by[entry] = twin
@@ -140,8 +144,9 @@ def spend_by_masks(
         blocked_by[entry] = NOT_BLOCKED
         counters[MIXED_SPENT] += masks.cost[place]
         counters[REAL_SPENT] += masks.real_cost[place]
-        for kept, number in zip(paid, (masks.cost[place], masks.real_cost[place], counters[MIXED_SPENT]), strict=True):
-            kept[entry] = number
+        counters[N_DELETED] += 1
+        accounts.heap[-counters[N_DELETED]] = entry
+        accounts.cost[entry], accounts.real_cost[entry] = masks.cost[place], masks.real_cost[place]
         guard.counts[rule] += accounts.admitted
         masks.delete(entry, deleted)
         own = np.arange(paths.offsets[rule], paths.offsets[rule + 1])
@@ -149,4 +154,5 @@ def spend_by_masks(
         blocked_by[again] = NOT_BLOCKED
         waits[masks.place[again]] = True
         further[masks.place[own[masks.place[own] >= 0]]] = -1
-    accounts.cost[candidates], accounts.real_cost[candidates] = masks.cost, masks.real_cost
+    kept = ~deleted[candidates]
+    accounts.cost[candidates[kept]], accounts.real_cost[candidates[kept]] = masks.cost[kept], masks.real_cost[kept]

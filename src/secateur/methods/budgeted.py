@@ -81,15 +81,18 @@ class Budgeted(Method):
     def delete(self, problem: Problem) -> Deletions:
         """Run the exact layer, then spend the budget."""
         tree, paths, rows = problem.tree, problem.paths, problem.listed_rows
-        result = exact.METHOD.delete(problem)
         if not len(paths.links):
-            return result
-        counts, leaf_counts = rows.count(paths, result.deleted, is_exact=True)
-        mixture = mix_rows(tree, paths, rows.rows, rows.weights, self.smoothing)
-        weight = np.append(0, np.cumsum(mixture.real))
-        is_open = weight[mixture.index.last[paths.leaf_ids]] > weight[mixture.index.first[paths.leaf_ids]]
-        trained = Trained(rows.class_ids, rows.weights, counts, leaf_counts)
-        spending = spend_budget(tree, paths, mixture, trained, result.deleted, is_open, self.budget, self.tolerance)
+            return exact.METHOD.delete(problem)
+        implied = problem.find_exact()
+        counts, leaf_counts = rows.count(paths, implied, is_exact=True)
+        mixture = mix_rows(tree, paths, rows.listed, self.smoothing)
+        reached = np.append(0, np.cumsum(mixture.real))
+        is_open = reached[mixture.last[paths.leaf_ids]] > reached[mixture.first[paths.leaf_ids]]
+        del reached
+        trained = Trained(counts, leaf_counts, is_weighted=rows.weights is not None)
+        spending = spend_budget(tree, paths, mixture, trained, implied, is_open, self.budget, self.tolerance)
+        del mixture  # before the reasons are written, for memory's sake
+        result = exact.METHOD.delete(problem)
         rows.remember(spending.deleted, spending.counts, leaf_counts)
         judged = ~result.deleted
         result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.counting.bit_masks import Masks
-    from secateur.counting.row_evidence import RowEvidence
     from secateur.methods.row_mixture import MixedRows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
@@ -80,33 +79,30 @@ class JointResult:
     mixed_disagreement: float
 
 
-def make_cells(
-    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], evidence: RowEvidence, mixture: MixedRows
-) -> Cells:
+def make_cells(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], mixture: MixedRows) -> Cells:
     """Put rows together that no condition tells apart which is kept so far."""
-    index = mixture.index
     links = np.unique(paths.links[~deleted])
-    masks = pack_links(tree, index.values, index.columns)[links]
+    masks = pack_links(tree, mixture.coded.read(), mixture.coded.features)[links]
     one_of_both = np.unique(paths.parent[links], return_index=True)[1]  # who fails one link of a split passes the other
-    chosen, cell = _find_equal(masks[one_of_both], mixture.class_ids)
+    class_ids = mixture.class_ids
+    chosen, cell = _find_equal(masks[one_of_both], class_ids)
     n_cells = len(chosen)
     if int(np.count_nonzero(~deleted)) * n_cells > MOST_PAIRS:
         raise InputError(
             f"A budget weighs {int(np.count_nonzero(~deleted)):,} conditions on {n_cells:,} kinds of rows one by one, "
             "which is too much: leave budget out, prune the tree, or pass a sample of its training rows."
         )
-    weights = np.ones(evidence.n_rows) if evidence.weights is None else evidence.weights
-    trained = np.flatnonzero(mixture.source >= 0)
-    source = mixture.source[trained]
-    labels, label_weights = evidence.class_ids[source], weights[source]
+    trained = np.flatnonzero(mixture.is_trained)
+    kinds = mixture.kind[trained]
+    labels, label_weights = mixture.label[kinds], mixture.weight[kinds]
     counts = np.bincount(cell[trained] * tree.n_classes + labels, label_weights, n_cells * tree.n_classes)
-    reached = index.reached[index.order[trained]]
+    reached = mixture.leaf_ids[trained]
     by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)
     leaf_counts = by_node.reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids]
     return Cells(
-        fails=_unpack_some(masks, chosen, len(index.order)),
+        fails=_unpack_some(masks, chosen, mixture.n_rows),
         links=links,
-        class_ids=mixture.class_ids[chosen],
+        class_ids=class_ids[chosen],
         weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),
         totals=(mixture.mixed_total, mixture.real_total),
         class_counts=counts.astype(np.float64).reshape(n_cells, tree.n_classes),

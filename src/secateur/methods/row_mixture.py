@@ -18,17 +18,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.counting.rows_by_leaf import RowIndex, index_rows
+from secateur.counting.rows_by_leaf import index_rows
+from secateur.errors import InputError
+from secateur.rows.coded_columns import code_columns
 from secateur.rows.leaves import apply_tree
-from secateur.rows.rows import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from secateur.rows.coded_columns import CodedColumns
+    from secateur.rows.rows import LabelledRows, Rows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
@@ -36,6 +39,7 @@ __all__ = ["MixedRows", "mix_rows"]
 
 POOL_ROWS = 4_000  # shuffled rows, at least
 FINEST = 2**52
+MOST_ROWS = 2**31 - 1  # rows are numbered by 32 bits
 LARGEST = 2**58  # a cost is multiplied by a small number, and must stay a 64-bit one
 
 
@@ -43,13 +47,52 @@ LARGEST = 2**58  # a cost is multiplied by a small number, and must stay a 64-bi
 class MixedRows:
     """Rows in the order of the leaves that they reach, and what each is worth, in units."""
 
-    index: RowIndex
-    source: NDArray[np.int64]  # place of a training row among those given; -1 for a copy
-    class_ids: NDArray[np.int64]  # what the tree predicts
-    mixed: NDArray[np.int64]  # a row's share of training rows and copies together
-    real: NDArray[np.int64]  # its share of the training rows alone, 0 for a copy
+    coded: CodedColumns  # their values, as far as the tree tells them apart
+    first: NDArray[np.int64]  # rows first[i] to last[i] - 1 pass node i
+    last: NDArray[np.int64]
+    paths: Paths
+    kind: NDArray[np.int32]  # rows of a kind are alike in what follows
+    n_trained: int  # kinds below this are of training rows, the others of copies
+    label: NDArray[np.int64]  # the own class of a training row
+    weight: NDArray[np.float64]  # its weight
+    mixed_units: NDArray[np.int64]  # a row's share of training rows and copies together
+    real_units: NDArray[np.int64]  # its share of the training rows alone, 0 for a copy
     mixed_total: int  # units that make a whole
     real_total: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, copies among them."""
+        return len(self.kind)
+
+    @property
+    def is_trained(self) -> NDArray[np.bool_]:
+        """Whether each row is a training row. Made anew each time, as what follows is."""
+        return self.kind < self.n_trained
+
+    @property
+    def mixed(self) -> NDArray[np.int64]:
+        """What each row is worth among training rows and copies."""
+        return self.mixed_units[self.kind]
+
+    @property
+    def real(self) -> NDArray[np.int64]:
+        """What each row is worth among the training rows alone."""
+        return self.real_units[self.kind]
+
+    @property
+    def leaf_ids(self) -> NDArray[np.int64]:
+        """The leaf that each row reaches."""
+        return self._spread(self.paths.leaf_ids)
+
+    @property
+    def class_ids(self) -> NDArray[np.int64]:
+        """What the tree predicts."""
+        return self._spread(self.paths.leaf_class)
+
+    def _spread(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        leaves = self.paths.leaf_ids
+        return np.repeat(numbers, self.last[leaves] - self.first[leaves])
 
     def limits(self, budget: float) -> tuple[int, int]:
         """The most units of each kind that a budget allows, taken as the decimal number that was written."""
@@ -57,40 +100,80 @@ class MixedRows:
         return math.floor(share * self.mixed_total), math.floor(share * self.real_total)
 
 
-def mix_rows(tree: Tree, paths: Paths, rows: Rows, weights: NDArray[np.float64] | None, smoothing: float) -> MixedRows:
+def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -> MixedRows:
     """Shuffle the rows, route them through the tree, and sort them by leaf."""
+    rows, class_ids, weights = listed
     counted = np.arange(rows.n_rows) if weights is None else np.flatnonzero(weights > 0)
     weight = np.ones(len(counted)) if weights is None else weights[counted]
-    columns = np.unique(tree.feature[~tree.is_leaf])
     copies = math.ceil(POOL_ROWS / len(counted)) if smoothing > 0 else 0
-    # Only the tested columns are ever looked at.
-    table = np.empty(((1 + copies) * len(counted), len(columns)), dtype=tree.dtype)
-    table[: len(counted)] = rows.take(counted, columns)
+    n_rows = (1 + copies) * len(counted)
+    if n_rows > MOST_ROWS:
+        raise InputError(
+            f"Conflicts are priced on at most {MOST_ROWS:,} rows, shuffled copies among them, but here are {n_rows:,}: "
+            "pass a sample of the rows."
+        )
+    coded = code_columns(tree, rows, counted, n_rows)  # only the tested columns are ever looked at
+    groups = _group(tree, rows, counted)
+    _shuffle(tree, coded, groups, weight, copies)
+    mixed, real, copied, mixed_total, real_total = _price(weight, groups, copies, smoothing)
+    own, label, weight = _find_kinds(class_ids[counted], weight, tree.n_classes, is_even=len(mixed) == 1)
+    # Copies differ in the class whose rows were shuffled. They have none of their own: it is never asked for.
+    kind = np.empty(n_rows, dtype=np.int32)
+    kind[: len(counted)] = own
+    kind[len(counted) :] = np.tile(np.repeat(len(label) + np.arange(len(groups)), list(map(len, groups))), copies)
+    del counted, groups, own  # to have their memory for what comes
+    index = index_rows(tree, paths, coded.as_rows(tree.n_features))
+    coded.sort(index.order)
+    none = np.zeros(tree.n_classes, dtype=np.int64)
+    return MixedRows(
+        coded=coded,
+        first=index.first,
+        last=index.last,
+        paths=paths,
+        kind=np.take(kind, index.order),
+        n_trained=len(label),
+        label=np.append(label, none),
+        weight=np.append(weight, none),
+        mixed_units=np.append(np.broadcast_to(mixed, label.shape), copied),
+        real_units=np.append(np.broadcast_to(real, label.shape), none),
+        mixed_total=mixed_total,
+        real_total=real_total,
+    )
+
+
+def _group(tree: Tree, rows: Rows, counted: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """List the counted rows that the tree predicts each class for."""
     predicted = tree.leaf_class[apply_tree(tree, rows)[counted]]
-    groups = [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
+    return [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
+
+
+def _shuffle(
+    tree: Tree, coded: CodedColumns, groups: list[NDArray[np.int64]], weight: NDArray[np.float64], copies: int
+) -> None:
+    """Fill the columns with shuffled copies of the first rows."""
     rng = np.random.RandomState(0)
-    bundles = _find_bundles(tree, columns)
-    filled = len(counted)
+    bundles = _find_bundles(tree, coded.features)
+    filled = len(weight)
     drawn = [_draw(members, weight) for members in groups]
     for _ in range(copies):
         for members, source in zip(groups, drawn, strict=True):
             for together in bundles if len(members) else ():
                 shuffled = source[rng.permutation(len(members))]
                 for column in together:
-                    table[filled : filled + len(members), column] = table[shuffled, column]
+                    coded.codes[column, filled : filled + len(members)] = coded.codes[column, shuffled]
             filled += len(members)
-    index = index_rows(tree, paths, Rows.of_columns(table, columns, tree.n_features))
-    mixed, real, mixed_total, real_total = _price(weight, groups, copies, smoothing)
-    source = np.append(counted, np.full(copies * len(counted), -1))
-    return MixedRows(
-        index=index,
-        source=source[index.order],
-        class_ids=np.repeat(paths.leaf_class, (index.last - index.first)[paths.leaf_ids]),
-        mixed=mixed[index.order],
-        real=real[index.order],
-        mixed_total=mixed_total,
-        real_total=real_total,
-    )
+
+
+def _find_kinds(
+    class_ids: NDArray[np.int64], weight: NDArray[np.float64], n_classes: int, *, is_even: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Number the kinds of training rows, and give the class and the weight of each kind.
+
+    Rows that are worth the same differ in their own class only; otherwise each row is a kind of its own.
+    """
+    if is_even:
+        return class_ids, np.arange(n_classes), np.full(n_classes, weight[0])
+    return np.arange(len(class_ids)), class_ids, weight
 
 
 def _find_bundles(tree: Tree, columns: NDArray[np.int64]) -> list[list[int]]:
@@ -116,33 +199,33 @@ def _draw(members: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np
 
 def _price(
     weight: NDArray[np.float64], groups: list[NDArray[np.int64]], copies: int, smoothing: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
-    """Price training rows and copies in mixed and real units; give the units that make a whole of each too."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int, int]:
+    """Price training rows in mixed and real units, one of them for all if they are alike, and the copies of each class.
+
+    The units that make a whole of each kind come last.
+    """
     n = len(weight)
     is_even = bool(weight.min() == weight.max())
-    no_part = np.zeros(copies * n, dtype=np.int64)
-    if is_even:
-        real, real_total = np.concatenate([np.ones(n, dtype=np.int64), no_part]), n
-    else:
-        real = np.concatenate([_round(weight / math.fsum(weight)), no_part])
-        real_total = int(real.sum())
+    total = math.fsum(weight)  # the same on every machine
+    copied = np.zeros(len(groups), dtype=np.int64)
+    real = np.ones(1, dtype=np.int64) if is_even else _round(weight / total)
+    real_total = n if is_even else int(real.sum())
     if copies == 0:
-        return real, real, real_total, real_total
+        return real, real, copied, real_total, real_total
     whole = (n + int(smoothing)) * copies * n
     if is_even and smoothing == int(smoothing) and whole < LARGEST:
-        mixed = np.concatenate([np.full(n, copies * n), np.full(copies * n, int(smoothing))])
-        return mixed, real, whole, real_total
-    total = math.fsum(weight)  # the same on every machine
-    trained = (weight / total) * (n / (n + smoothing))
-    shares = [
-        np.full(len(members), (np.cumsum(weight[members])[-1] / total) / (copies * len(members)))
-        for members in groups
-        if len(members)
-    ]
-    copied = np.tile(np.concatenate(shares) * (smoothing / (n + smoothing)), copies)
-    mixed = _round(np.concatenate([trained, copied]))
-    return mixed, real, int(mixed.sum()), real_total
+        copied[:] = int(smoothing)
+        return np.array([copies * n]), real, copied, whole, real_total
+    mixed = _round((weight[: len(real)] / total) * (n / (n + smoothing)))
+    for class_id, members in enumerate(groups):
+        if len(members):
+            share = (np.cumsum(weight[members])[-1] / total) / (copies * len(members))
+            copied[class_id] = _round(share * (smoothing / (n + smoothing)))
+    mixed_total = int(mixed.sum()) * (n // len(mixed)) + copies * sum(
+        len(members) * int(units) for members, units in zip(groups, copied, strict=True)
+    )
+    return mixed, real, copied, mixed_total, real_total
 
 
-def _round(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+def _round(shares: Any) -> Any:
     return np.rint(shares * FINEST).astype(np.int64)

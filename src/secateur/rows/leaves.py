@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.tree.tree import Tree
 
-__all__ = ["apply_tree", "count_classes", "sum_up"]
+__all__ = ["SMALL_ROUTE", "apply_tree", "count_classes", "sum_up"]
 
 # Up to this many rows, numpy finishes before numba would be imported.
 SMALL_ROUTE = 1 << 16
