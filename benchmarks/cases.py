@@ -109,7 +109,7 @@ def run_cases(cases: list[Case], quick: bool) -> list[Result]:
         about = "; ".join(filter(None, (problem.about, case.about)))
         result = results[case] = Result(case.name, about, bars=case.bars)
         answer = case.call(problem)
-        result.right = case.check(answer, problem)
+        result.right = bool(case.check(answer, problem))
         if result.right:
             extra = case.extra(answer)
             del answer

@@ -86,10 +86,12 @@ def assert_same_by_leaf(evidence: RowEvidence, found: Any, deleted: Any, most_nu
         other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
         ordered = mock.patch.object(row_evidence, "ORDERED_RULES", 0)
         copying = mock.patch.object(rows_by_leaf, "COPIED_NUMBERS", copied)
-        with by_tiles(), ordered, copying, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
-            same = other.count_violations(found.paths, deleted, found.opened)
-        np.testing.assert_array_equal(same.cells, found.cells)
-        np.testing.assert_array_equal(same.leaf_counts, found.leaf_counts)
+        by_numpy = mock.patch.object(violations, "is_compiled", return_value=False)
+        for way in (by_tiles(), by_numpy):
+            with way, ordered, copying, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+                same = other.count_violations(found.paths, deleted, found.opened)
+            np.testing.assert_array_equal(same.cells, found.cells)
+            np.testing.assert_array_equal(same.leaf_counts, found.leaf_counts)
 
 
 def check_against_rows(tree: Tree, found: Any, deleted: Any, X: Any, y: Any, weights: Any, data: st.DataObject) -> None:

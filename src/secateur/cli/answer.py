@@ -60,7 +60,7 @@ def _say_trust(story: Story, *, verbose: bool) -> list[str]:
             sentences.append("The numbers beside the rules are of the training rows.")
     proved = ""
     if story.proof.ok:
-        is_proof = few is None or few.is_exact
+        is_proof = whole.is_exact if few is None else few.is_exact
         proved = (
             " An independent check proved it." if is_proof else " An independent check recounted the training rows."
         )

@@ -61,7 +61,7 @@ def command(
         found = {
             "ok": not moved if is_tested else None,
             "summary": audit.per_rule.summary,
-            "notes": [*notes, *_list_notes(audit)],
+            "notes": [*notes, *_list_cautions(audit), *_list_notes(audit)],
         }
         print_json({**found, "audit": audit.to_dict(), "rules": audit.per_rule.to_dicts()})
     elif not quiet:
@@ -117,6 +117,15 @@ def _list_notes(audit: Audit | CompactAudit) -> list[str]:
     return [note.replace(SINCE, "(--since FILE)") for note in audit.per_rule.notes]
 
 
+def _list_cautions(audit: Audit | CompactAudit) -> list[str]:
+    """List what the verdicts do not say: rules that state a rarer class, and a guess that is right more often."""
+    cautions = list(audit.per_rule.cautions)
+    if audit.accuracy < audit.baseline:
+        guess = f"Always saying {audit.baseline_class} would be right more often ({audit.baseline:.2f} %)"
+        cautions.append(f"{guess} than the rules ({audit.accuracy:.2f} %) on these rows.")
+    return cautions
+
+
 def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit) -> None:
     from rich.text import Text
 
@@ -130,5 +139,7 @@ def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit
     out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
     for one in found.moved:
         out.print(Text(str(one)))
+    for caution in _list_cautions(audit):
+        out.print(Text(caution, style="yellow"))
     for note in _list_notes(audit):
         out.print(Text(note, style="dim"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,8 +77,8 @@ def _explain_one(rules: RuleSet | CompactRules, given: dict[str, Any]) -> Any:
     from secateur.cli.tables.model_rows import parse_row
     from secateur.rules.explanation import find_needed
 
-    one = rules.explain(parse_row(rules.tree, given, find_needed(rules)))
-    return replace(one, values={name: value for name, value in one.values.items() if name in given})
+    row = parse_row(rules.tree, given, find_needed(rules))
+    return rules.explain({name: row[name] for name in given})
 
 
 def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:

@@ -296,7 +296,8 @@ class _Counter:
         if self.with_leaves:
             leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[paths.leaf_ids]
         cells = np.zeros((offsets[-1], n_classes))
-        masks = pack_links(tree, rows.matrix)
+        tested = np.unique(tree.feature[~tree.is_leaf])
+        masks = pack_links(tree, rows.select(0, rows.n_rows, tested), tested)
         for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
             span = paths.entries(rule)
             links, opened = paths.links[span], conditions.opened[span]

@@ -11,7 +11,7 @@ import numpy as np
 from secateur.rules.answer import say_answer
 from secateur.rules.fidelity import read_agreement
 from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
-from secateur.rules.wording import count_of, read_count, read_link, read_share
+from secateur.rules.wording import NOT_COMMONEST, count_of, read_count, read_link, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,13 +103,13 @@ def read_rarer_class(rules: CompactRules, index: int) -> str:
     if not counts[class_id] < counts.max():
         return ""
     if index == len(rules):
-        return ", not its commonest class"
+        return NOT_COMMONEST
     # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
     place = int(rules.chosen[index])
     covered, reliability = float(rules.rules.support[place]), float(rules.rules.reliability[place])
     if covered == counts.sum():
-        return ", not its commonest class"
-    return f" (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
+        return NOT_COMMONEST
+    return f"{NOT_COMMONEST} (of {_read_rows(rules, covered)} that it covers, {read_share(reliability)})"
 
 
 def title_decided(rules: CompactRules) -> str:

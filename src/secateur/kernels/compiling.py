@@ -72,9 +72,10 @@ def _tell_who_waits() -> None:
                 self.pauses = True
                 gc.disable()
             if is_ours and name not in told and sys.stderr.isatty():
+                what = "another part for this machine" if told else "for this machine"
                 told.add(name)
                 seconds = SECONDS.get(name.rpartition(".")[2].removesuffix("_compiled"), 1)
-                sys.stderr.write(f"Compiling for this machine, once: about {seconds} s …\n")
+                sys.stderr.write(f"Compiling {what}, once: about {seconds} s …\n")
 
         def on_end(self, compiled: Any) -> None:
             self.n_open -= 1

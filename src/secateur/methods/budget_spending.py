@@ -261,8 +261,8 @@ def _make_accounts(tree: Tree, width: int, is_candidate: NDArray[np.bool_], n_ro
         place=place,
         first_watch=np.zeros(n_entries, dtype=np.int32),
         # Memory is taken as they are filled, so that there may be room for many; growing would copy them.
-        watch_entry=np.zeros(WATCHES * n_rows, dtype=np.int32),
-        watch_before=np.zeros(WATCHES * n_rows, dtype=np.int32),
+        watch_entry=np.zeros(min(WATCHES * n_rows, MOST_WATCHES), dtype=np.int32),
+        watch_before=np.zeros(min(WATCHES * n_rows, MOST_WATCHES), dtype=np.int32),
         kept=np.zeros(levels, dtype=np.int64),
         test_link=np.zeros(levels, dtype=np.int64),
         test_code=np.zeros(levels, dtype=np.int64),

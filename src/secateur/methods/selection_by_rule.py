@@ -13,7 +13,7 @@ from secateur.counting.violations import find_reliability
 from secateur.kernels import selection as kernels
 from secateur.kernels.compiling import compile_module
 from secateur.kernels.selection import Judged, Masks, Outcome, Space
-from secateur.kernels.threads import map_in_threads
+from secateur.kernels.threads import map_in_threads, n_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def select_by_rule(
         return None
     tree, n_words = evidence.tree, -(-evidence.n_rows // 64)
     features, tests, condition_of = make_tests(tree)
-    if 8 * n_words * (len(tests.slot) + tree.n_classes + 2 * tree.depth) > MASK_BYTES:
+    if 8 * n_words * (len(tests.slot) + tree.n_classes + n_threads() * (tree.depth + 4)) > MASK_BYTES:
         return None
     is_leading, node = _find_leading(paths, ~deleted & ~candidates)
     everyone = np.ones(paths.n_rules, dtype=bool)
@@ -123,9 +123,8 @@ def _find_leading(paths: Paths, firm: NDArray[np.bool_]) -> tuple[NDArray[np.boo
 
     The rows of the rule are among those that pass this node, and these are neighbours in the order of leaves.
     """
-    begin = paths.offsets[:-1]
-    place = np.arange(len(firm)) - begin[paths.rule]
-    n_leading = np.minimum.reduceat(np.where(firm, paths.offsets[1:][paths.rule], place + begin[paths.rule]), begin)
-    leading = np.arange(len(firm)) < n_leading[paths.rule]
-    node = np.where(n_leading > begin, paths.links[np.maximum(n_leading - 1, 0)], 0)
+    begin, place = paths.offsets[:-1], np.arange(len(firm))
+    end = np.minimum.reduceat(np.where(firm, paths.offsets[1:][paths.rule], place), begin)
+    leading = place < end[paths.rule]
+    node = np.where(end > begin, paths.links[np.maximum(end - 1, 0)], 0)
     return leading, node.astype(np.int64)

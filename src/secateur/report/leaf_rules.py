@@ -26,6 +26,7 @@ def describe_rules(rules: RuleSet, texts: Texts | None) -> list[dict[str, Any]]:
         "hits": known_numbers(rules.class_counts[own]),
         "source_support": known_numbers(rules.source_support),
         "source_hits": known_numbers(rules.source_class_counts[own]),
+        "is_rarer": (rules.class_counts[own] < rules.class_counts.max(axis=1)).tolist(),  # False where not known
         **_find_limits(rules),
     }
     return [

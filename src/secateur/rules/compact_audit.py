@@ -100,13 +100,16 @@ class CompactAudit:
 
     def __str__(self) -> str:
         low, high = self.disagreement_interval
+        # Of what is proved there is no doubt that an interval would tell of.
+        is_proved = self.per_rule.rules.is_exact and self.disagreement == 0
+        likely = "" if is_proved else f" (on such rows likely {low:.2f} to {high:.2f})"
         area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
         return "\n".join(
             [
                 f"{self.n_conditions:,} of {count_of(self.source_n_conditions, 'condition')} left "
                 f"({self.conditions_left:.1f} %), in {self.n_rules:,} of {count_of(self.source_n_rules, 'rule')}",
-                f"decided otherwise than by the tree: {self.disagreement:.2f} % of {count_of(self.n_rows, 'row')} "
-                f"({low:.2f} to {high:.2f})",
+                f"decided otherwise than by the tree: {self.disagreement:.2f} % of {count_of(self.n_rows, 'row')}"
+                f"{likely}",
                 f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
                 f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
                 f"precision and recall of a class change by {self.macro_dev:.2f} points on average",

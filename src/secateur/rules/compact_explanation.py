@@ -11,6 +11,7 @@ from secateur.facts.checking import find_broken_facts
 from secateur.rows.leaves import apply_tree
 from secateur.rules.explanation import (
     as_value,
+    find_absent,
     find_covering,
     find_held,
     find_needed,
@@ -153,7 +154,10 @@ def explain_compact(rules: CompactRules, row: Any) -> CompactExplanation:
         values=leave_out_absent(values, row),
         asked=pair_values(whole, told, cells, unseen),
         text="\n".join(
-            [*warn_of_unseen(tree, unseen), *_tell(rules, covering, lacking, cells, unseen, own, class_id, broken)]
+            [
+                *warn_of_unseen(tree, unseen),
+                *_tell(rules, covering, lacking, cells, unseen, own, find_absent(whole, own, row), class_id, broken),
+            ]
         ),
         broken_facts=tuple(broken),
     )
@@ -166,6 +170,7 @@ def _tell(
     cells: np.ndarray[Any, Any],
     unseen: Mapping[int, Any],
     own: int,
+    absent: Sequence[str],
     class_id: int,
     broken: list[str],
 ) -> list[str]:
@@ -189,7 +194,7 @@ def _tell(
         lines += _tell_decided(rules, len(rules), class_id, "Rows that no rule covers")
     differs = int(whole.paths.leaf_class[own]) != class_id
     if rules.fidelity is None or differs:
-        lines.append(say_own_leaf(rules.source, own, differs=differs))
+        lines.append(say_own_leaf(rules.source, own, absent, differs=differs))
     if differs:
         lines.append(_say_difference(rules, broken))
     return [*lines, *say_broken(rules, broken)]

@@ -73,6 +73,10 @@ class DecidedAudits(RuleAudits):
         """Class of each rule, and of "otherwise"."""
         return np.append(self.rules.class_ids, self.rules.otherwise_id)
 
+    @property
+    def _class_ids(self) -> NDArray[np.int64]:
+        return self.class_ids
+
     @cached_property
     def reliability(self) -> NDArray[np.float64]:
         """Share of the decided rows in the class of each rule; NaN without rows."""

@@ -45,6 +45,7 @@ __all__ = [
     "Explanation",
     "as_value",
     "explain_row",
+    "find_absent",
     "find_covering",
     "find_held",
     "find_needed",
@@ -163,7 +164,12 @@ def explain_row(rules: RuleSet, row: Any) -> Explanation:
         interval=find_share_interval(rules, rules.class_counts[winner], int(paths.leaf_class[winner])),
         values=leave_out_absent(values, row),
         asked=pair_values(rules, rules[winner].conditions, cells, unseen),
-        text="\n".join([*warn_of_unseen(tree, unseen), *_tell(rules, ranked, cells, unseen, own, broken)]),
+        text="\n".join(
+            [
+                *warn_of_unseen(tree, unseen),
+                *_tell(rules, ranked, cells, unseen, own, find_absent(rules, own, row), broken),
+            ]
+        ),
         broken_facts=tuple(broken),
     )
 
@@ -228,6 +234,16 @@ def leave_out_absent(values: dict[str, Label | None], row: Any) -> dict[str, Lab
     """Leave out the values that a mapping did not have, so that nobody takes made-up ones for the row's."""
     given = set(row.keys()) if _is_mapping(row) else set(values)
     return {name: value for name, value in values.items() if name in given}
+
+
+def find_absent(rules: RuleSet, own: int, row: Any) -> list[str]:
+    """List the columns that the tree asks for on the way to a leaf, and that a mapping did not have."""
+    links = rules.paths.links[rules.paths.entries(own)]
+    asked = dict.fromkeys(rules.tree.feature[rules.paths.parent[links]].tolist())
+    names = [rules.tree.feature_name(feature) for feature in asked]
+    is_derived = rules.tree.columns is not None and rules.tree.columns.derived
+    given = set(row.keys()) if _is_mapping(row) and not is_derived else set(names)
+    return [name for name in names if name not in given]
 
 
 def _is_mapping(row: Any) -> bool:
@@ -402,6 +418,7 @@ def _tell(
     row: NDArray[Any],
     unseen: Mapping[int, Any],
     own: int,
+    absent: Sequence[str],
     broken: list[str],
 ) -> list[str]:
     winner = covering[0]
@@ -426,7 +443,7 @@ def _tell(
             "fewer conditions and source order."
         )
     differs = rules.tree.leaf_class[rules.paths.leaf_ids[own]] != class_id
-    lines.append(say_own_leaf(rules, own, differs=bool(differs)))
+    lines.append(say_own_leaf(rules, own, absent, differs=bool(differs)))
     return [*lines, *say_broken(rules, broken)]
 
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.errors import shorten
 from secateur.rules.intervals import find_interval
 from secateur.rules.plain_words import join_asked, read_asked
 from secateur.rules.wording import count_of, read_count, read_share
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from secateur.rules.rule_set import RuleSet
@@ -39,6 +42,7 @@ def say_share(rules: RuleSet, counts: NDArray[np.float64], class_id: int) -> str
     else:
         rows = count_of(total, "training row")
     words = f"{rows}, {read_share(float(counts[class_id]) / total)} {rules.tree.class_names[class_id]}"
+    words += ", not their commonest class" if counts[class_id] < counts.max() else ""
     limits = find_share_interval(rules, counts, class_id)
     return words if limits is None else f"{words}, likely {read_share(limits[0])} to {read_share(limits[1])}"
 
@@ -49,12 +53,17 @@ def tell_share(rules: RuleSet, counts: NDArray[np.float64], class_id: int, where
     return [] if words is None else [f"  {where}: {words}."]
 
 
-def say_own_leaf(rules: RuleSet, place: int, *, differs: bool) -> str:
-    """Say where the row ends in the tree itself, and what its own leaf says; every condition is true of the row."""
+def say_own_leaf(rules: RuleSet, place: int, absent: Sequence[str] = (), *, differs: bool) -> str:
+    """Say where the row ends in the tree itself, and what its own leaf says; every condition is true of the row.
+
+    Where the way there asks for ``absent`` columns, the row ends in one of several leaves, and none is named.
+    """
     links = rules.paths.links[rules.paths.entries(place)]
     class_id = int(rules.paths.leaf_class[place])
     name = rules.tree.class_names[class_id]
     where = f"leaf {int(rules.paths.leaf_ids[place])}: {join_asked(read_asked(rules, links))}"
     said = f"But the tree itself says {name}" if differs else f"The tree says {name} too"
+    if absent and not differs:
+        return f"{said}; in which leaf depends on what is not given: {shorten(absent)}."
     share = say_share(rules, rules.source_class_counts[place], class_id)
     return f"{said}, in {where}." if share is None else f"{said}, in {where} ({share})."

@@ -28,7 +28,7 @@ from secateur.rules.intervals import (
     count_effective,
     find_interval,
 )
-from secateur.rules.wording import count_of, read_count
+from secateur.rules.wording import count_of, read_count, read_share
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -300,6 +300,28 @@ class RuleAudits(ArrayTable[RuleAudit]):
         """The rules that moved, the least likely by chance first."""
         places = np.flatnonzero(self.verdicts == MOVED)
         return [self[int(place)] for place in places[np.argsort(self.p_values[places], kind="stable")]]
+
+    @property
+    def _class_ids(self) -> NDArray[np.int64]:
+        return self.rules.paths.leaf_class
+
+    @property
+    def rarer(self) -> list[RuleAudit]:
+        """The rules that state a class which is not the commonest of the audited rows counted for them."""
+        own = self.counts[np.arange(len(self)), self._class_ids]
+        return [self[int(place)] for place in np.flatnonzero(own < self.counts.max(axis=1))]
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Which rules state a class that is not the commonest of these rows: the verdicts do not tell."""
+        rarer = self.rarer
+        if not rarer:
+            return ()
+        told = ((one, _count(one.support, one.effective_rows)) for one in rarer[:SHOWN_RULES])
+        shown = ", ".join(f"{one.rule} ({read_share(one.reliability or 0)} {one.class_name} of {n})" for one, n in told)
+        more = f" and {len(rarer) - SHOWN_RULES:,} more" if len(rarer) > SHOWN_RULES else ""
+        states = f"rule {shown} states" if len(rarer) == 1 else f"rules {shown}{more} state"
+        return (f"On these rows, {states} a class that is not the commonest, whether that moved or not.",)
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -126,6 +126,11 @@ class RuleSet(Writable, ArraySequence[Rule]):
         return trace_paths(self.tree, float(self.parameters.get("rf_tol", DEFAULT_RF_TOL)))
 
     @property
+    def is_exact(self) -> bool:
+        """Whether the rules provably predict what the tree predicts."""
+        return METHODS[self.method].is_exact
+
+    @property
     def guarantee(self) -> str:
         """What is preserved, in a sentence, with the facts that this rests on."""
         sentence = METHODS[self.method].promise(self.parameters)
@@ -218,7 +223,7 @@ class RuleSet(Writable, ArraySequence[Rule]):
     @property
     def decisions(self) -> Decisions:
         """The order in which rules decide."""
-        is_ordered = self.is_ranked or METHODS[self.method].is_exact
+        is_ordered = self.is_ranked or self.is_exact
         return Decisions(self, self.ranking, self.ranking, is_ordered)
 
     def __len__(self) -> int:
@@ -256,7 +261,7 @@ class RuleSet(Writable, ArraySequence[Rule]):
         -------
         ndarray of int64, shape (n_rows,)
         """
-        if METHODS[self.method].is_exact:
+        if self.is_exact:
             return self.tree.leaf_class[apply_tree(self.tree, rows)]
         return self.paths.leaf_class[self._winners(rows)]
 

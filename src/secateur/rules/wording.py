@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXACT",
+    "NOT_COMMONEST",
     "Condition",
     "Voice",
     "count_of",
@@ -48,6 +49,9 @@ __all__ = [
     "read_threshold",
     "read_value",
 ]
+
+# Behind the share of a rule's class, where another class has more of its rows.
+NOT_COMMONEST = ", not its commonest class"
 
 # Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
 CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
@@ -245,11 +249,14 @@ def read_change(share: float) -> str:
 
 
 def read_evidence(rule: Rule | CompactRule) -> str:
-    """Word a rule's support and reliability."""
+    """Word a rule's support and reliability, and say so where another class is commoner among its rows."""
     # Without rows there is only what the model counted, by class or sample weights if it was fitted with some.
     own: Any = getattr(rule, "source", rule)
     is_counted = own._rules.is_ranked
-    return read_evidence_in(rule, ("weight" if rule.is_weighted else None) if is_counted else "the model counts")
+    told = read_evidence_in(rule, ("weight" if rule.is_weighted else None) if is_counted else "the model counts")
+    counts = own.class_counts
+    is_rarer = counts is not None and counts[int(own._rules.paths.leaf_class[own.index])] < max(counts)
+    return f"{told}{NOT_COMMONEST}" if is_rarer else told
 
 
 def read_evidence_in(rule: Rule | CompactRule | MergedRule, unit: str | None) -> str:

@@ -204,7 +204,10 @@ def trace_paths(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Paths:
         return Paths(tree, rf_tol)
     kept: Paths | None = vars(tree).get("_paths")
     if kept is None or kept.rf_tol != rf_tol:
-        kept = vars(tree)["_paths"] = Paths(tree, rf_tol)
+        _ = tree.leaf_runs  # found once for both
+        same = object.__new__(type(tree))  # paths that refer to their own keeper would wait for the garbage collector
+        vars(same).update({name: value for name, value in vars(tree).items() if name != "_paths"})
+        kept = vars(tree)["_paths"] = Paths(same, rf_tol)
     return kept
 
 

@@ -299,6 +299,9 @@ class Tree:
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # what follows from them can be found again
+
     def __repr__(self) -> str:
         labels = ", ".join(self.class_names[:5]) + (", …" if self.n_classes > 5 else "")
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}"
