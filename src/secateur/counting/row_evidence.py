@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,9 +116,13 @@ class RowEvidence(TrainingEvidence):
         self, paths: Paths, deleted: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count as :meth:`count` does, but always by walking the tree with each rule's box."""
-        leaf_counts = self.count_leaves(paths)
+        # An index of its own: the copy of the rows that it makes goes when this is done.
+        index = index_rows(self.tree, paths, self.rows) if self._index is None else replace(self._index)
+        if self._leaf_counts is None:
+            self._leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[paths.leaf_ids]
+        leaf_counts = self._leaf_counts
         widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
-        walked = run_count(self.tree, paths, deleted, self.index(paths), self.class_ids, self.weights)
+        walked = run_count(self.tree, paths, deleted, index, self.class_ids, self.weights)
         return np.where(widened[:, None], walked, leaf_counts), leaf_counts
 
     def remember(
