@@ -70,7 +70,8 @@ def _say_trust(story: Story, *, verbose: bool) -> list[str]:
         saved = f"{count_of(before - left, 'condition')} of {before:,} deleted"
         sentences.append(f"{count_of(len(whole), 'rule')}, one for each leaf of the tree: {saved}.")
     else:
-        sentences.append(f"{say_faithful(few, story.audit if story.is_set_aside else None)}{proved}")  # type: ignore[arg-type]
+        audits: Any = (story.audit, None) if story.is_set_aside else (None, story.audit)
+        sentences.append(f"{say_faithful(few, *audits)}{proved}")
         size = f"{count_of(len(few), 'rule')} with {count_of(left, 'condition')}"
         sentences.append(f"{size} instead of {n_leaves} of a tree with {before:,}.")
     facts = find_limiting_facts(story.rules) if few is None or few.is_exact else ()

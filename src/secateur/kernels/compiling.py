@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_module", "is_compiled"]
 
-# About how long each module takes the first time, with what it calls, in seconds on one processor (an AMD EPYC, numba
-# 0.68); others take one.
+# About how long each module takes the first time, with what it calls, in seconds of one processor; others take one.
 SECONDS = {
     "budget": 20,
     "local_search": 10,

@@ -3,7 +3,8 @@
 Try the whole candidate set; if the rule's training reliability stays within ε of the leaf's own, accept it. Else walk
 the candidates leaf to root and accept each one whose cumulative deletion stays within ε. All rules are tried together:
 one pass over the rows counts them by the candidates that they violate, which answers every trial. Where rules have too
-many candidates for that, a pass serves a rule until two of its candidates are gone, and another pass follows.
+many candidates for that, a pass serves a rule until two of its candidates are gone, and another pass follows. Large
+trees over few enough rows go rule by rule instead (:mod:`secateur.methods.selection_by_rule`).
 """
 
 from __future__ import annotations
@@ -145,6 +146,7 @@ def _select(
         try_left = _try_compiled if violations.cells.dtype == np.uint32 else _try_step_by_step
         left = try_left(result, violations, left, base, tolerance, counts)
         if len(left):
+            del violations  # its cells take as much memory as those that follow
             violations = evidence.count_violations_left(paths, result.deleted, left)
     return counts, leaf_counts
 

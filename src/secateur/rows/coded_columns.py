@@ -124,7 +124,7 @@ def code_columns(tree: Tree, rows: Rows, chosen: NDArray[np.int64], n_rows: int)
 
 
 def _find_limits(tree: Tree, feature: int) -> NDArray[Any]:
-    """List what values of a feature are compared with, increasing: no value of the tree's dtype lies between."""
+    """List what values of a feature are compared with, increasing, as numbers of the tree's dtype."""
     upper = tree.upper[tree.feature == feature]
     levels = tree.categories[feature]
     codes = np.arange(0 if levels is None else len(levels) + 1)  # the last one for categories that are not listed

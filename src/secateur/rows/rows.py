@@ -1,4 +1,4 @@
-"""Checked rows, read a block at a time, so that the whole table is never copied."""
+"""Checked rows, read a block at a time, so that a large table need not be copied."""
 
 from __future__ import annotations
 

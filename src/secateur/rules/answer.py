@@ -83,8 +83,8 @@ def say_measured(audit: Audit | CompactAudit, rows: str) -> str:
     return say_right(shares[0], rows, audit.baseline_class, *shares[1:])
 
 
-def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
-    """Say how far compact rules are what the tree says, by an audit on other rows if there is one."""
+def say_faithful(rules: CompactRules, audit: CompactAudit | None = None, trained: CompactAudit | None = None) -> str:
+    """Say how far compact rules are what the tree says, by an audit on other rows or on the training rows if any."""
     if rules.is_exact:
         known = " that keeps to what is known of the columns" if find_limiting_facts(rules) else ""
         return f"Nothing is lost: every possible row{known} gets the tree's answer."
@@ -97,7 +97,9 @@ def say_faithful(rules: CompactRules, audit: CompactAudit | None = None) -> str:
         return f"{allowed}. {measured}" if rules.budget else measured
     if rules.budget:
         return f"{allowed}; on new rows that may be more."
-    return f"Some rows may get another answer than the tree's: {rules.method!r} allows it, and audit(X, y) counts them."
+    if trained is not None:
+        return say_difference(trained.disagreement, "the training rows", None)
+    return f"Some rows may get another answer than the tree's: {rules.method!r} allows it, and an audit counts them."
 
 
 def say_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:

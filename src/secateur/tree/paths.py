@@ -78,17 +78,22 @@ class Paths:
     def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List the links of all paths: a node is on the path of every leaf below it, at its own depth."""
         tree = self._tree
-        nodes = np.arange(1, tree.n_nodes)
         offsets = np.zeros(len(self.leaf_ids) + 1, dtype=np.int64)
         np.cumsum(tree.node_depth[self.leaf_ids], out=offsets[1:])
         n_entries = int(offsets[-1])
+        # These are the longest arrays of all: numbers of four bytes where they suffice.
+        size = np.int32 if n_entries <= np.iinfo(np.int32).max else np.int64
         first = self._first_leaf[1:]
         n_leaves = self._last_leaf[1:] - first
         begin = np.cumsum(n_leaves) - n_leaves
-        node = np.repeat(nodes, n_leaves)
-        leaf = np.arange(n_entries) + (first - begin)[node - 1]
-        links = np.empty(n_entries, dtype=np.int32)  # one of the longest arrays, so four bytes each
-        links[offsets[leaf] + tree.node_depth[node] - 1] = node
+        node = np.repeat(np.arange(1, tree.n_nodes, dtype=np.int32), n_leaves)
+        leaf = np.arange(n_entries, dtype=size)
+        leaf += (first - begin).astype(size)[node - 1]
+        place = offsets.astype(size)[leaf]
+        del leaf
+        place += (tree.node_depth - 1).astype(size)[node]
+        links = np.empty(n_entries, dtype=np.int32)
+        links[place] = node
         return offsets, links
 
     @property
