@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,7 @@ def run_curve(curve: Curve, quick: bool) -> list[Result]:
         if not all(result.right for result in results.values()):
             return list(results.values())
         calls: dict[Any, Callable[[], object]] = {
-            m: partial(compact, problem) if m == COMPACT else partial(simplify, m, problem) for m in curve.methods
+            m: partial(_run_unread, compact if m == COMPACT else partial(simplify, m), problem) for m in curve.methods
         }
         if reference is not None:
             calls[reference] = partial(reference.call, problem)
@@ -171,6 +172,11 @@ def run_curve(curve: Curve, quick: bool) -> list[Result]:
         if method in curve.bars:
             result.bars = {EXPONENT: curve.bars[method]}
     return list(results.values())
+
+
+def _run_unread(call: Callable[[Problem], object], problem: Problem) -> object:
+    """Run a call on a copy of the model: readings of small trees are kept, so that cost would seem to grow faster."""
+    return call(replace(problem, model=copy(problem.model)))
 
 
 def fit_exponent(points: list[dict[str, Any]], fitted_from: int) -> float:
