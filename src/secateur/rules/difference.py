@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "RuleChange", "RuleDifference", "compare_rules"]
 
+COVERED = "In brackets: all rows that a rule covers, also those that a rule before it decides."
 KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
 
 
@@ -141,6 +142,7 @@ class RuleDifference:
         if self.otherwise is not None and self._moves_otherwise:
             listed.append(f"otherwise {self.otherwise[0]}\n  now: otherwise {self.otherwise[1]}")
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
+        listed += [COVERED] if self.otherwise is not None and self.counts["same"] < len(self.changes) else []
         listed += [ROUNDED] if self.is_rounded else []
         return "\n".join([*self.notes, *listed, f"{counted or 'no rule'}."])
 

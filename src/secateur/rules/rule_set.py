@@ -160,7 +160,8 @@ class RuleSet(Writable, ArraySequence[Rule]):
             if len(predicted) == 1:
                 yield f"Every rule predicts {names[predicted.pop()]}, though {rows} are {told}."
             else:
-                yield f"No rule predicts {told}, though {rows} are."
+                which = "that class" if len(never) == 1 else "those classes"
+                yield f"No rule predicts {told}, though {rows} are of {which}."
         elif len(predicted) == 1 and len(names) > 1:
             yield f"Every rule predicts {names[predicted.pop()]}: the tree tells no class apart from another."
 
