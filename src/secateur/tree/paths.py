@@ -87,9 +87,9 @@ class Paths:
         n_leaves = self._last_leaf[1:] - first
         begin = np.cumsum(n_leaves) - n_leaves
         node = np.repeat(np.arange(1, tree.n_nodes, dtype=np.int32), n_leaves)
-        leaf = np.arange(n_entries, dtype=size)
+        leaf: NDArray[Any] = np.arange(n_entries, dtype=size)
         leaf += (first - begin).astype(size)[node - 1]
-        place = offsets.astype(size)[leaf]
+        place: NDArray[Any] = offsets.astype(size)[leaf]
         del leaf
         place += (tree.node_depth - 1).astype(size)[node]
         links = np.empty(n_entries, dtype=np.int32)
