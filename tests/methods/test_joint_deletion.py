@@ -168,7 +168,7 @@ def test_a_rule_whose_remaining_rows_are_of_another_class_moves_up_or_says_what_
     assert lines[-3:-1] == ["1. b > 0", "2. a > 0"]
     assert rules.decided_counts.tolist() == [[2.0, 5.0], [0.0, 4.0], [9.0, 0.0]]
     rare = replace(rules, decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]]))
-    aside = " (of 7 rows that it covers, 71.4%)"
+    aside = ", not its commonest class (of 7 rows that it covers, 71.4%)"
     assert f"2 rows, 0.0% yes{aside}" in rare.to_text()
     assert aside in rare.report().to_html()  # on the page, too
     assert aside not in rules.report().to_html()
