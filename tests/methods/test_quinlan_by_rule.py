@@ -20,6 +20,7 @@ from benchmarks.naive.by_rows import count_rules, delete_quinlan
 from secateur.counting.row_evidence import RowEvidence
 from secateur.methods import quinlan, quinlan_by_rule
 from secateur.methods.quinlan_by_rule import Limits, is_suited, shorten_by_rule
+from secateur.rows import coded_columns
 from secateur.rows.checking import check_rows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree, make_tree
@@ -134,7 +135,7 @@ def test_a_path_may_be_longer_than_a_word_has_bits() -> None:
 
 def test_a_column_may_have_more_limits_than_fit_in_two_bytes() -> None:
     tree, X, y = chain(20)
-    with mock.patch.object(quinlan_by_rule, "SHORT_CODES", 0):
+    with mock.patch.object(coded_columns, "MOST_SHORT", 0):
         found = simplify(tree, X, y, True)
     check_same(found, simplify(tree, X, y, False))
 

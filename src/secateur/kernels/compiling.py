@@ -23,12 +23,12 @@ __all__ = ["compile_module", "is_compiled"]
 
 # About how long each module takes the first time, with what it calls, in seconds of one processor; others take one.
 SECONDS = {
-    "budget": 20,
+    "budget": 17,
     "local_search": 10,
-    "walks": 6,
-    "tiles": 5,
-    "quinlan": 6,
-    "containment": 5,
+    "walks": 5,
+    "tiles": 4,
+    "quinlan": 5,
+    "containment": 4,
     "order_walks": 4,
     "selection": 3,
     "number_containment": 2,

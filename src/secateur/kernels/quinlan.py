@@ -48,7 +48,7 @@ class Rules(NamedTuple):
     leaf_counts: Any
     column: Any
     limit: Any  # codes of numbers up to this one go left
-    missing: Any  # the code of missing numbers if they go left, else -1
+    missing: Any  # the code of missing values if they go left, else -1
     table_start: Any  # first element of a test of categories in table; -1 elsewhere
     table: Any  # whether a code goes left
     is_left: Any

@@ -14,11 +14,13 @@ from secateur.kernels import quinlan as kernels
 from secateur.kernels.compiling import compile_module, is_compiled
 from secateur.kernels.quinlan import BLOCK_WORDS, TILE_WORDS, Outcome, Rounds, Rows, Rules
 from secateur.kernels.threads import map_in_threads, n_threads
+from secateur.rows.coded_columns import code_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.counting.row_evidence import RowEvidence
+    from secateur.rows.coded_columns import CodedColumns
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
@@ -31,8 +33,6 @@ MASK_BYTES = 1 << 28
 # Each class begins a tile of its own: so many classes may there be that one place in so many holds a row.
 MOST_EMPTY = 16
 TILE_ROWS = 64 * TILE_WORDS
-# Codes below this take two bytes.
-SHORT_CODES = 1 << 16
 
 
 class Limits(NamedTuple):
@@ -72,8 +72,8 @@ def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tupl
     index, leaf_counts = evidence.index(paths), evidence.count_leaves(paths)
     # Within a class, rows come in the order of their leaves: rows that violate the same conditions are near.
     order = index.order[np.argsort(evidence.class_ids[index.order], kind="stable")]
-    rules, columns = _make_rules(tree, paths, index.columns, leaf_counts)
-    rows = _code_rows(evidence, order, columns)
+    coded, rows = _code_rows(evidence, order)
+    rules = _make_rules(tree, paths, coded, leaf_counts)
     outcome = Outcome(
         what=np.zeros(len(paths.links), dtype=np.uint8),
         tables=np.zeros((len(paths.links), 4), dtype=np.int32),
@@ -99,70 +99,47 @@ def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tupl
     return outcome, leaf_counts
 
 
-class _Column(NamedTuple):
-    """A tested feature: the limits of its tests, or None if it has categories, and the code of missing values."""
-
-    feature: int
-    limits: NDArray[np.floating] | None
-    missing: int
-
-
-def _make_rules(
-    tree: Tree, paths: Paths, features: NDArray[np.int64], leaf_counts: NDArray[np.float64]
-) -> tuple[Rules, list[_Column]]:
-    """Write the tests of a tree in codes of its columns."""
+def _make_rules(tree: Tree, paths: Paths, coded: CodedColumns, leaf_counts: NDArray[np.float64]) -> Rules:
+    """Write the tests of a tree in codes of its columns: a link has the test of its parent."""
     start, flat = tree.category_table
-    column, limit, missing, table_start = (np.full(tree.n_nodes, -1, dtype=np.int64) for _ in range(4))
-    columns, tables, filled = [], [np.zeros(0, dtype=bool)], 0
-    for number, feature in enumerate(features.tolist()):
-        nodes = np.flatnonzero(tree.feature == feature)
-        for children in (tree.children_left[nodes], tree.children_right[nodes]):
-            column[children] = number
-        categories = tree.categories[feature]
-        if categories is None:
-            upper = tree.upper[nodes].astype(tree.dtype)
-            limits = np.unique(upper)
-            for children in (tree.children_left[nodes], tree.children_right[nodes]):
-                limit[children] = np.searchsorted(limits, upper)
-                missing[children] = np.where(tree.missing_left[nodes], len(limits) + 1, -1)
-            columns.append(_Column(feature, limits, len(limits) + 1))
-        else:
-            size = len(categories) + 1  # with one for categories that the tree does not know
-            for node in nodes.tolist():
-                table_start[[tree.children_left[node], tree.children_right[node]]] = filled
-                tables += [flat[start[node] : start[node] + size], tree.missing_left[node : node + 1]]
-                filled += size + 1
-            columns.append(_Column(feature, None, size))
-    rules = Rules(
+    by_code = [np.zeros(0, dtype=bool)]
+    column, table_start = np.full((2, tree.n_nodes), -1, dtype=np.int64)
+    filled = 0
+    for number, feature in enumerate(coded.features.tolist()):
+        nodes, size = np.flatnonzero(tree.feature == feature), len(coded.limits(number))
+        column[nodes] = number
+        for node in nodes[tree.is_categorical[nodes]].tolist():
+            table_start[node] = filled
+            # Nothing lies beyond the last category, and whether NaN goes left is asked apart.
+            by_code += [flat[start[node] : start[node] + size], np.zeros(2, dtype=bool)]
+            filled += size + 2
+    limit, missing = coded.find_limits(tree)
+    return Rules(
         offsets=paths.offsets,
         links=paths.links,
         leaf_class=paths.leaf_class,
         leaf_counts=leaf_counts,
-        column=column,
-        limit=limit,
-        missing=missing,
-        table_start=table_start,
-        table=np.concatenate(tables),
+        column=column[paths.parent],
+        limit=limit[paths.parent].astype(np.int64),
+        missing=missing[paths.parent].astype(np.int64),
+        table_start=table_start[paths.parent],
+        table=np.concatenate(by_code),
         is_left=paths.is_left,
     )
-    return rules, columns
 
 
-def _code_rows(evidence: RowEvidence, order: NDArray[np.int64], columns: list[_Column]) -> Rows:
-    """Code the columns of rows that come class by class."""
+def _code_rows(evidence: RowEvidence, order: NDArray[np.int64]) -> tuple[CodedColumns, Rows]:
+    """Code the columns of rows, and put them class by class."""
+    n_rows = evidence.n_rows
     place, class_of_tile = _place_rows(np.bincount(evidence.class_ids, minlength=evidence.tree.n_classes))
-    n_places = class_of_tile.size * TILE_ROWS
-    valid = np.zeros(n_places, dtype=bool)
+    valid = np.zeros(class_of_tile.size * TILE_ROWS, dtype=bool)
     valid[place] = True
-    is_short = max(one.missing for one in columns) < SHORT_CODES
-    codes = np.zeros((len(columns), n_places), dtype=np.uint16 if is_short else np.uint32)
-    for number, (feature, limits, missing) in enumerate(columns):
-        values = evidence.rows.take(order, np.array([feature]))[:, 0]
-        is_missing = np.isnan(values)
-        values[is_missing] = 0
-        found = values if limits is None else np.searchsorted(limits, values)
-        codes[number, place] = np.where(is_missing, missing, found)
-    return Rows(codes, pack_bits(valid).reshape(-1, BLOCK_WORDS), class_of_tile)
+    coded = code_columns(evidence.tree, evidence.rows, np.arange(n_rows), len(valid))
+    for codes in coded.codes:
+        by_class = codes[:n_rows][order]
+        codes[:] = 0
+        codes[place] = by_class
+    return coded, Rows(coded.codes, pack_bits(valid).reshape(-1, BLOCK_WORDS), class_of_tile)
 
 
 def _place_rows(n_of_class: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -140,77 +140,77 @@ def _select(
     result.after[together] = joint[paths.rule[together]]
     counts[holds] = violations.counts_without_open[holds]
 
+    trying = _Trying(result, base, tolerance, counts)
     left = np.flatnonzero(tried & ~together)
     while len(left):
-        # What compiled code counted without weights, compiled code tries: whole numbers may be added in any order.
-        try_left = _try_compiled if violations.cells.dtype == np.uint32 else _try_step_by_step
-        left = try_left(result, violations, left, base, tolerance, counts)
+        left = trying.run(violations, left)
         if len(left):
             del violations  # its cells take as much memory as those that follow
             violations = evidence.count_violations_left(paths, result.deleted, left)
     return counts, leaf_counts
 
 
-def _try_compiled(
-    result: Deletions,
-    violations: ViolationCounts,
-    left: NDArray[np.int64],
-    base: NDArray[np.float64],
-    tolerance: float,
-    counts: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """Try candidates from leaf to root, and change the counts of their rules; return those that need another count."""
-    paths = violations.paths
-    rules, begin = np.unique(paths.rule[left], return_index=True)
-    after, what = np.empty(len(left)), np.empty(len(left), dtype=np.uint8)
-    compile_module(trials).try_in_turn(
-        trials.Cells(violations.cells, violations.first_cells, violations.n_open, violations.is_paired),
-        np.append(begin, len(left)),
-        rules.astype(np.int64),
-        violations.find_places(left),
-        paths.leaf_class,
-        base,
-        tolerance,
-        counts,
-        np.empty(counts.shape[1]),
-        after,
-        what,
-    )
-    is_tried, is_taken = what != trials.WAITING, what == trials.TAKEN
-    result.after[left[is_tried]] = after[is_tried]
-    result.delete(left[is_taken], Why.RELIABILITY_STEP)
-    result.keep(left[is_tried & ~is_taken], Why.RELIABILITY_MOVES)
-    waiting: NDArray[np.int64] = left[~is_tried]
-    return waiting
+@dataclass(frozen=True)
+class _Trying:
+    """Tries candidates one by one against the reliability of their leaves, and keeps the counts of their rules."""
 
+    result: Deletions
+    base: NDArray[np.float64]
+    tolerance: float
+    counts: NDArray[np.float64]
 
-def _try_step_by_step(
-    result: Deletions,
-    violations: ViolationCounts,
-    left: NDArray[np.int64],
-    base: NDArray[np.float64],
-    tolerance: float,
-    counts: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """Do the same for all rules together, one candidate of each at a time."""
-    paths = violations.paths
-    left, step = _sort_from_leaf(paths, left)
-    n_taken = np.zeros(paths.n_rules, dtype=np.int64)
-    waiting = [np.zeros(0, dtype=np.int64)]
-    for entries in np.split(left, np.flatnonzero(np.diff(step)) + 1):
-        if violations.is_paired:
-            waiting.append(entries[n_taken[paths.rule[entries]] > 1])
-            entries = entries[n_taken[paths.rule[entries]] <= 1]
-        rules = paths.rule[entries]
-        widened = counts[rules] + violations.gain(entries, result.deleted)
-        trial = find_reliability(paths, widened, rules)
-        taken = np.abs(trial - base[rules]) <= tolerance
-        result.after[entries] = trial
-        result.delete(entries[taken], Why.RELIABILITY_STEP)
-        result.keep(entries[~taken], Why.RELIABILITY_MOVES)
-        counts[rules[taken]] = widened[taken]
-        n_taken[rules[taken]] += 1
-    return np.sort(np.concatenate(waiting))
+    def run(self, violations: ViolationCounts, left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Try candidates from leaf to root; return those that need another count."""
+        # What compiled code counted without weights, compiled code tries: whole numbers may be added in any order.
+        run = self._run_compiled if violations.cells.dtype == np.uint32 else self._run_step_by_step
+        return run(violations, left)
+
+    def _run_compiled(self, violations: ViolationCounts, left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Try the candidates of one rule after another."""
+        paths = violations.paths
+        rules, begin = np.unique(paths.rule[left], return_index=True)
+        after, what = np.empty(len(left)), np.empty(len(left), dtype=np.uint8)
+        compile_module(trials).try_in_turn(
+            trials.Cells(violations.cells, violations.first_cells, violations.n_open, violations.is_paired),
+            np.append(begin, len(left)),
+            rules.astype(np.int64),
+            violations.find_places(left),
+            paths.leaf_class,
+            self.base,
+            self.tolerance,
+            self.counts,
+            np.empty(self.counts.shape[1]),
+            after,
+            what,
+        )
+        is_tried = what != trials.WAITING
+        self._note(left[is_tried], after[is_tried], what[is_tried] == trials.TAKEN)
+        waiting: NDArray[np.int64] = left[~is_tried]
+        return waiting
+
+    def _run_step_by_step(self, violations: ViolationCounts, left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Try one candidate of every rule at a time."""
+        paths, counts = violations.paths, self.counts
+        left, step = _sort_from_leaf(paths, left)
+        n_taken = np.zeros(paths.n_rules, dtype=np.int64)
+        waiting = [np.zeros(0, dtype=np.int64)]
+        for entries in np.split(left, np.flatnonzero(np.diff(step)) + 1):
+            if violations.is_paired:
+                waiting.append(entries[n_taken[paths.rule[entries]] > 1])
+                entries = entries[n_taken[paths.rule[entries]] <= 1]
+            rules = paths.rule[entries]
+            widened = counts[rules] + violations.gain(entries, self.result.deleted)
+            trial = find_reliability(paths, widened, rules)
+            taken = np.abs(trial - self.base[rules]) <= self.tolerance
+            self._note(entries, trial, taken)
+            counts[rules[taken]] = widened[taken]
+            n_taken[rules[taken]] += 1
+        return np.sort(np.concatenate(waiting))
+
+    def _note(self, entries: NDArray[np.int64], trial: NDArray[np.float64], taken: NDArray[np.bool_]) -> None:
+        self.result.after[entries] = trial
+        self.result.delete(entries[taken], Why.RELIABILITY_STEP)
+        self.result.keep(entries[~taken], Why.RELIABILITY_MOVES)
 
 
 def _sort_from_leaf(paths: Paths, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
