@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import secateur
-from secateur.rules.audit import compare_classes
-from secateur.rules.scores import find_distances
+from secateur.results.audit import compare_classes
+from secateur.results.scores import find_distances
 from secateur.tree.tree import make_tree
 
 MANY_CLASSES = """

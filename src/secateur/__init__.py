@@ -29,25 +29,23 @@ if TYPE_CHECKING:
     from secateur.local_search import LocalSearchTreeClassifier
     from secateur.methods import METHODS
     from secateur.report import Report
-    from secateur.rules.audit import Audit
-    from secateur.rules.compact_audit import CompactAudit
-    from secateur.rules.compact_explanation import CompactExplanation
+    from secateur.results.audit import Audit
+    from secateur.results.compact_audit import CompactAudit
+    from secateur.results.compact_explanation import CompactExplanation
+    from secateur.results.decided_audits import DecidedAudits
+    from secateur.results.deletion_effects import PairEffect, PairEffects, SetEffect
+    from secateur.results.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
+    from secateur.results.explanation import Explanation
+    from secateur.results.fidelity import Agreement, Fidelity, WeakestRegion
+    from secateur.results.overlaps import Overlap, Overlaps
+    from secateur.results.per_rule import RuleAudit, RuleAudits
     from secateur.rules.compact_rule import CompactRule
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.decided_audits import DecidedAudits
-    from secateur.rules.deletion_effects import PairEffect, PairEffects, SetEffect
-    from secateur.rules.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
     from secateur.rules.dropped_rules import DroppedRule, DroppedRules
-    from secateur.rules.explanation import Explanation
-    from secateur.rules.fidelity import Agreement, Fidelity, WeakestRegion
     from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
     from secateur.rules.merged import MergedRule, MergedRules
-    from secateur.rules.overlaps import Overlap, Overlaps
-    from secateur.rules.per_rule import RuleAudit, RuleAudits
-    from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
-    from secateur.rules.wording import Condition
     from secateur.selection import Selection, SelectionPoint
     from secateur.simplification import simplify
     from secateur.tree.builder import TreeBuilder
@@ -55,6 +53,8 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
     from secateur.tuning import select_budget, select_tolerance
     from secateur.verify import Verification
+    from secateur.words.conditions import Condition
+    from secateur.words.reasons import Reason
 
 __all__ = [
     "Agreement",
@@ -121,23 +121,23 @@ __all__ = [
 # Public names are loaded when they are first asked for, so that `import secateur` stays cheap.
 _HOME = {
     "METHODS": "methods",
-    "Agreement": "rules.fidelity",
-    "Audit": "rules.audit",
-    "Condition": "rules.wording",
-    "CompactAudit": "rules.compact_audit",
-    "CompactExplanation": "rules.compact_explanation",
+    "Agreement": "results.fidelity",
+    "Audit": "results.audit",
+    "Condition": "words.conditions",
+    "CompactAudit": "results.compact_audit",
+    "CompactExplanation": "results.compact_explanation",
     "CompactRule": "rules.compact_rule",
     "CompactRules": "rules.compact_rules",
-    "DecidedAudits": "rules.decided_audits",
-    "Diagnosis": "rules.diagnosis",
-    "DiagnosisRow": "rules.diagnosis",
+    "DecidedAudits": "results.decided_audits",
+    "Diagnosis": "results.diagnosis",
+    "DiagnosisRow": "results.diagnosis",
     "DroppedRule": "rules.dropped_rules",
     "DroppedRules": "rules.dropped_rules",
     "Evidence": "counting.counted_evidence",
-    "Explanation": "rules.explanation",
-    "Fidelity": "rules.fidelity",
+    "Explanation": "results.explanation",
+    "Fidelity": "results.fidelity",
     "ForestAudit": "rules.forest",
-    "ForestDiagnosis": "rules.diagnosis",
+    "ForestDiagnosis": "results.diagnosis",
     "ForestRules": "rules.forest",
     "ForestVerification": "rules.forest",
     "FormatError": "errors",
@@ -147,27 +147,27 @@ _HOME = {
     "LocalSearchTreeClassifier": "local_search",
     "MergedRule": "rules.merged",
     "MergedRules": "rules.merged",
-    "Overlap": "rules.overlaps",
-    "Overlaps": "rules.overlaps",
-    "PairEffect": "rules.deletion_effects",
-    "PairEffects": "rules.deletion_effects",
+    "Overlap": "results.overlaps",
+    "Overlaps": "results.overlaps",
+    "PairEffect": "results.deletion_effects",
+    "PairEffects": "results.deletion_effects",
     "Picture": "export.picture",
-    "Reason": "rules.reasons",
+    "Reason": "words.reasons",
     "Report": "report",
     "Rule": "rules.rule",
-    "RuleAudit": "rules.per_rule",
-    "RuleAudits": "rules.per_rule",
+    "RuleAudit": "results.per_rule",
+    "RuleAudits": "results.per_rule",
     "RuleClassifier": "estimator",
     "RuleSet": "rules.rule_set",
     "SecateurError": "errors",
     "Selection": "selection",
     "SelectionPoint": "selection",
-    "SetEffect": "rules.deletion_effects",
+    "SetEffect": "results.deletion_effects",
     "Tree": "tree.tree",
     "TreeBuilder": "tree.builder",
     "UnsupportedModelError": "errors",
     "Verification": "verify",
-    "WeakestRegion": "rules.fidelity",
+    "WeakestRegion": "results.fidelity",
     "approximate": "approximation",
     "check_tree": "tree.contract",
     "collect_evidence": "evidence_collection",

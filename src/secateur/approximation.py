@@ -20,12 +20,12 @@ from secateur.adapters.model_checks import fitted_names
 from secateur.compaction import compact_rules
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import frame_columns
+from secateur.results.fidelity import Fidelity
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import is_missing
 from secateur.rows.labels import as_label, to_label_types
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import hold_rows, open_rows
-from secateur.rules.fidelity import Fidelity
 from secateur.simplification import simplify
 from secateur.surrogates.answers import Respondent, find_answering, name_model
 from secateur.surrogates.choosing import NEIGHBOUR_WEIGHT, SIZES, draw_neighbours, estimate_fidelity

@@ -20,9 +20,9 @@ from secateur.methods.joint_deletion import JointResult, delete_jointly, make_ce
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.settings import check_share
 from secateur.problem import find_terms, open_rows_of
+from secateur.results.compact_audit import CompactCounter
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rules.compact_audit import CompactCounter
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decided_counts import FEW_RULES, CoverCounter
 from secateur.rules.deciding import without_facts

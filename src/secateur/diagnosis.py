@@ -10,8 +10,8 @@ from secateur.errors import InputError
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_amount, check_share
 from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
+from secateur.results.diagnosis import Diagnosis, ForestDiagnosis
 from secateur.rows.opening import check_pair
-from secateur.rules.diagnosis import Diagnosis, ForestDiagnosis
 from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.rule_set import RuleSet
 from secateur.tree.paths import DEFAULT_RF_TOL

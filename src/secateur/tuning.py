@@ -21,9 +21,9 @@ from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_share, is_number
+from secateur.results.compact_audit import CompactAudit
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
-from secateur.rules.compact_audit import CompactAudit
 from secateur.selection import Selection, SelectionPoint
 from secateur.simplification import simplify
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.audit import Audit
+    from secateur.results.audit import Audit
 
 __all__ = ["select_budget", "select_tolerance"]
 

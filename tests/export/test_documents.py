@@ -26,8 +26,8 @@ from secateur.export.formats import FORMATS, FRAME, Format, find_format, write_f
 from secateur.export.latex import escape_latex, rules_to_latex
 from secateur.export.markdown import escape_markdown, rules_to_markdown
 from secateur.export.plain_names import one_line
-from secateur.rules.plain_words import join_asked
-from secateur.rules.wording import join_conditions
+from secateur.words.conditions import join_conditions
+from secateur.words.plain_words import join_asked
 
 GOLDEN = Path(__file__).parent / "golden"
 

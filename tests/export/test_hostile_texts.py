@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.cli.main import run
-from secateur.rules.difference import compare_rules
+from secateur.results.difference import compare_rules
 from secateur.tree.shown_text import show_text
 
 BAD = "\n\x1b[31m\u202e\u2066\x00\r\x85\u2028\u200b\ufeff\x9b"

@@ -30,9 +30,9 @@ import secateur
 from secateur import InputError, RuleSet, TreeBuilder, simplify
 from secateur.export.sql_audit import audit_to_sql, coverage_to_sql
 from secateur.export.sql_dialects import DIALECTS
+from secateur.results.audit import AuditCounter, AuditCounts, finish_audit
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.rows import LabelledRows
-from secateur.rules.audit import AuditCounter, AuditCounts, finish_audit
 from secateur.spark.audit_groups import add_coverage, count_groups
 
 KINDS = {str: "TEXT", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}

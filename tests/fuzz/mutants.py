@@ -41,7 +41,9 @@ TESTS = {
         "tests/test_local_search.py",
     ],
     "methods": ["tests/methods"],
-    "rules": ["tests/rules", "tests/test_diagnosis.py"],
+    "rules": ["tests/rules"],
+    "words": ["tests/words"],
+    "results": ["tests/results", "tests/test_diagnosis.py"],
     "verify": ["tests/verify"],
 }
 # What takes minutes uncompiled.

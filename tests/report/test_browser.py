@@ -32,11 +32,11 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.report import make_report
 from secateur.report.page import TEMPLATES, _read_limits, _read_points, _squeeze
-from secateur.rules.plain_words import read_asked
-from secateur.rules.wording import read_count, read_share
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.readings import Reading
 from secateur.tree.shown_text import show_text
+from secateur.words.conditions import read_count, read_share
+from secateur.words.plain_words import read_asked
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -200,7 +200,7 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
             page.locator("#whole-list").click()
         assert shown_lines(page) == [list(read_asked(made.rules, rule.kept_ids)) for rule in made]
         audit = made.audit(data.data, data.target)
-        share = secateur.rules.wording.read_share
+        share = secateur.words.conditions.read_share
         assert page.locator("#fig-right").text_content() == share(audit.accuracy / 100)
         same = "always" if made.is_exact else share(1 - audit.disagreement / 100)
         assert page.locator("#fig-same").text_content() == same
@@ -210,7 +210,7 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
         said = page.locator("#knob-said").text_content()
         assert said.startswith("Exact" if made.is_exact else f"Up to {100 * made.budget:g} % may differ")
         decides = page.locator("#list tr[data-line] .decides span").all_text_contents()
-        rows = secateur.rules.wording.count_of
+        rows = secateur.words.conditions.count_of
         assert decides == [
             f"{rows(rule.decided_support, 'row')}, {share(rule.decided_reliability)} right"
             if rule.decided_support
@@ -315,7 +315,7 @@ def test_the_diagnosis_of_a_leafs_rule_opens_by_keyboard(open_report: Open) -> N
         for item, row in zip(items.all(), rows, strict=True):
             _, status, effect = item.locator("dd").all_text_contents()
             assert status.startswith(STATUS_OF[row.status])
-            shown = secateur.rules.deletion_effects.read_points(row.effect_size).replace("-", "−")
+            shown = secateur.results.deletion_effects.read_points(row.effect_size).replace("-", "−")
             assert f"({shown}, " in effect
             terms = [row.orientation, ", ".join(filter(None, [row.status, row.presumption])), EFFECT_TERMS[row.effect]]
             assert item.locator("dd").evaluate_all("all => all.map((e) => e.title)") == terms

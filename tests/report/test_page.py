@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.report import Report, make_report
-from secateur.rules.plain_words import read_asked
 from secateur.tree.shown_text import show_text
+from secateur.words.plain_words import read_asked
 
 
 class Reader(HTMLParser):

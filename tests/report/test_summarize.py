@@ -25,8 +25,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.report import summarize
-from secateur.rules.plain_words import read_asked
 from secateur.tree.pipeline_columns import Columns
+from secateur.words.plain_words import read_asked
 
 
 def cancer_rules(**settings: Any) -> secateur.RuleSet:

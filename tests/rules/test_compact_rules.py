@@ -21,7 +21,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.rules.difference import compare_rules
+from secateur.results.difference import compare_rules
 from secateur.rules.printed_order import order_rules
 from secateur.tree.tree import Tree
 

@@ -21,9 +21,9 @@ import secateur
 from secateur.export.json import rules_to_record
 from secateur.methods import Why
 from secateur.rows.checking import check_rows
-from secateur.rules.reasons import WORDS
 from secateur.tree.tree import Tree
 from secateur.verify import checker as verify
+from secateur.words.reasons import WORDS
 
 
 @pytest.fixture(scope="module")
@@ -361,7 +361,7 @@ def test_another_versions_wording_is_not_called_tampering(
 ) -> None:
     text = secateur.simplify(*problem, method="exact").to_json()
     monkeypatch.setattr("secateur.export.json.__version__", "99")
-    monkeypatch.setattr("secateur.rules.reasons.WORDS", dict.fromkeys(WORDS, "worded otherwise"))
+    monkeypatch.setattr("secateur.words.reasons.WORDS", dict.fromkeys(WORDS, "worded otherwise"))
     assert secateur.RuleSet.from_json(text).verify().ok
 
 

@@ -47,9 +47,9 @@ def show_answer(story: Story, *, reasons: bool, verbose: bool, page: Path | None
 
 def _say_trust(story: Story, *, verbose: bool) -> list[str]:
     """Say how right the rules are, how far they are what the tree says, and what was saved."""
-    from secateur.rules.answer import find_limiting_facts, say_faithful, say_measured, warn_of_weights
-    from secateur.rules.plain_words import ROUNDED, rounds_a_number
-    from secateur.rules.wording import count_of
+    from secateur.results.answer import find_limiting_facts, say_faithful, say_measured, warn_of_weights
+    from secateur.words.conditions import count_of
+    from secateur.words.plain_words import ROUNDED, rounds_a_number
 
     whole, few = story.whole, story.compact
     before, left = story.n_conditions
@@ -113,7 +113,7 @@ def _show_rules(out: Console, story: Story, *, reasons: bool) -> None:
     from rich.text import Text
 
     from secateur.export.text import COUNTED_TWICE, counts_rows_twice
-    from secateur.rules.wording import read_evidence, read_link
+    from secateur.words.conditions import read_evidence, read_link
 
     rules = story.whole
     out.print(Text(f"One rule for each leaf after {rules.method}, and below each what was deleted (✂):", style="bold"))

@@ -258,8 +258,8 @@ def show(rules: CompactRules, notes: list[str], again: tuple[str, ...], proof: A
 
     from secateur.cli.console import out
     from secateur.cli.forms import show_compact
-    from secateur.rules.answer import say_answer
-    from secateur.rules.plain_words import ROUNDED, rounds_a_number
+    from secateur.results.answer import say_answer
+    from secateur.words.plain_words import ROUNDED, rounds_a_number
 
     before, after = say_answer(rules)
     for sentence in before:

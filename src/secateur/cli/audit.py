@@ -13,8 +13,8 @@ from secateur.cli.options import Json, Quiet, Reading, Rows, spread
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from secateur.rules.audit import Audit
-    from secateur.rules.compact_audit import CompactAudit
+    from secateur.results.audit import Audit
+    from secateur.results.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
@@ -112,7 +112,7 @@ def _tell_why_untested(rules: RuleSet | CompactRules, earlier: Audit | CompactAu
 
 def _list_notes(audit: Audit | CompactAudit) -> list[str]:
     """List what to bear in mind, in the words of the command line."""
-    from secateur.rules.per_rule import SINCE
+    from secateur.results.per_rule import SINCE
 
     return [note.replace(SINCE, "(--since FILE)") for note in audit.per_rule.notes]
 
@@ -131,7 +131,7 @@ def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit
 
     from secateur.cli.console import out
     from secateur.cli.forms import name_rules
-    from secateur.rules.wording import count_of
+    from secateur.words.conditions import count_of
 
     found = audit.per_rule
     out.print(Text(f"{name_rules(rules)}, from {path}, on {count_of(audit.n_rows, 'row')}:"))

@@ -31,8 +31,8 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from secateur.rules.diagnosis import Diagnosis
-    from secateur.rules.overlaps import Overlaps
+    from secateur.results.diagnosis import Diagnosis
+    from secateur.results.overlaps import Overlaps
 
 __all__ = ["command"]
 
@@ -275,7 +275,7 @@ def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
 
     from secateur.cli.console import out
     from secateur.export.diagnosis import explain_words
-    from secateur.rules.wording import count_of
+    from secateur.words.conditions import count_of
 
     diagnosis = story.diagnosis
     for note in story.notes:

@@ -32,8 +32,8 @@ def command(
     secateur diff january.json february.json
     """
     from secateur.cli.model_files import load_rules
+    from secateur.results.difference import compare_rules
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.difference import compare_rules
 
     before, after = load_rules(old), load_rules(new)
     if isinstance(before, CompactRules) and isinstance(after, CompactRules):

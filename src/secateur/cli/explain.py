@@ -75,7 +75,7 @@ def command(
 def _explain_one(rules: RuleSet | CompactRules, given: dict[str, Any]) -> Any:
     """Explain one row; exact rules need no more than the columns that they ask for, whatever the tree asks."""
     from secateur.cli.tables.model_rows import parse_row
-    from secateur.rules.explanation import find_needed
+    from secateur.results.explanation import find_needed
 
     row = parse_row(rules.tree, given, find_needed(rules))
     return rules.explain({name: row[name] for name in given})
@@ -91,8 +91,8 @@ def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Ite
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
     from secateur.export.compact_text import read_decided
-    from secateur.rules.plain_words import join_asked
-    from secateur.rules.wording import read_evidence
+    from secateur.words.conditions import read_evidence
+    from secateur.words.plain_words import join_asked
 
     listed: list[tuple[Any, ...]] = []
     for rule in rules:

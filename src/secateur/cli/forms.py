@@ -64,7 +64,7 @@ def make_form(rules: RuleSet, knobs: Knobs, form: Form) -> RuleSet | CompactRule
 def name_rules(rules: RuleSet | CompactRules) -> str:
     """Say how many rules there are, and by what."""
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.wording import count_of
+    from secateur.words.conditions import count_of
 
     if not isinstance(rules, CompactRules):
         return f"{count_of(len(rules), 'rule')} by {rules.method}"

@@ -38,8 +38,8 @@ from secateur.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
     from secateur.report.report import Report
-    from secateur.rules.audit import Audit
-    from secateur.rules.compact_audit import CompactAudit
+    from secateur.results.audit import Audit
+    from secateur.results.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
     from secateur.verify import Verification
@@ -361,7 +361,7 @@ def _tell_settings(fitted: FittedTable, growing: Growing) -> tuple[str, ...]:
 
 def _open(rules: RuleSet, target: str, what: str) -> str:
     """Say what is predicted, and how often each class occurs."""
-    from secateur.rules.answer import say_classes
+    from secateur.results.answer import say_classes
 
     sizes = rules.source_class_counts.sum(axis=0)
     names = rules.tree.class_names

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from secateur.rules.audit import Audit
-    from secateur.rules.cautions import Caution
-    from secateur.rules.compact_audit import CompactAudit
+    from secateur.results.audit import Audit
+    from secateur.results.cautions import Caution
+    from secateur.results.compact_audit import CompactAudit
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.rule_set import RuleSet
 
@@ -22,7 +22,7 @@ def warn_of_rules(
     rules: RuleSet | CompactRules, audit: Audit | CompactAudit, *, min_rows: int | None, balanced: bool
 ) -> tuple[str, ...]:
     """Find what to warn of, by an audit; ``min_rows`` is the fewest rows in a leaf of a tree that was fitted here."""
-    from secateur.rules.cautions import FEW_ROWS, find_cautions
+    from secateur.results.cautions import FEW_ROWS, find_cautions
     from secateur.rules.compact_rules import CompactRules
 
     def advise(caution: Caution) -> str:

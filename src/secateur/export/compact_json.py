@@ -19,8 +19,8 @@ from secateur.export.stored_numbers import read_counts, read_numbers
 from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons
 from secateur.methods import METHODS, Deletions, Why
 from secateur.methods.settings import check_share
+from secateur.results.fidelity import Fidelity
 from secateur.rules.compact_rules import CompactRules
-from secateur.rules.fidelity import Fidelity
 from secateur.rules.rule_set import StoredContent
 from secateur.tree.json import read_header
 

@@ -10,8 +10,8 @@ from secateur.export.csv import write_csv
 from secateur.export.latex import escape_latex
 from secateur.export.markdown import escape_markdown
 from secateur.frames import make_frame
-from secateur.rules.plain_words import join_asked
-from secateur.rules.wording import join_conditions, read_count, read_link, read_share
+from secateur.words.conditions import join_conditions, read_count, read_link, read_share
+from secateur.words.plain_words import join_asked
 
 if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRules

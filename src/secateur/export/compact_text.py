@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.rules.answer import say_answer
-from secateur.rules.fidelity import read_agreement
-from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
-from secateur.rules.wording import NOT_COMMONEST, count_of, read_count, read_link, read_share
+from secateur.results.answer import say_answer
+from secateur.results.fidelity import read_agreement
+from secateur.words.conditions import NOT_COMMONEST, count_of, read_count, read_link, read_share
+from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from secateur.rules.wording import join_conditions
 from secateur.tree.shown_text import INVISIBLE
+from secateur.words.conditions import join_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

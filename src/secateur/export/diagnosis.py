@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.export.csv import write_csv
-from secateur.rules.deletion_effects import read_points
-from secateur.rules.wording import count_of, join_conditions, read_conditions, read_count, read_link, read_share
+from secateur.results.deletion_effects import read_points
 from secateur.tree.shares import none_if_nan
+from secateur.words.conditions import count_of, join_conditions, read_conditions, read_count, read_link, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from secateur.rules.deletion_effects import PairEffect, PairEffects
-    from secateur.rules.diagnosis import Diagnosis, DiagnosisRow
+    from secateur.results.deletion_effects import PairEffect, PairEffects
+    from secateur.results.diagnosis import Diagnosis, DiagnosisRow
     from secateur.tree.tree import Tree
 
 __all__ = [

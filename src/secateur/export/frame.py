@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.export.csv import COPIED
 from secateur.frames import make_frame
-from secateur.rules.wording import join_conditions
+from secateur.words.conditions import join_conditions
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.export.compact_text import read_decided, title_decided
-from secateur.rules.answer import say_answer
+from secateur.results.answer import say_answer
 from secateur.rules.merged import read_votes
-from secateur.rules.plain_words import ROUNDED, join_asked, rounds_a_number
-from secateur.rules.wording import count_of, read_evidence, read_link
+from secateur.words.conditions import count_of, read_evidence, read_link
+from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from secateur.results.per_rule import RuleAudits
     from secateur.rules.compact_rule import CompactRule
     from secateur.rules.compact_rules import CompactRules
     from secateur.rules.merged import MergedRule, MergedRules
-    from secateur.rules.per_rule import RuleAudits
-    from secateur.rules.reasons import Reason
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
+    from secateur.words.reasons import Reason
 
 __all__ = ["audits_to_html", "compact_to_html", "merged_to_html", "rules_to_html"]
 

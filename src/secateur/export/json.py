@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.reasons import Reason
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
+    from secateur.words.reasons import Reason
 
 __all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
 

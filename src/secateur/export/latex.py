@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from secateur.export.plain_names import one_line
-from secateur.rules.plain_words import join_asked
-from secateur.rules.wording import read_count, read_share
+from secateur.words.conditions import read_count, read_share
+from secateur.words.plain_words import join_asked
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet

@@ -7,8 +7,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from secateur.export.plain_names import one_line
-from secateur.rules.plain_words import join_asked
-from secateur.rules.wording import read_evidence, read_link
+from secateur.words.conditions import read_evidence, read_link
+from secateur.words.plain_words import join_asked
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet

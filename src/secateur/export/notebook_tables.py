@@ -6,17 +6,17 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from secateur.rules.wording import count_of, read_count, read_share
+from secateur.words.conditions import count_of, read_count, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secateur.rules.audit import Audit
-    from secateur.rules.compact_audit import CompactAudit
-    from secateur.rules.compact_explanation import CompactExplanation
-    from secateur.rules.explanation import Explanation
+    from secateur.results.audit import Audit
+    from secateur.results.compact_audit import CompactAudit
+    from secateur.results.compact_explanation import CompactExplanation
+    from secateur.results.explanation import Explanation
+    from secateur.results.overlaps import Overlaps
     from secateur.rules.forest import ForestAudit, ForestRules
-    from secateur.rules.overlaps import Overlaps
 
 __all__ = [
     *("audit_to_html", "compact_audit_to_html", "explanation_to_html", "forest_audit_to_html"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from secateur.errors import ParameterError
 from secateur.rules.compact_rules import CompactRules
-from secateur.rules.wording import count_of
+from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

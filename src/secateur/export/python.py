@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, head_lines, one_line, plain_name
 from secateur.rules.decision_list import double_limit, make_decision_list
-from secateur.rules.wording import read_threshold
 from secateur.tree.readings import STEPS
+from secateur.words.conditions import read_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,9 +8,9 @@ import numpy as np
 
 from secateur.export.compact_text import read_decided
 from secateur.export.picture import PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
-from secateur.rules.answer import say_answer
-from secateur.rules.plain_words import join_asked
-from secateur.rules.wording import count_of, read_evidence
+from secateur.results.answer import say_answer
+from secateur.words.conditions import count_of, read_evidence
+from secateur.words.plain_words import join_asked
 
 if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRules

@@ -36,7 +36,7 @@ from secateur.export.sql_readings import (
 )
 from secateur.export.sql_writing import Writer
 from secateur.rules.decision_list import double_limit
-from secateur.rules.wording import read_threshold
+from secateur.words.conditions import read_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

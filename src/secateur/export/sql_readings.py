@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from secateur.errors import ParameterError, shorten
 from secateur.export.sql_nodes import Node, is_null, make_number, when
-from secateur.rules.moments import first_beyond
 from secateur.tree.readings import MOST_DAYS, STEPS
+from secateur.words.dates import first_beyond
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Deletions
+from secateur.results.fidelity import Fidelity
 from secateur.rules.compact_rules import CompactRules
-from secateur.rules.fidelity import Fidelity
 from secateur.rules.rule_set import RuleSet, StoredContent
 from secateur.tree.json import tree_from_json, tree_to_json
 

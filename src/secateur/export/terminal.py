@@ -8,15 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from secateur.export.compact_text import count_leaves, read_decided, title_decided
-from secateur.rules.plain_words import join_asked
-from secateur.rules.wording import read_evidence, read_link
+from secateur.words.conditions import read_evidence, read_link
+from secateur.words.plain_words import join_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet
+    from secateur.words.reasons import Reason
 
 __all__ = ["compact_to_table", "rules_to_table"]
 

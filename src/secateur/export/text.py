@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.rules.plain_words import ROUNDED, rounds_a_number
-from secateur.rules.wording import read_assimilation, read_evidence, read_link
+from secateur.words.conditions import read_assimilation, read_evidence, read_link
+from secateur.words.plain_words import ROUNDED, rounds_a_number
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet

@@ -9,7 +9,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.export.picture import INK, PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
-from secateur.rules.wording import count_of, read_count, read_link, read_share
+from secateur.words.conditions import count_of, read_count, read_link, read_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 A method gets a :class:`Problem` and returns :class:`Deletions`: for each entry (rule, link on its path) whether the
 condition was deleted, and why it went or stayed. The numbers behind a reason are in parallel arrays;
-:mod:`secateur.rules.reasons` words them on demand.
+:mod:`secateur.words.reasons` words them on demand.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class Method(ABC):
     knob: ClassVar[Knob | None] = None
     tolerance_of: ClassVar[str] = "the method's own tolerance, for every rule"  # what an audit calls its tolerance
     gives: ClassVar[frozenset[Why]] = frozenset(Why)  # the reasons that it may give; a file with others is not its own
-    words: ClassVar[Mapping[int, str]] = {}  # its own sentences for reasons, beside those of rules/reasons.py
+    words: ClassVar[Mapping[int, str]] = {}  # its own sentences for reasons, beside those of words/reasons.py
 
     def __post_init__(self) -> None:
         for one in fields(self):

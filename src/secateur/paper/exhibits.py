@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.rules.wording import read_link
 from secateur.simplification import simplify
 from secateur.tree.builder import TreeBuilder
 from secateur.tree.paths import trace_paths
+from secateur.words.conditions import read_link
 
 if TYPE_CHECKING:
     from secateur.rules.rule import Rule

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.report.reason_texts import known_numbers
+from secateur.results.guess import count_classes
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
-from secateur.rules.guess import count_classes
 
 if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.report.reason_texts import known_numbers
-from secateur.rules.wording import read_conditions, read_link
 from secateur.tree.paths import DEFAULT_RF_TOL
+from secateur.words.conditions import read_conditions, read_link
 
 if TYPE_CHECKING:
     from secateur.rules.rule_set import RuleSet
-    from secateur.rules.wording import Voice
+    from secateur.words.conditions import Voice
 
 __all__ = ["describe_tree"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from secateur.rules.cautions import FEW_ROWS
-from secateur.rules.fidelity import round_outwards, say_fidelity
+from secateur.results.cautions import FEW_ROWS
+from secateur.results.fidelity import round_outwards, say_fidelity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from secateur.results.fidelity import Agreement
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.fidelity import Agreement
 
 __all__ = ["count_agreement", "describe_fidelity", "warn_of_few"]
 

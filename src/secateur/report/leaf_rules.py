@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.report.reason_texts import known_numbers, pair_limits
-from secateur.rules.intervals import find_interval
-from secateur.rules.per_rule import find_limits_of_d
+from secateur.results.intervals import find_interval
+from secateur.results.per_rule import find_limits_of_d
 
 if TYPE_CHECKING:
     from secateur.report.reason_texts import Texts

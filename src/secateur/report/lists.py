@@ -18,12 +18,12 @@ from secateur.export.compact_text import read_rarer_class
 from secateur.methods.settings import check_share
 from secateur.report.fidelity import count_agreement
 from secateur.report.reason_texts import known_numbers, pair_limits
+from secateur.results.cautions import find_cautions
+from secateur.results.intervals import check_squares, count_effective, find_interval
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree
-from secateur.rules.cautions import find_cautions
-from secateur.rules.facts_used import list_facts
-from secateur.rules.intervals import check_squares, count_effective, find_interval
 from secateur.tree.shares import divide_or_nan
+from secateur.words.assumptions import list_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from secateur.report.reason_texts import Texts
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules.cautions import Caution
+    from secateur.results.cautions import Caution
     from secateur.rules.compact_rules import CompactRules
 
 __all__ = ["BUDGETS", "check_budgets", "describe_list", "make_lists"]

@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.rules.wording import read_count, read_share
+from secateur.words.conditions import read_count, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

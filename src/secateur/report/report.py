@@ -12,7 +12,7 @@ from secateur.report.lists import BUDGETS
 from secateur.report.page import render_page
 from secateur.report.summarize import summarize
 from secateur.rows.whole_files import write_whole
-from secateur.rules.wording import count_of
+from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     import os

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from secateur.report.rows_at_hand import MAY_BE_SEEN
-from secateur.rules.answer import say_difference, say_faithful, say_right
-from secateur.rules.wording import count_of
+from secateur.results.answer import say_difference, say_faithful, say_right
+from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

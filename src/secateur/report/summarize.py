@@ -22,17 +22,17 @@ from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_li
 from secateur.report.reason_texts import Texts
 from secateur.report.rows_at_hand import find_rows
 from secateur.report.sentences import say_list_faithful, say_list_right, say_measured_on, say_predicted
-from secateur.rules.answer import find_target, name_target
+from secateur.results.answer import find_target, name_target
 from secateur.rules.compact_rules import CompactRules
-from secateur.rules.facts_used import list_facts
 from secateur.rules.rule_set import RuleSet
-from secateur.rules.wording import read_conditions
+from secateur.words.assumptions import list_facts
+from secateur.words.conditions import read_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules.wording import Voice
+    from secateur.words.conditions import Voice
 
 __all__ = ["summarize"]
 

@@ -9,9 +9,9 @@ from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.reasons import Reason
-    from secateur.rules.wording import Condition
     from secateur.tree.tree import Label
+    from secateur.words.conditions import Condition
+    from secateur.words.reasons import Reason
 
 __all__ = ["CompactRule"]
 

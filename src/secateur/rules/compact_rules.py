@@ -18,11 +18,11 @@ from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.compact_rule import CompactRule
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
 from secateur.rules.dropped_rules import DroppedRules, find_covering_rules
-from secateur.rules.facts_used import find_facts_of_choice
-from secateur.rules.reasons import make_reasons
-from secateur.rules.witnesses import Witnesses
 from secateur.rules.writable import Writable
 from secateur.tree.shares import divide_or_nan, none_if_nan
+from secateur.words.assumptions import find_facts_of_choice
+from secateur.words.reasons import make_reasons
+from secateur.words.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.export.picture import Picture
+    from secateur.results.compact_audit import CompactAudit
+    from secateur.results.compact_explanation import CompactExplanation
+    from secateur.results.fidelity import Fidelity
     from secateur.rows.rows import Rows
-    from secateur.rules.compact_audit import CompactAudit
-    from secateur.rules.compact_explanation import CompactExplanation
-    from secateur.rules.fidelity import Fidelity
-    from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet, StoredContent
     from secateur.tree.tree import Label, Tree
     from secateur.verify import Verification
+    from secateur.words.reasons import Reason
 
 __all__ = ["CompactRules"]
 
@@ -428,7 +428,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         ----------
         row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
         """
-        from secateur.rules.compact_explanation import explain_compact
+        from secateur.results.compact_explanation import explain_compact
 
         return explain_compact(self, row)
 
@@ -450,7 +450,7 @@ class CompactRules(Writable, ArraySequence[CompactRule]):
         -------
         CompactAudit
         """
-        from secateur.rules.compact_audit import audit_compact
+        from secateur.results.compact_audit import audit_compact
 
         with self.rules._open(X, y, sample_weight) as rows:
             return audit_compact(self, rows, since)

@@ -8,8 +8,8 @@ import numpy as np
 
 from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.rule import Rule
-from secateur.rules.wording import read_change, read_share
 from secateur.tree.shares import none_if_nan
+from secateur.words.conditions import read_change, read_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from secateur.rows.table_columns import asked_features
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rule_set import RuleSet
-from secateur.rules.wording import count_of
+from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -22,18 +22,18 @@ from secateur.facts.possible_rows import find_feasible
 from secateur.frames import make_frame
 from secateur.kernels.threads import map_in_threads
 from secateur.rules.array_sequence import ArraySequence
-from secateur.rules.wording import count_of, join_conditions, read_evidence_in
 from secateur.tree.paths import trace_paths
 from secateur.tree.shares import divide_or_nan, none_if_nan
+from secateur.words.conditions import count_of, join_conditions, read_evidence_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rules.rule import Rule
     from secateur.rules.rule_set import RuleSet
-    from secateur.rules.wording import Condition
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
+    from secateur.words.conditions import Condition
 
 __all__ = ["MergedRule", "MergedRules", "merge_rules", "read_votes"]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.methods import METHODS
-from secateur.rules.plain_words import read_asked, say_rule
-from secateur.rules.reasons import make_reasons
-from secateur.rules.wording import Condition, join_conditions, read_conditions
 from secateur.tree.shares import none_if_nan
+from secateur.words.conditions import Condition, join_conditions, read_conditions
+from secateur.words.plain_words import read_asked, say_rule
+from secateur.words.reasons import make_reasons
 
 if TYPE_CHECKING:
-    from secateur.rules.reasons import Reason
     from secateur.rules.rule_set import RuleSet
     from secateur.tree.tree import Label
+    from secateur.words.reasons import Reason
 
 __all__ = ["Rule"]
 

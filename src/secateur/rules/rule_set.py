@@ -17,13 +17,13 @@ from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
 from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.deciding import Deciding, Decisions, check_of, without_facts
-from secateur.rules.facts_used import FactsUsed
 from secateur.rules.rule import Rule
-from secateur.rules.witnesses import Witnesses
-from secateur.rules.wording import read_share
 from secateur.rules.writable import Writable
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.shares import divide_or_nan
+from secateur.words.assumptions import FactsUsed
+from secateur.words.conditions import read_share
+from secateur.words.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.export.picture import Picture
+    from secateur.results.audit import Audit
+    from secateur.results.explanation import Explanation
+    from secateur.results.overlaps import Overlaps
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
-    from secateur.rules.audit import Audit
     from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.explanation import Explanation
-    from secateur.rules.overlaps import Overlaps
-    from secateur.rules.plain_words import PlainVoice
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
     from secateur.verify import Verification
+    from secateur.words.plain_words import PlainVoice
 
 __all__ = ["RuleSet", "StoredContent", "as_matrix"]
 
@@ -377,7 +377,7 @@ class RuleSet(Writable, ArraySequence[Rule]):
             An earlier audit of these rules, whose rows ``audit.per_rule`` compares each rule with; by default the
             training rows, which the rules were fitted to.
         """
-        from secateur.rules.audit import audit_rows
+        from secateur.results.audit import audit_rows
 
         with self._open(X, y, sample_weight) as rows:
             return audit_rows(self, rows, since)
@@ -408,7 +408,7 @@ class RuleSet(Writable, ArraySequence[Rule]):
         1 pair of rules of different classes with rows in common:
           rule 2 (malignant) and rule 3 (benign): 9 rows, 1.6% of all
         """
-        from secateur.rules.overlaps import find_overlaps
+        from secateur.results.overlaps import find_overlaps
 
         with self._open(X, None, sample_weight) as rows:
             return find_overlaps(self, rows)
@@ -464,7 +464,7 @@ class RuleSet(Writable, ArraySequence[Rule]):
         ----------
         row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
         """
-        from secateur.rules.explanation import explain_row
+        from secateur.results.explanation import explain_row
 
         return explain_row(self, row)
 
@@ -518,7 +518,7 @@ class RuleSet(Writable, ArraySequence[Rule]):
     @cached_property
     def _voice(self) -> PlainVoice:
         """How conditions are put for people."""
-        from secateur.rules.plain_words import find_voice
+        from secateur.words.plain_words import find_voice
 
         return find_voice(self)
 

@@ -17,9 +17,9 @@ from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError, shorten
 from secateur.export.sql_audit import GROUPED, SET, SET_BITS, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
+from secateur.results.audit import AuditCounts, find_cells
+from secateur.results.compact_audit import CompactCounts
 from secateur.rows.checking import TOO_MUCH_WEIGHT
-from secateur.rules.audit import AuditCounts, find_cells
-from secateur.rules.compact_audit import CompactCounts
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decided_counts import CoverCounts, count_sets
 from secateur.rules.rule_set import RuleSet

@@ -13,12 +13,12 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
+from secateur.results.audit import Audit, AuditCounter, AuditCounts, finish_audit
+from secateur.results.compact_audit import CompactCounter, CompactCounts
+from secateur.results.per_rule import check_since
 from secateur.rows.table_columns import derives, own_features
-from secateur.rules.audit import Audit, AuditCounter, AuditCounts, finish_audit
-from secateur.rules.compact_audit import CompactCounter, CompactCounts
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decided_counts import CoverCounter, CoverCounts
-from secateur.rules.per_rule import check_since
 from secateur.rules.rule_set import RuleSet
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
 from secateur.spark.prediction import check_rules

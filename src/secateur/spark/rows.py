@@ -10,11 +10,11 @@ from secateur.counting.counted_evidence import Evidence
 from secateur.counting.evidence_plan import EvidencePlan
 from secateur.errors import InputError
 from secateur.facts.stating import state_facts, whole_by_dtype
+from secateur.results.audit import AuditCounter
+from secateur.results.compact_audit import CompactCounter
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource
 from secateur.rows.rows import LabelledRows
 from secateur.rows.table_columns import derives, own_features
-from secateur.rules.audit import AuditCounter
-from secateur.rules.compact_audit import CompactCounter
 from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decided_counts import CoverCounter
 from secateur.rules.rule_set import RuleSet

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.rules.short_numbers import shorten_number
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import make_tree
+from secateur.words.numbers import shorten_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

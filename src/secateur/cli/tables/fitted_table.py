@@ -14,8 +14,8 @@ from secateur.cli.tables.model_rows import pick_columns, read_for_tree, tell_uns
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
+from secateur.results.cautions import FEW_ROWS
 from secateur.rows.labels import as_label, to_label_types
-from secateur.rules.cautions import FEW_ROWS
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:

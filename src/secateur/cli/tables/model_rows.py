@@ -10,14 +10,14 @@ import numpy as np
 
 from secateur.cli.tables.written_columns import cut_column, find_reading, read_values, tell_cut, tell_readings
 from secateur.errors import InputError, did_you_mean, shorten
+from secateur.results.explanation import make_up
 from secateur.rows.encoding import cut_blanks
 from secateur.rows.labels import as_label, as_truth
 from secateur.rows.table_columns import own_names, tested_features
 from secateur.rows.written_values import read_written
-from secateur.rules.explanation import make_up
-from secateur.rules.wording import count_of
 from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.readings import Reading
+from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -1,0 +1,174 @@
+"""The answer in a few sentences: what is predicted, how often that is right, and how far it is what the tree says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.results.fidelity import say_fidelity
+from secateur.rules.compact_rules import CompactRules
+from secateur.tree.shown_text import show_text
+from secateur.words.conditions import count_of, read_count, read_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.results.audit import Audit
+    from secateur.results.compact_audit import CompactAudit
+    from secateur.rules.rule_set import RuleSet
+
+__all__ = [
+    *("find_limiting_facts", "find_target", "name_target", "say_answer", "say_classes", "say_difference"),
+    *("say_faithful", "say_measured", "say_right", "warn_of_weights"),
+]
+
+SHOWN_CLASSES = 5
+FAR = 0.1  # from what a guess gives, as a share
+EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it
+
+
+def say_answer(rules: CompactRules) -> tuple[list[str], list[str]]:
+    """Make the sentences before and after a list of compact rules, by the training rows as they were counted."""
+    if rules.fidelity is not None:
+        return say_fidelity(rules)
+    counts = rules.decided_counts
+    sizes: NDArray[np.float64] = counts.sum(axis=0)
+    if not sizes.sum() > 0 or not rules.rules.is_ranked:
+        return [], [say_faithful(rules)]
+    own = float(counts[np.arange(len(counts)), np.append(rules.class_ids, rules.otherwise_id)].sum())
+    total = float(sizes.sum())
+    names, is_weighted = rules.tree.class_names, rules.rules.is_weighted
+    guess = int(sizes.argmax())
+    rows = "the training rows, by weight" if is_weighted else f"the {count_of(total, 'training row')}"
+    right = say_right(own / total, rows, names[guess], float(sizes[guess]) / total)
+    first = say_classes(names, sizes, find_target(rules.rules), is_weighted=is_weighted)
+    return [first], [*warn_of_weights(rules.rules), right, say_faithful(rules)]
+
+
+def say_classes(
+    names: Sequence[str],
+    sizes: NDArray[np.float64],
+    target: str | None = None,
+    *,
+    is_weighted: bool = False,
+    who: str = "These rules predict",
+) -> str:
+    """Say who predicts what, and how often each class occurs; the most frequent classes come first."""
+    total = float(sizes.sum())
+    order = np.argsort(-sizes, kind="stable").tolist()
+    shares = [f"{read_share(float(sizes[place]) / total)} are {names[place]}" for place in order[:SHOWN_CLASSES]]
+    shares[1:] = [share.replace(" are ", " ", 1) for share in shares[1:]]
+    if len(order) > SHOWN_CLASSES:
+        rest = float(sizes[order[SHOWN_CLASSES:]].sum()) / total
+        shares.append(f"{read_share(rest)} of {len(order) - SHOWN_CLASSES} other classes")
+    joined = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
+    among = f"training rows of weight {read_count(total)}" if is_weighted else count_of(total, "training row")
+    return f"{who} {show_text(target or 'the class')}: of {among}, {joined}."
+
+
+def say_right(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:
+    """Say how often rules are right, beside the tree if it is not as often, and beside always making one guess."""
+    right = f"Right for {read_share(share)} of {rows}"
+    if by_tree is not None and by_tree != share:
+        right += f" (the tree: {read_share(by_tree)})"
+    return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
+
+
+def say_measured(audit: Audit | CompactAudit, rows: str) -> str:
+    """Say the same of audited rows."""
+    shares = audit.accuracy / 100, audit.baseline / 100, audit.tree_accuracy / 100
+    return say_right(shares[0], rows, audit.baseline_class, *shares[1:])
+
+
+def say_faithful(rules: CompactRules, audit: CompactAudit | None = None, trained: CompactAudit | None = None) -> str:
+    """Say how far compact rules are what the tree says, by an audit on other rows or on the training rows if any."""
+    if rules.is_exact:
+        known = " that keeps to what is known of the columns" if find_limiting_facts(rules) else ""
+        return f"Nothing is lost: every possible row{known} gets the tree's answer."
+    allowed = (
+        f"At most {100 * rules.budget:.6g}% of the training rows{_by_weight(rules.rules)} get another answer than the "
+        "tree's"
+    )
+    if audit is not None:
+        measured = say_difference(audit.disagreement, "these rows", audit.disagreement_interval)
+        return f"{allowed}. {measured}" if rules.budget else measured
+    if rules.budget:
+        return f"{allowed}; on new rows that may be more."
+    if trained is not None:
+        return say_difference(trained.disagreement, "the training rows", None)
+    return f"Some rows may get another answer than the tree's: {rules.method!r} allows it, and an audit counts them."
+
+
+def say_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:
+    """Say for how many of some rows the answer is not the tree's; with limits, for how many of new ones that may be."""
+    said = f"The answer is not the tree's for {read_share(percentage / 100)} of {rows}"
+    if limits is None:
+        return f"{said}; on new rows that may be more."
+    return f"{said}; on new rows, likely for {limits[0]:.1f} to {limits[1]:.1f}%."
+
+
+def find_limiting_facts(rules: RuleSet | CompactRules) -> tuple[str, ...]:
+    """Find the facts that the guarantee rests on, but for those that only say which columns are one category's."""
+    used = rules._facts_used if isinstance(rules, CompactRules) else rules.facts_used.used
+    groups = {str(group) for group in rules.tree.facts.groups}
+    return tuple(fact for fact in used if fact not in groups)
+
+
+def find_target(rules: RuleSet) -> str | None:
+    """Find the name of what is predicted, where the labels have one."""
+    return None if rules.training is None else name_target(rules.training.y)
+
+
+def name_target(labels: Any) -> str | None:
+    """Find what labels are called: the name of their column, if it says anything."""
+    name = labels if isinstance(labels, str) else getattr(labels, "name", None)
+    return name if isinstance(name, str) and name.lower() not in EMPTY_NAMES else None
+
+
+def _by_weight(rules: RuleSet) -> str:
+    return " (by weight)" if rules.is_weighted else ""
+
+
+def warn_of_weights(rules: RuleSet) -> list[str]:
+    """Say so where the model weighs rows otherwise than they are counted here, or was fitted to other labels."""
+    weighed = rules.tree.counts
+    if weighed is None or not rules.is_ranked:
+        return []
+    own, counted = weighed[rules.paths.leaf_ids], rules.source_class_counts
+    sums, totals = own.sum(axis=1), counted.sum(axis=1)
+    known = (sums > 0) & (totals > 0)
+    if not known.any() or np.allclose(
+        own[known] / sums[known, None], counted[known] / totals[known, None], rtol=0, atol=1e-3
+    ):
+        return []
+    own, counted = own[known], counted[known]
+    if (alarm := _warn_of_labels(own, counted, rules.paths.leaf_class[known])) is not None:
+        return [alarm]
+    return [
+        "The shares count rows as they were given; the model weighs them otherwise (class or sample weights, or other "
+        "rows), so a rule may say a class that is not the commonest among its rows."
+    ]
+
+
+def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said: NDArray[np.int64]) -> str | None:
+    """Say so where the labels fit the leaves far worse than a guess, though the model's own do not; None if they fit.
+
+    Every class counts alike, so that class weights change nothing.
+    """
+    present = (own.sum(axis=0) > 0) & (counted.sum(axis=0) > 0)
+
+    def find_recall(counts: NDArray[np.float64]) -> float:
+        right = np.bincount(said, weights=counts[np.arange(len(said)), said], minlength=counts.shape[1])
+        return float((right[present] / counts.sum(axis=0)[present]).mean()) if present.any() else 0.0
+
+    guess = 1 / max(int(present.sum()), 1)
+    if find_recall(own) < guess + FAR or find_recall(counted) > guess - FAR:
+        return None
+    right, fitted = (float(counts[np.arange(len(said)), said].sum() / counts.sum()) for counts in (counted, own))
+    return (
+        f"The labels do not fit the model: it is right for {read_share(right)} of these rows, worse than a guess, and "
+        f"for {read_share(fitted)} of those that it was fitted to. Are these the labels that it was fitted to?"
+    )

@@ -1,0 +1,238 @@
+"""What happens to a rule's reliability when some of its conditions go: D_c(Q; R), and how pairs of conditions interact.
+
+The paper names an effect of one condition by its relevance and an effect of a set by its direction, because conditions
+of a set may make up for one another: only the set as a whole raises, lowers or preserves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.rules.array_sequence import ArrayTable
+from secateur.tree.shares import none_if_nan
+from secateur.words.conditions import read_count, read_link, read_share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+
+__all__ = ["PairEffect", "PairEffects", "SetEffect", "name_effect", "name_set_effect", "read_points"]
+
+SHOWN_PAIRS = 10
+
+
+def name_effect(effect: float, tolerance: float) -> str:
+    """Name the effect of one condition."""
+    if effect < -tolerance:
+        return "positive-relevance"
+    return "negative-relevance" if effect > tolerance else "probabilistic-irc"
+
+
+def name_set_effect(effect: float, tolerance: float) -> str:
+    """Name the effect of a set of conditions.
+
+    Examples
+    --------
+    >>> name_set_effect(0.05, 0.05), name_set_effect(-0.2, 0.05)
+    ('reliability-preserving', 'reliability-decreasing')
+    """
+    if effect < -tolerance:
+        return "reliability-decreasing"
+    return "reliability-increasing" if effect > tolerance else "reliability-preserving"
+
+
+def read_points(change: float) -> str:
+    """Write a change of a share in percentage points; one that is not zero never reads as zero.
+
+    Examples
+    --------
+    >>> read_points(-0.0512), read_points(0.00004), read_points(0.0)
+    ('-5.1 points', '+0.004 points', '±0 points')
+    """
+    if change == 0:
+        return "±0 points"
+    return f"{100 * change:+.1f} points" if abs(change) >= 0.0005 else f"{100 * change:+.1g} points"
+
+
+@dataclass(frozen=True)
+class SetEffect:
+    """What a rule's reliability does when a set of its conditions goes: D_c(Q; R).
+
+    Attributes
+    ----------
+    leaf_id : int
+        The leaf whose rule R is.
+    link_ids : tuple of int
+        The conditions Q, by their links (child node ids), root to leaf.
+    support, support_without : float
+        (Weighted) training rows that satisfy the rule, and the rule without Q.
+    reliability, reliability_without : float or None
+        Share of those rows in the rule's class; None where there are none.
+    effect_size : float or None
+        D, the change of the reliability; None where no row satisfies the rule.
+    effect : str or None
+        ``"reliability-preserving"`` if D lies within the tolerance, else ``"reliability-increasing"`` or
+        ``"reliability-decreasing"``.
+    """
+
+    leaf_id: int
+    link_ids: tuple[int, ...]
+    support: float
+    support_without: float
+    reliability: float | None
+    reliability_without: float | None
+    effect_size: float | None
+    effect: str | None
+
+    def __str__(self) -> str:
+        if self.effect_size is None:
+            return "no training row satisfies the rule, so its reliability is unknown"
+        return (
+            f"reliability {read_share(self.reliability)} -> {read_share(self.reliability_without)} "
+            f"(D = {read_points(self.effect_size)}, {self.effect}), "
+            f"rows {read_count(self.support)} -> {read_count(self.support_without)}"
+        )
+
+
+@dataclass(frozen=True)
+class PairEffect:
+    """Two conditions of a rule: what happens when both go, against the sum of each alone.
+
+    Attributes
+    ----------
+    leaf_id : int
+        The leaf whose rule it is.
+    link_ids : tuple of two int
+        The two conditions, by their links, the one nearer to the root first.
+    alone : tuple of two float, or None
+        D of each alone; None where no row satisfies the rule.
+    effect_size : float or None
+        D of both together.
+    effect : str or None
+        Its name, as in :class:`SetEffect`.
+    interaction : float or None
+        D of both less the sum of D of each: 0 where they do not touch each other.
+    """
+
+    leaf_id: int
+    link_ids: tuple[int, int]
+    alone: tuple[float, float] | None
+    effect_size: float | None
+    effect: str | None
+    interaction: float | None
+
+
+class PairEffects(ArrayTable[PairEffect]):
+    """A sequence of :class:`PairEffect`, rule after rule, made on demand from arrays.
+
+    Parameters
+    ----------
+    tree : Tree
+    paths : Paths
+    first, second : ndarray of int64, shape (n_pairs,)
+        The two entries of each pair.
+    alone : ndarray of float64, shape (n_entries,)
+        D of each entry alone; NaN where not known.
+    effect_size : ndarray of float64, shape (n_pairs,)
+        D of both together; NaN where not known.
+    tolerance : float
+
+    Attributes
+    ----------
+    leaf_ids : ndarray of int64, shape (n_pairs,)
+    link_ids : ndarray of int64, shape (n_pairs, 2)
+    effect_size, interaction : ndarray of float64, shape (n_pairs,)
+    """
+
+    nouns = "pairs"
+
+    def __init__(
+        self,
+        tree: Tree,
+        paths: Paths,
+        first: NDArray[np.int64],
+        second: NDArray[np.int64],
+        alone: NDArray[np.float64],
+        effect_size: NDArray[np.float64],
+        tolerance: float,
+    ) -> None:
+        self._tree, self._paths, self._tolerance = tree, paths, tolerance
+        self._first, self._second, self._each = first, second, alone
+        self._alone = np.stack([alone[first], alone[second]], axis=1)
+        self.leaf_ids: NDArray[np.int64] = paths.leaf_ids[paths.rule[first]]
+        self.link_ids: NDArray[np.int64] = np.stack([paths.links[first], paths.links[second]], axis=1).astype(np.int64)
+        self.effect_size = effect_size
+        self.interaction: NDArray[np.float64] = effect_size - self._alone.sum(axis=1)
+
+    def __len__(self) -> int:
+        return len(self.leaf_ids)
+
+    def _make(self, place: int) -> PairEffect:
+        size = none_if_nan(self.effect_size[place])
+        one, two = self._alone[place].tolist()
+        left, right = self.link_ids[place].tolist()
+        return PairEffect(
+            leaf_id=int(self.leaf_ids[place]),
+            link_ids=(left, right),
+            alone=None if size is None else (one, two),
+            effect_size=size,
+            effect=None if size is None else name_set_effect(size, self._tolerance),
+            interaction=none_if_nan(self.interaction[place]),
+        )
+
+    def of_leaf(self, leaf_id: int) -> PairEffects:
+        """Take the pairs of one leaf's rule.
+
+        Parameters
+        ----------
+        leaf_id : int
+
+        Returns
+        -------
+        PairEffects
+        """
+        own = self.leaf_ids == leaf_id
+        pairs = self._first[own], self._second[own]
+        return PairEffects(self._tree, self._paths, *pairs, self._each, self.effect_size[own], self._tolerance)
+
+    def strongest(self, n_pairs: int = SHOWN_PAIRS) -> list[PairEffect]:
+        """List the pairs that interact most, strongest first; those that do not interact are left out.
+
+        Parameters
+        ----------
+        n_pairs : int, default=10
+
+        Returns
+        -------
+        list of PairEffect
+        """
+        size = np.nan_to_num(np.abs(self.interaction))
+        order = np.argsort(-size, kind="stable")[:n_pairs]
+        # Sums of three shares are not exact: what rounding explains is no interaction.
+        return [self[place] for place in order.tolist() if size[place] > 1e-12]
+
+    def _list_columns(self) -> dict[str, list[Any]]:
+        read = cache(partial(read_link, self._tree, self._paths))
+        sizes = [none_if_nan(size) for size in self.effect_size.tolist()]
+        alone = [[none_if_nan(size) for size in column.tolist()] for column in self._alone.T]
+        return {
+            "leaf_id": self.leaf_ids.tolist(),
+            "first_id": self.link_ids[:, 0].tolist(),
+            "second_id": self.link_ids[:, 1].tolist(),
+            "first": [read(link) for link in self.link_ids[:, 0].tolist()],
+            "second": [read(link) for link in self.link_ids[:, 1].tolist()],
+            "first_alone": alone[0],
+            "second_alone": alone[1],
+            "effect_size": sizes,
+            "effect": [None if size is None else name_set_effect(size, self._tolerance) for size in sizes],
+            "interaction": [none_if_nan(size) for size in self.interaction.tolist()],
+        }
+
+    def __repr__(self) -> str:
+        return f"<PairEffects of {len(self):,} pairs of conditions>"

@@ -1,0 +1,398 @@
+"""Compare two rule sets by what their rules mean, whatever the trees they come from.
+
+A rule is a class and, for each column, the values that it allows; a column that it does not test may hold anything.
+Each rule is paired with at most one rule of the other set, by the first of these that fits:
+
+``same``
+    the same class for the same rows;
+``class-changed``
+    another class for the same rows;
+``widened``, ``narrowed``
+    the same class for more rows, or for fewer: one rule's region contains the other's;
+``shifted``
+    the same class and the same columns, and the regions overlap, but neither contains the other.
+
+Of several partners, the one that agrees in most columns is taken, then the first. Rules left over were ``removed`` or
+``added``. A rule that several leaves of one set have counts once.
+
+Bounds of whole numbers are compared as whole numbers, and cells of a number as intervals. A category that one set does
+not list counts there as "any other". Missing values count only in columns where both sets accept them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.errors import InputError, shorten
+from secateur.rules.compact_rules import CompactRules
+from secateur.tree.decimals import last_with_decimals
+from secateur.tree.pipeline_columns import find_cuts, join_cells
+from secateur.words.conditions import count_of, read_evidence
+from secateur.words.plain_words import ROUNDED, rounds_a_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.rules.compact_rule import CompactRule
+    from secateur.rules.rule import Rule
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label, Tree
+    from secateur.words.conditions import Condition
+
+    Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
+
+__all__ = ["KINDS", "RuleChange", "RuleDifference", "compare_rules"]
+
+COVERED = "In brackets: all rows that a rule covers, also those that a rule before it decides."
+KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """How one rule changed.
+
+    Attributes
+    ----------
+    kind : str
+        A name in :data:`KINDS`.
+    old, new : Rule, CompactRule or None
+        The rule before and after; None where it was added or removed.
+    """
+
+    kind: str
+    old: Rule | CompactRule | None
+    new: Rule | CompactRule | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the change as plain values, for JSON."""
+        return {"kind": self.kind, "old": _describe(self.old), "new": _describe(self.new)}
+
+    def __str__(self) -> str:
+        if self.old is None or self.new is None:
+            return f"{self.kind}: {_tell(self.old or self.new)}"
+        if self.kind == "same":
+            moved = "" if read_evidence(self.old) == read_evidence(self.new) else f", now {read_evidence(self.new)}"
+            return f"same: {_tell(self.old)}{moved}"
+        # What differs may lie beyond the numbers that people read: then both are told with all digits.
+        exactly = self.old.words == self.new.words
+        return f"{self.kind}: {_tell(self.old, exactly)}\n  now: {_tell(self.new, exactly)}"
+
+
+@dataclass(frozen=True)
+class RuleDifference:
+    """What changed between two rule sets.
+
+    Attributes
+    ----------
+    changes : tuple of RuleChange
+        One for each pair of rules, and for each rule left over; by kind, then in the order of the rules. A rule that
+        several leaves have is one rule.
+    notes : tuple of str
+        A sentence each where the two sets predict different classes, or one asks for columns that the other lacks.
+    otherwise : tuple of str, or None
+        Of compact rules: the class of what no rule covers, before and after.
+    is_rounded : bool
+        Whether its text shortens a number of a changed rule as far as the rows at hand allow.
+    """
+
+    changes: tuple[RuleChange, ...]
+    notes: tuple[str, ...] = ()
+    otherwise: tuple[str, str] | None = None
+    is_rounded: bool = False
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the two sets have the same rules, and leave the rest to the same class."""
+        return self.counts["same"] == len(self.changes) and not self._moves_otherwise
+
+    @property
+    def _moves_otherwise(self) -> bool:
+        return self.otherwise is not None and self.otherwise[0] != self.otherwise[1]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """The number of changes of each kind."""
+        return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the difference as plain values, for JSON."""
+        changes = [change.to_dict() for change in self.changes]
+        found: dict[str, Any] = {
+            "is_same": self.is_same,
+            "notes": list(self.notes),
+            "counts": self.counts,
+            "changes": changes,
+        }
+        if self.otherwise is not None:
+            found["otherwise"] = dict(zip(("old", "new"), self.otherwise, strict=True))
+        return found
+
+    def __str__(self) -> str:
+        if self.is_same:
+            rest = "" if self.otherwise is None else f", otherwise {self.otherwise[0]}"
+            return "\n".join([*self.notes, f"The same {count_of(len(self.changes), 'rule')}{rest}."])
+        listed = [str(change) for change in self.changes if change.kind != "same"]
+        if self.otherwise is not None and self._moves_otherwise:
+            listed.append(f"otherwise {self.otherwise[0]}\n  now: otherwise {self.otherwise[1]}")
+        counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
+        listed += [COVERED] if self.otherwise is not None and self.counts["same"] < len(self.changes) else []
+        listed += [ROUNDED] if self.is_rounded else []
+        return "\n".join([*self.notes, *listed, f"{counted or 'no rule'}."])
+
+
+def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> RuleDifference:
+    """Find the rules that were added, removed, widened, narrowed or shifted between two trainings.
+
+    Both are rule sets, or both are compact rules, which may also leave the rest to another class.
+
+    Examples
+    --------
+    >>> from secateur import TreeBuilder, simplify
+    >>> def train(threshold):
+    ...     builder = TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    ...     root = builder.split("age", threshold)
+    ...     _ = builder.leaf([8, 2], parent=root, side="left")
+    ...     _ = builder.leaf([1, 9], parent=root, side="right")
+    ...     return simplify(builder.build(), method="exact")
+    >>> print(compare_rules(train(30), train(40)))
+    widened: no if age ≤ 30 (the model counts 10, 80.0% no)
+      now: no if age ≤ 40 (the model counts 10, 80.0% no)
+    narrowed: yes if age > 30 (the model counts 10, 90.0% yes)
+      now: yes if age > 40 (the model counts 10, 90.0% yes)
+    1 widened, 1 narrowed.
+    """
+    otherwise = None
+    if isinstance(old, CompactRules) and isinstance(new, CompactRules):
+        otherwise = old.otherwise_name, new.otherwise_name
+    elif isinstance(old, CompactRules) or isinstance(new, CompactRules):
+        raise InputError(
+            "Compact rules leave a class to “otherwise”, so they are compared with compact rules only: pass two of "
+            "them, or the rule sets that they were chosen from (rules.source)."
+        )
+    sides = _Side(old), _Side(new)
+    relation = _Relation(*sides)
+    alike = sides[0].classes[:, None] == sides[1].classes[None, :]
+    free_old, free_new = (_mark_first(side) for side in sides)
+    pairs: list[tuple[str, int, int]] = []
+    for kind, fits in (
+        ("same", relation.equal & alike),
+        ("class-changed", relation.equal & ~alike),
+        ("resized", (relation.wider | relation.narrower) & alike),
+        ("shifted", relation.overlap & relation.same_columns & alike),
+    ):
+        for one, other in _pair(fits, relation.n_equal, free_old, free_new):
+            name = ("widened" if relation.wider[one, other] else "narrowed") if kind == "resized" else kind
+            # Rules that read alike differ only in rows that the facts rule out.
+            reads_alike = kind != "class-changed" and old[one].text == new[other].text
+            pairs.append(("same" if reads_alike else name, one, other))
+    changes = [RuleChange(kind, old[one], new[other]) for kind, one, other in pairs]
+    changes += [RuleChange("removed", old[index], None) for index in np.flatnonzero(free_old).tolist()]
+    changes += [RuleChange("added", None, new[index]) for index in np.flatnonzero(free_new).tolist()]
+    changes.sort(key=lambda change: (KINDS.index(change.kind), (change.old or change.new).index))  # type: ignore[union-attr]
+    changed = [change for change in changes if change.kind != "same"]
+    is_rounded = any(
+        rounds_a_number(rules.rules if isinstance(rules, CompactRules) else rules, filter(None, shown))
+        for rules, shown in ((old, (change.old for change in changed)), (new, (change.new for change in changed)))
+    )
+    return RuleDifference(tuple(changes), tuple(_tell_strangers(old.tree, new.tree, *sides)), otherwise, is_rounded)
+
+
+def _tell_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
+    """Say that the two sets are about different classes, or that one asks for columns that the other does not have."""
+    if set(old.class_names) != set(new.class_names):
+        yield (
+            f"The two predict different classes: {shorten(sorted(old.class_names))} before, "
+            f"{shorten(sorted(new.class_names))} now."
+        )
+    gone, come = (
+        [name for name in one.asked if name not in other.levels]
+        for one, other in ((old_side, new_side), (new_side, old_side))
+    )
+    if gone or come:
+        told = [
+            f"only the {age} rules ask for {shorten(names)}" for age, names in (("old", gone), ("new", come)) if names
+        ]
+        yield f"The two have different columns: {', '.join(told)}."
+
+
+def _mark_first(side: _Side) -> NDArray[np.bool_]:
+    """Mark the rules that say what no earlier rule of their set says: several leaves may have one rule."""
+    same = _Relation(side, side).equal & (side.classes[:, None] == side.classes[None, :])
+    return same.argmax(axis=1) == np.arange(side.n_rules) if side.n_rules else np.zeros(0, dtype=bool)
+
+
+class _Region(NamedTuple):
+    """What one rule allows one column: separate intervals, or labels and whether any other; and missing values."""
+
+    intervals: tuple[tuple[float, float], ...]
+    labels: frozenset[Label] | None
+    others: bool
+    missing: bool
+
+
+class _Side:
+    """The rules of one set by column."""
+
+    def __init__(self, rules: RuleSet | CompactRules) -> None:
+        tree = rules.tree
+        self.n_rules = len(rules)
+        self.classes = np.array([rule.class_name for rule in rules], dtype=object)
+        self.levels = _list_columns(tree)
+        self.takes_missing = {tree.feature_name(f): bool(tree.accepts_missing[f]) for f in range(tree.n_features)}
+        self.asked: dict[str, dict[int, _Region]] = {}
+        for rule in rules:
+            for condition in rule.conditions:
+                self.asked.setdefault(condition.name, {})[rule.index] = _read_region(tree, condition)
+
+    def collect(self, column: str, anything: Any, read: Callable[[_Region], Any]) -> NDArray[Any]:
+        """Read each rule's region of a column into an array; rules that do not ask for it allow anything."""
+        found = np.array([anything] * self.n_rules)
+        for rule, region in self.asked.get(column, {}).items():
+            found[rule] = read(region)
+        return found
+
+    def tests(self, column: str) -> NDArray[np.bool_]:
+        return self.collect(column, False, lambda _: True)
+
+    def missing(self, column: str) -> NDArray[np.bool_]:
+        return self.collect(column, True, lambda region: region.missing)
+
+
+class _Relation:
+    """How the region of each old rule compares with that of each new one, and in how many columns they agree."""
+
+    def __init__(self, old: _Side, new: _Side) -> None:
+        shape = (old.n_rules, new.n_rules)
+        self.wider, self.narrower, self.overlap, self.same_columns = np.ones((4, *shape), dtype=bool)
+        self.n_equal = np.zeros(shape, dtype=np.int64)
+        for column in dict.fromkeys([*old.asked, *new.asked]):
+            inside, around, meets = _relate_column(column, old, new)
+            one, other = old.tests(column)[:, None], new.tests(column)[None, :]
+            self.wider &= inside
+            self.narrower &= around
+            self.overlap &= meets
+            self.same_columns &= one == other
+            self.n_equal += inside & around & one & other
+        self.equal = self.wider & self.narrower
+        self.wider &= ~self.equal
+        self.narrower &= ~self.equal
+
+
+def _relate_column(column: str, old: _Side, new: _Side) -> Marks:
+    """Compare each pair of regions of one column: is the old one inside the new one, is it around it, do they meet."""
+    sides = old, new
+    levels = [side.levels.get(column) for side in sides]
+    both = column in old.levels and column in new.levels
+    if both and (levels[0] is None) != (levels[1] is None):  # numbers here, labels there: only "anything" compares
+        any_old, any_new = np.meshgrid(~old.tests(column), ~new.tests(column), indexing="ij")
+        return any_new, any_old, any_old | any_new
+    if levels[0] is None and levels[1] is None:
+        inside, around, meets = _relate_numbers(column, old, new)
+    else:
+        union = list(dict.fromkeys([*(levels[0] or ()), *(levels[1] or ())]))
+        inside, around, meets = _relate_sets(*(_list_labels(side, column, union) for side in sides))
+    if old.takes_missing.get(column) and new.takes_missing.get(column):
+        one, other = old.missing(column)[:, None], new.missing(column)[None, :]
+        inside, around, meets = inside & (~one | other), around & (one | ~other), meets | (one & other)
+    return inside, around, meets
+
+
+def _relate_numbers(column: str, old: _Side, new: _Side) -> Marks:
+    regions = [region for side in (old, new) for region in side.asked.get(column, {}).values()]
+    if all(len(region.intervals) <= 1 for region in regions):
+        nothing = (math.inf, -math.inf)  # a rule that asks for a blank allows no number at all
+        (low, high), (new_low, new_high) = (
+            side.collect(column, nothing[::-1], lambda region: (*region.intervals, nothing)[0]).T for side in (old, new)
+        )
+        low, high = low[:, None], high[:, None]
+        inside = ((new_low <= low) & (high <= new_high)) | (low >= high)
+        around = ((low <= new_low) & (new_high <= high)) | (new_low >= new_high)
+        return inside, around, np.maximum(low, new_low) < np.minimum(high, new_high)
+    # Between two neighbouring ends, every region holds all numbers or none.
+    ends = np.unique([-math.inf, math.inf, *(end for r in regions for interval in r.intervals for end in interval)])
+
+    def hold_pieces(region: _Region) -> Any:
+        return sum((low <= ends[:-1]) & (ends[1:] <= high) for low, high in region.intervals)
+
+    return _relate_sets(
+        *(side.collect(column, np.ones(len(ends) - 1, dtype=np.float32), hold_pieces) for side in (old, new))
+    )
+
+
+def _list_labels(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
+    """Mark the labels that each rule allows, and in the last place whether it allows any other."""
+    own = set(side.levels.get(column) or ())
+
+    def mark(region: _Region) -> list[bool]:
+        labels = region.labels or frozenset()
+        return [*((label in labels) if label in own else region.others for label in union), region.others]
+
+    return side.collect(column, np.ones(len(union) + 1, dtype=np.float32), mark)
+
+
+def _relate_sets(old: NDArray[np.float32], new: NDArray[np.float32]) -> Marks:
+    return old @ (1 - new).T == 0, (1 - old) @ new.T == 0, old @ new.T > 0
+
+
+def _read_region(tree: Tree, condition: Condition) -> _Region:
+    if condition.categories is not None:
+        cuts = find_cuts(tree, condition.feature)
+        if cuts is None:
+            return _Region((), frozenset(condition.categories), condition.unlisted, condition.missing)
+        levels = tree.categories[condition.feature] or ()
+        codes = [code for code, label in enumerate(levels) if label in condition.categories]
+        codes += [len(levels)] if condition.unlisted else []
+        return _Region(join_cells(cuts, codes), None, False, condition.missing)
+    low, high = condition.low, condition.high
+    n_decimals = tree.facts.decimals_of.get(condition.feature)
+    if n_decimals is not None:
+        low, high = (
+            end if math.isinf(end) else float(last_with_decimals(end, n_decimals, tree.dtype)) for end in (low, high)
+        )
+    return _Region(((low, high),) if low < high else (), None, False, condition.missing)
+
+
+def _list_columns(tree: Tree) -> dict[str, tuple[Label, ...] | None]:
+    """List the columns and groups that conditions may be about, with the labels of those that are not numbers."""
+    columns = {
+        tree.feature_name(feature): tree.categories[feature] if find_cuts(tree, feature) is None else None
+        for feature in range(tree.n_features)
+    }
+    return {**columns, **{group.name: group.labels for group in tree.facts.groups}}
+
+
+def _pair(
+    fits: NDArray[np.bool_], shared: NDArray[np.int64], free_old: NDArray[np.bool_], free_new: NDArray[np.bool_]
+) -> list[tuple[int, int]]:
+    """Pair free rules that fit, those that agree in most columns first, and mark them as taken."""
+    rows, columns = np.nonzero(fits & free_old[:, None] & free_new[None, :])
+    order = np.lexsort((columns, rows, -shared[rows, columns]))
+    pairs = []
+    for one, other in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
+        if free_old[one] and free_new[other]:
+            free_old[one] = free_new[other] = False
+            pairs.append((one, other))
+    return pairs
+
+
+def _tell(rule: Rule | CompactRule | None, exactly: bool = False) -> str:
+    return "" if rule is None else f"{rule.text if exactly else rule.words} ({read_evidence(rule)})"
+
+
+def _describe(rule: Rule | CompactRule | None) -> dict[str, Any] | None:
+    if rule is None:
+        return None
+    return {
+        "rule": rule.index + 1,
+        "text": rule.text,
+        "prediction": rule.prediction,
+        "support": rule.support,
+        "reliability": rule.reliability,
+    }

@@ -1,0 +1,329 @@
+"""How far rules say what a model says that is no tree, measured on rows that had no part in making them.
+
+The rules equal a surrogate tree; the surrogate only approximates the model. So the share of rows on which both say the
+same is a number that was measured, with an interval, and never a promise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.results.intervals import LEVEL, find_interval
+from secateur.words.conditions import count_of, read_conditions, read_count, read_share
+from secateur.words.plain_words import join_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from secateur.rules.compact_rules import CompactRules
+
+__all__ = ["Agreement", "Fidelity", "WeakestRegion", "read_agreement", "round_outwards", "say_fidelity"]
+
+FEW_ROWS = 5  # held-out rows below which a share says nothing
+LEAST_OF_REGION = 10  # held-out rows of a leaf that may be named as the one where the rules fail most
+SHOWN_CLASSES = 5
+
+
+class Agreement(NamedTuple):
+    """On how many held-out rows the rules say what the model says.
+
+    Attributes
+    ----------
+    n_rows : int
+        Held-out rows.
+    n_same : int
+        Those of them on which both say the same.
+    level : float
+        Of the interval.
+    """
+
+    n_rows: int
+    n_same: int
+    level: float = LEVEL
+
+    @property
+    def share(self) -> float | None:
+        """Share of the rows on which both say the same; None without rows."""
+        return self.n_same / self.n_rows if self.n_rows else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Limits of the share on new rows (Clopper and Pearson); None without rows."""
+        if not self.n_rows:
+            return None
+        low, high = find_interval(self.n_same / self.n_rows, self.n_rows, self.level)
+        return float(low), float(high)
+
+    def __str__(self) -> str:
+        if self.interval is None:
+            return "no held-out row"
+        low, high = round_outwards(self.interval)
+        return f"{read_share(self.share)} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+class WeakestRegion(NamedTuple):
+    """The leaf of the surrogate where the rules say least often what the model says.
+
+    Attributes
+    ----------
+    leaf_id : int
+    agreement : Agreement
+        Its level allows for the choice among several leaves.
+    n_regions : int
+        Leaves that it was chosen from: those with enough held-out rows.
+    """
+
+    leaf_id: int
+    agreement: Agreement
+    n_regions: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fidelity:
+    """How far compact rules say what a model says, on held-out rows that had no part in making them.
+
+    Attributes
+    ----------
+    model : str
+        What the rules approximate, such as ``a RandomForestClassifier``.
+    counts : ndarray of int64, shape (n_rules + 1, n_classes + 1)
+        Held-out rows by the rule that decides them, "otherwise" last, and by the class that the model says; the last
+        column is for classes that the rules do not know.
+    class_ids : ndarray of int64, shape (n_rules + 1,)
+        The class that each rule, and at the end "otherwise", says.
+    leaf_counts : ndarray of int64, shape (n_leaves, 2)
+        Held-out rows of each leaf of the surrogate, and those on which rules and model say the same.
+    leaf_ids : ndarray of int64, shape (n_leaves,)
+    n_building, n_neighbours : int
+        Rows, and shuffled neighbours of them, that the surrogate was grown on.
+    expected : float
+        The fidelity that folds of the rows to learn from promised for trees of this size.
+    wanted : float or None
+        The fidelity that was asked for.
+    n_right, n_model_right : int or None
+        Held-out rows on which the rules, and the model, are right; None without labels.
+    guess : tuple of (str, int), or None
+        The commonest label of the held-out rows, and how many have it.
+    """
+
+    model: str
+    counts: NDArray[np.int64]
+    class_ids: NDArray[np.int64]
+    leaf_counts: NDArray[np.int64]
+    leaf_ids: NDArray[np.int64]
+    n_building: int
+    n_neighbours: int
+    expected: float
+    wanted: float | None = None
+    n_right: int | None = None
+    n_model_right: int | None = None
+    guess: tuple[str, int] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        for array in (self.counts, self.class_ids, self.leaf_counts, self.leaf_ids):
+            array.flags.writeable = False
+
+    @property
+    def n_rows(self) -> int:
+        """Held-out rows."""
+        return int(self.counts.sum())
+
+    @property
+    def n_queries(self) -> int:
+        """Rows that the model was asked about, in all."""
+        return self.n_building + self.n_neighbours + self.n_rows
+
+    @property
+    def overall(self) -> Agreement:
+        """Agreement on all held-out rows."""
+        return Agreement(self.n_rows, int(self._same.sum()))
+
+    @property
+    def share(self) -> float:
+        """Share of the held-out rows on which rules and model say the same."""
+        return self.overall.n_same / self.overall.n_rows
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Limits of the share on new rows of the same kind, at 95 % (Clopper and Pearson)."""
+        found = self.overall.interval
+        assert found is not None  # there is at least one held-out row
+        return found
+
+    @property
+    def by_rule(self) -> tuple[Agreement, ...]:
+        """Agreement where each rule, and at the end "otherwise", decides."""
+        sizes = self.counts.sum(axis=1).tolist()
+        return tuple(Agreement(n_rows, same) for n_rows, same in zip(sizes, self._same.tolist(), strict=True))
+
+    @property
+    def by_class(self) -> tuple[Agreement, ...]:
+        """Agreement where the model says each class; at the end, classes that the rules do not know."""
+        sizes = self.counts.sum(axis=0).tolist()
+        same = np.bincount(self.class_ids, self._same, minlength=len(sizes)).astype(np.int64).tolist()
+        return tuple(Agreement(n_rows, found) for n_rows, found in zip(sizes, same, strict=True))
+
+    @property
+    def weakest(self) -> WeakestRegion | None:
+        """The leaf with the lowest agreement, of those with at least 10 held-out rows.
+
+        None if there are not two of them, or if none is below the share of all rows.
+        """
+        sizes, same = self.leaf_counts.T
+        large = np.flatnonzero(sizes >= LEAST_OF_REGION)
+        if len(large) < 2:
+            return None
+        place = int(large[np.argmin(same[large] / sizes[large])])
+        if same[place] / sizes[place] >= self.share:
+            return None
+        # Of several regions the worst looks worse than it is: each gets its part of the doubt (Bonferroni).
+        agreement = Agreement(int(sizes[place]), int(same[place]), 1 - (1 - LEVEL) / len(large))
+        return WeakestRegion(int(self.leaf_ids[place]), agreement, len(large))
+
+    @property
+    def is_reached(self) -> bool | None:
+        """Whether the wanted fidelity is reached: None if none was asked for, or if the rows are too few to tell."""
+        low, high = self.interval
+        if self.wanted is None or low < self.wanted <= high:
+            return None
+        return low >= self.wanted
+
+    @property
+    def _same(self) -> NDArray[np.int64]:
+        """Rows of each rule, and of "otherwise", on which the model says the same."""
+        return self.counts[np.arange(len(self.counts)), self.class_ids]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the numbers by name, ready for JSON."""
+        return {
+            "model": self.model,
+            "n_building": self.n_building,
+            "n_neighbours": self.n_neighbours,
+            "n_held_out": self.n_rows,
+            "n_queries": self.n_queries,
+            "fidelity": self.share,
+            "interval": list(self.interval),
+            "expected": self.expected,
+            "wanted": self.wanted,
+            "counts": self.counts.tolist(),
+            "leaf_counts": self.leaf_counts.tolist(),
+            "n_right": self.n_right,
+            "n_model_right": self.n_model_right,
+            "guess": None if self.guess is None else list(self.guess),
+        }
+
+    def __str__(self) -> str:
+        return f"On {count_of(self.n_rows, 'held-out row')} the rules say the same as {self.model} for {self.overall}."
+
+
+def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
+    """Make the sentences before and after a list of rules that approximate a model."""
+    found = rules.fidelity
+    assert found is not None
+    names = rules.tree.class_names
+    before = [
+        f"These rules approximate {found.model}: on {count_of(found.n_rows, 'row')} held out, which had no part in "
+        f"making the rules, they say the same as the model for {found.overall}{_say_guess(found, names)}."
+    ]
+    after = [*_say_wanted(found), *_say_classes(found, names), *_say_weakest(rules), *_say_right(found)]
+    made = f"{count_of(found.n_building, 'row')}"
+    if found.n_neighbours:
+        made += f" and {count_of(found.n_neighbours, 'shuffled neighbour')} of them"
+    known = " that keeps to what is known of the columns" if rules.rules.facts_used.used else ""
+    leaves = "1 leaf" if rules.source_n_rules == 1 else f"{rules.source_n_rules} leaves"
+    after.append(
+        f"They are not the model. On every possible row{known} they equal a tree of {leaves} that was fitted to the "
+        f"model's answers for {made}; with the held-out rows the model was asked "
+        f"{count_of(found.n_queries, 'question')}."
+    )
+    return before, after
+
+
+def _say_guess(found: Fidelity, names: Sequence[str]) -> str:
+    """Say how often one class alone would agree with the model."""
+    said = found.counts.sum(axis=0)
+    place = int(said.argmax())
+    if place == len(names) or said[place] == said.sum():
+        return ""
+    return f"; always saying {names[place]} would for {read_share(float(said[place] / said.sum()))}"
+
+
+def _say_wanted(found: Fidelity) -> list[str]:
+    if found.wanted is None:
+        return []
+    asked = f"You asked for {read_share(found.wanted)}"
+    if found.is_reached is None:
+        return [f"{asked}: whether that is reached, {count_of(found.n_rows, 'held-out row')} cannot tell."]
+    return [f"{asked}, which is {'reached' if found.is_reached else 'not reached'}."]
+
+
+def _say_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
+    """Say how often the rules follow the model, class by class, the commonest first."""
+    listed = [(one, name) for one, name in zip(found.by_class, [*names, "another class"], strict=True) if one.n_rows]
+    listed.sort(key=lambda pair: -pair[0].n_rows)
+    if len(listed) < 2:
+        return []
+    (first, name), *rest = listed[:SHOWN_CLASSES]
+    told = [f"Where the model says {name}, the rules say it too for {first} of {count_of(first.n_rows, 'row')}"]
+    told += [f"where it says {name}, for {one} of {read_count(one.n_rows)}" for one, name in rest]
+    more = [f"and so on for {len(listed) - SHOWN_CLASSES} other classes"] if len(listed) > SHOWN_CLASSES else []
+    return [f"{'; '.join([*told, *more])}."]
+
+
+def _say_weakest(rules: CompactRules) -> list[str]:
+    found = rules.fidelity
+    weakest = None if found is None else found.weakest
+    if weakest is None:
+        return []
+    paths = rules.rules.paths
+    place = int(np.flatnonzero(paths.leaf_ids == weakest.leaf_id)[0])
+    links = paths.links[paths.entries(place)].tolist()
+    where = join_asked([one.text for one in read_conditions(rules.tree, paths, links, rules.rules._voice)])
+    least = weakest.agreement
+    return [
+        f"They fail most where {where}: the same for {least} of {count_of(least.n_rows, 'held-out row')}, the lowest "
+        f"of {weakest.n_regions} regions with at least {LEAST_OF_REGION}."
+    ]
+
+
+def _say_right(found: Fidelity) -> list[str]:
+    if found.n_right is None or found.n_model_right is None:
+        return []
+    total = found.n_rows
+    right = (
+        f"The rules are right for {read_share(found.n_right / total)} of the held-out rows, the model for "
+        f"{read_share(found.n_model_right / total)} (too high if it was fitted on them)"
+    )
+    if found.guess is not None:
+        name, n_rows = found.guess
+        right += f"; always saying {name} is right for {read_share(n_rows / total)}"
+    return [f"{right}."]
+
+
+def read_agreement(found: Fidelity, index: int) -> str:
+    """Word the held-out rows that a rule, or after the last one "otherwise", decides, and the agreement on them."""
+    one = found.by_rule[index]
+    if not one.n_rows:
+        return "no held-out row"
+    rows = f"{read_count(one.n_rows)} held-out row{'s' * (one.n_rows != 1)}"
+    if one.n_rows < FEW_ROWS:
+        return f"{rows}, too few to tell: the model says the same for {one.n_same}"
+    return f"{rows}, the model says the same for {one}"
+
+
+def round_outwards(interval: tuple[float, float]) -> tuple[float, float]:
+    """Round the ends of an interval to a tenth of a percent, outwards, so that rounding never narrows it.
+
+    Examples
+    --------
+    >>> round_outwards((0.90168, 0.9882))
+    (0.901, 0.989)
+    """
+    low, high = interval
+    return math.floor(1000 * low + 1e-9) / 1000, math.ceil(1000 * high - 1e-9) / 1000

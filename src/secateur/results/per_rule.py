@@ -1,0 +1,529 @@
+"""Audit each rule on new rows: whether the share of its class is still what it was.
+
+A rule *moved* if its reliability on these rows differs from the one before by Fisher's exact test, with p (twice the
+smaller one-sided p) at most 0.05 after Holm's correction for the number of rules tested. Against an earlier audit on
+rows that the tree was not fitted on, any alarm is then false in at most 5 of 100 audits if nothing has changed, however
+many rules there are and however much they overlap. Against the training rows it is not: the rules were fitted to them,
+and a fall is to be expected. With weights the rows count for Kish's effective number and gamma functions extend the
+test, which is then approximate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import InputError
+from secateur.methods.fisher import fisher_greater
+from secateur.results.intervals import (
+    LEAST_ROWS_OF_D,
+    adjust_by_holm,
+    compare_nested,
+    compare_shares,
+    count_effective,
+    find_interval,
+)
+from secateur.rules.array_sequence import ArrayTable
+from secateur.tree.shares import none_if_nan
+from secateur.words.conditions import count_of, read_count, read_share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.results.intervals import Limits
+    from secateur.rules.rule_set import RuleSet
+    from secateur.tree.tree import Label
+
+__all__ = [
+    *("FALSE_ALARMS", "FEW_ROWS", "HOLDS", "MOVED", "NOT_COMPARABLE", "NO_ROWS", "SINCE"),
+    *("RuleAudit", "RuleAudits", "check_since", "find_limits_of_d"),
+]
+
+HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
+FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
+FEW_ROWS = 30  # with fewer, here or before, that a rule still holds says little
+SHOWN_RULES = 20
+MADE_WITHOUT_ROWS = "The rules were made without rows, so their numbers in training are not known."
+MADE_WITH_WEIGHTS = (
+    "The rules were made with weights, and sums of weights do not tell how many training rows there were, so changes "
+    "against training are not tested."
+)
+SINCE = "(since=…; --since on the command line)"
+COMPARE_WITH_AUDIT = f"Compare with an earlier audit instead {SINCE}."
+LIMITS = (
+    "The limits in brackets, at 95 %, are of one rule alone and not corrected, so a rule may still hold although its "
+    "limits leave out 0."
+)
+APPROXIMATE = (
+    "Rows with weights count for their effective number (Kish) in the limits and in the test, which gamma functions "
+    "extend to numbers that are not whole: with weights, both are approximate."
+)
+
+
+@dataclass(frozen=True)
+class RuleAudit:
+    """One rule on the audited rows. Shares run from 0 to 1; what is not known is None; limits are at the level of 95 %.
+
+    Attributes
+    ----------
+    rule : int
+        Its number, from 1.
+    leaf_id : int
+        Its leaf.
+    prediction, class_name : label, str
+        Its class, and the name of that.
+    text : str
+        What it says.
+    training_support, training_reliability : float or None
+        (Weighted) training rows that satisfy it, and the share of them in its class; None if the rules were made
+        without rows.
+    d, d_low, d_high : float or None
+        D, its training reliability minus its leaf's, and the limits of D. The latter are not known for weighted rows,
+        nor where the leaf has fewer than 5 rows, or the rule fewer than 5 more.
+    support, reliability : float, float or None
+        (Weighted) audited rows that satisfy it, whether it decides them or not, and the share of them in its class.
+    low, high : float or None
+        Limits of the reliability.
+    earlier_support, earlier_reliability : float or None
+        The same of the earlier audit that it is compared with, if any.
+    change, change_low, change_high : float or None
+        Its reliability on these rows minus the one on the training rows, or in the earlier audit; and the limits, of
+        this rule alone. Without an earlier audit, the limits are not known for weighted training rows.
+    p_value : float or None
+        Of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm for the number of rules
+        tested. With weights, the effective numbers of rows are tested, and p is approximate.
+    verdict : str
+        ``"moved"`` if this is at most 0.05, else ``"still holds"``; ``"no rows"`` if no audited row satisfies the rule;
+        ``"not comparable"`` if some do, but none did before, or its numbers before are not known.
+    effective_rows, effective_rows_before : float, float or None
+        For how many rows the audited ones count, and those it is compared with: their number, or with weights Kish's
+        effective number; None where not known.
+    """
+
+    rule: int
+    leaf_id: int
+    prediction: Label
+    class_name: str
+    text: str
+    training_support: float | None
+    training_reliability: float | None
+    d: float | None
+    d_low: float | None
+    d_high: float | None
+    support: float
+    reliability: float | None
+    low: float | None
+    high: float | None
+    earlier_support: float | None
+    earlier_reliability: float | None
+    change: float | None
+    change_low: float | None
+    change_high: float | None
+    p_value: float | None
+    verdict: str
+    effective_rows: float
+    effective_rows_before: float | None
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether it was tested with fewer than 30 effective rows, here or before: that it still holds says little."""
+        return self.verdict in (HOLDS, MOVED) and min(self.effective_rows, self.effective_rows_before or 0) < FEW_ROWS
+
+    def __str__(self) -> str:
+        said = {NO_ROWS: "has no rows", NOT_COMPARABLE: "is not comparable"}.get(self.verdict, self.verdict)
+        few = ", as far as so few rows can tell" if self.verdict == HOLDS and self.has_few_rows else ""
+        lines = [f"Rule {self.rule} {said}{few}: {self.text}"]
+        if self.support and self.reliability is not None:
+            now = f"{100 * self.reliability:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"  # type: ignore[operator]
+            lines.append(f"  right for {now} of {_count(self.support, self.effective_rows)}; {self._tell_before()}")
+        else:
+            lines.append(f"  satisfied by none of these rows; {self._tell_before()}")
+        if self.change is not None and self.change_low is not None and self.change_high is not None:
+            limits = f"{100 * self.change_low:+.1f} to {100 * self.change_high:+.1f}"
+            chance = f"; p = {self.p_value:.2g}, corrected" if self.verdict == MOVED else ""
+            lines.append(f"  change {100 * self.change:+.1f} points ({limits}){chance}")
+        return "\n".join(lines)
+
+    def _tell_before(self) -> str:
+        when, support, share = "in training", self.training_support, self.training_reliability
+        if self.earlier_support is not None:
+            when, support, share = "in the earlier audit", self.earlier_support, self.earlier_reliability
+        if support is None:
+            return f"not known {when}"
+        if share is None:
+            return f"by none {when}" if not self.support else f"no rows {when}"
+        return f"{when} {100 * share:.1f} % of {_count(support, self.effective_rows_before)}"
+
+
+class RuleAudits(ArrayTable[RuleAudit]):
+    """A sequence of :class:`RuleAudit`, one for each rule in source order, backed by arrays.
+
+    Made by :meth:`RuleSet.audit`.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    counts : ndarray of float64, shape (n_rules, n_classes)
+        (Weighted) audited rows of each class that satisfy each rule.
+    squares : ndarray of float64, shape (n_rules,)
+        Sums of the squared weights of these rows.
+    since : RuleAudits, default=None
+        What to compare with; by default the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import secateur
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:400], y[:400])
+    >>> rules = secateur.simplify(model, X[:400], y[:400], class_names=["malignant", "benign"])
+    >>> found = rules.audit(X[400:], y[400:]).per_rule
+    >>> [(one.verdict, int(one.support)) for one in found]
+    [('still holds', 109), ('moved', 5), ('still holds', 6), ('moved', 49)]
+    """
+
+    nouns = "rules"
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        counts: NDArray[np.float64],
+        squares: NDArray[np.float64],
+        since: RuleAudits | None = None,
+    ) -> None:
+        self.rules, self.counts, self.squares, self.since = rules, counts, squares, since
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """(Weighted) audited rows that satisfy each rule."""
+        return self.counts.sum(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def reliability(self) -> NDArray[np.float64]:
+        """Share of them in the rule's class; NaN without rows."""
+        return self.rules._share(self.counts)
+
+    @cached_property
+    def n_effective(self) -> NDArray[np.float64]:
+        """Their effective number: that of rows without weights, or with equal ones, and less with others."""
+        return count_effective(self.support, self.squares)
+
+    @cached_property
+    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper limits of the reliability, by Clopper and Pearson."""
+        return find_interval(self.reliability, self.n_effective)
+
+    @cached_property
+    def before(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Reliability and effective rows of each rule in what it is compared with.
+
+        NaN and 0 where there are no rows, or where they are not known. Of weighted training rows only the reliability
+        is known.
+        """
+        if self.since is not None:
+            return self.since.reliability, self.since.n_effective
+        rules, unknown = self.rules, np.zeros(len(self))
+        if not rules.is_ranked:
+            return np.full(len(self), np.nan), unknown
+        return rules.reliability, unknown if rules.is_weighted else rules.support
+
+    @cached_property
+    def change(self) -> NDArray[np.float64]:
+        """Reliability on these rows minus the one before; NaN where either has no rows."""
+        return self.reliability - self.before[0]
+
+    @cached_property
+    def change_interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper limits of the change, by Newcombe; NaN where either number of rows is not known."""
+        return compare_shares(self.reliability, self.n_effective, *self.before)
+
+    @cached_property
+    def d(self) -> NDArray[np.float64]:
+        """Training reliability of each rule minus that of its leaf; NaN where not known."""
+        rules = self.rules
+        return rules.reliability - rules.source_reliability if rules.is_ranked else np.full(len(self), np.nan)
+
+    @cached_property
+    def d_interval(self) -> Limits:
+        """Lower and upper limits of D; NaN where not known."""
+        return find_limits_of_d(self.rules)
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], bool]:
+        """The rules tested, the rows to test them with (right and all, here and before), and whether all are whole."""
+        share, n_rows = self.before
+        tested = np.flatnonzero((self.n_effective > 0) & (n_rows > 0))
+        tables = [self.reliability * self.n_effective, self.n_effective, share * n_rows, n_rows]
+        tables = [numbers[tested] for numbers in tables]
+        is_whole = not any(map(_has_fractions, tables))
+        return tested, [np.rint(numbers) for numbers in tables] if is_whole else tables, is_whole
+
+    @cached_property
+    def p_values(self) -> NDArray[np.float64]:
+        """P-values of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm.
+
+        NaN where nothing was tested. With weights, effective numbers of rows are tested, and p is approximate.
+        """
+        tested, tables, _ = self._tables
+        now, then = tables[:2], tables[2:]
+        found = np.full(len(self), np.nan)
+        found[tested] = np.minimum(2 * np.minimum(fisher_greater(*now, *then), fisher_greater(*then, *now)), 1.0)
+        return adjust_by_holm(found)
+
+    @cached_property
+    def verdicts(self) -> NDArray[np.str_]:
+        """What is said of each rule: ``"still holds"``, ``"moved"``, ``"no rows"`` or ``"not comparable"``."""
+        tested = np.where(self.p_values <= FALSE_ALARMS, MOVED, HOLDS)
+        untested = np.where(self.support > 0, NOT_COMPARABLE, NO_ROWS)
+        return np.where(np.isnan(self.p_values), untested, tested)
+
+    @property
+    def n_tested(self) -> int:
+        """Number of rules that moved or still hold."""
+        return len(self._tables[0])
+
+    @cached_property
+    def has_few_rows(self) -> NDArray[np.bool_]:
+        """Mark of each rule that was tested with fewer than 30 (effective) rows, here or before."""
+        marks = np.zeros(len(self), dtype=bool)
+        tested, (_, now, _, before), _ = self._tables
+        marks[tested] = np.minimum(now, before) < FEW_ROWS
+        return marks
+
+    @property
+    def moved(self) -> list[RuleAudit]:
+        """The rules that moved, the least likely by chance first."""
+        places = np.flatnonzero(self.verdicts == MOVED)
+        return [self[int(place)] for place in places[np.argsort(self.p_values[places], kind="stable")]]
+
+    @property
+    def _class_ids(self) -> NDArray[np.int64]:
+        return self.rules.paths.leaf_class
+
+    @property
+    def rarer(self) -> list[RuleAudit]:
+        """The rules that state a class which is not the commonest of the audited rows counted for them."""
+        own = self.counts[np.arange(len(self)), self._class_ids]
+        return [self[int(place)] for place in np.flatnonzero(own < self.counts.max(axis=1))]
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Which rules state a class that is not the commonest of these rows: the verdicts do not tell."""
+        rarer = self.rarer
+        if not rarer:
+            return ()
+        told = ((one, _count(one.support, one.effective_rows)) for one in rarer[:SHOWN_RULES])
+        shown = ", ".join(f"{one.rule} ({read_share(one.reliability or 0)} {one.class_name} of {n})" for one, n in told)
+        more = f" and {len(rarer) - SHOWN_RULES:,} more" if len(rarer) > SHOWN_RULES else ""
+        states = f"rule {shown} states" if len(rarer) == 1 else f"rules {shown}{more} state"
+        return (f"On these rows, {states} a class that is not the commonest, whether that moved or not.",)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def _make(self, place: int) -> RuleAudit:
+        since = self.since
+        numbers: dict[str, NDArray[np.float64]] = {
+            "d": self.d,
+            "d_low": self.d_interval[0],
+            "d_high": self.d_interval[1],
+            "reliability": self.reliability,
+            "low": self.interval[0],
+            "high": self.interval[1],
+            "change": self.change,
+            "change_low": self.change_interval[0],
+            "change_high": self.change_interval[1],
+            "p_value": self.p_values,
+        }
+        return RuleAudit(
+            rule=place + 1,
+            **self._describe(place),
+            support=float(self.support[place]),
+            earlier_support=None if since is None else float(since.support[place]),
+            earlier_reliability=None if since is None else none_if_nan(since.reliability[place]),
+            verdict=str(self.verdicts[place]),
+            effective_rows=float(self.n_effective[place]),
+            effective_rows_before=float(self.before[1][place]) or None,
+            **{name: none_if_nan(values[place]) for name, values in numbers.items()},  # type: ignore[arg-type]
+        )
+
+    def _describe(self, place: int) -> dict[str, Any]:
+        """Say what one rule is, and how it did in training."""
+        rule = self.rules[place]
+        names = ("support", "reliability")
+        known = {f"training_{name}": getattr(rule, name) if self.is_ranked else None for name in names}
+        return {**{name: getattr(rule, name) for name in ("leaf_id", "prediction", "class_name", "text")}, **known}
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the rules were made with rows, so that their training numbers are known."""
+        return self.rules.is_ranked
+
+    @property
+    def _why_unranked(self) -> str:
+        return MADE_WITHOUT_ROWS
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the rules were made with weights."""
+        return self.rules.is_weighted
+
+    def _count_lines(self) -> str:
+        return count_of(len(self), "rule")
+
+    def _list_columns(self) -> dict[str, list[Any]]:
+        rows = self.to_dicts()
+        return {name: [row[name] for row in rows] for name in RuleAudit.__dataclass_fields__}
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """List the fields of each :class:`RuleAudit` by name, ready for JSON."""
+        return [asdict(one) for one in self]
+
+    @property
+    def summary(self) -> str:
+        """What the rules are compared with, and how many moved, still hold, or could not be compared, in a sentence."""
+        against = "Against the earlier audit"
+        if self.since is None:
+            against = f"Against the training rows{', to which the rules were fitted' if self.n_tested else ''}"
+        n_moved, n_holding, n_empty, n_unknown = (
+            int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
+        )
+        every = self._count_lines()
+        said = [f"{n_moved:,} of {every} moved" if self.n_tested else f"none of {every} could be tested"]
+        n_few = int((self.has_few_rows & (self.verdicts == HOLDS)).sum())
+        if n_sure := n_holding - n_few:
+            said.append(f"{n_sure:,} still {'holds' if n_sure == 1 else 'hold'} ({self._tell_holding()})")
+        if n_few:
+            said.append(f"{n_few:,} {_has(n_few)} too few rows to tell")
+        if n_empty:
+            said.append(f"{n_empty:,} {_has(n_empty)} no rows here")
+        if n_unknown:
+            said.append(f"{n_unknown:,} {'is' if n_unknown == 1 else 'are'} not comparable")
+        return f"{against}: {', '.join(said)}."
+
+    def _tell_holding(self) -> str:
+        """Say how many rows are behind the rules that still hold and have enough of them to tell."""
+        rows = self.n_effective[(self.verdicts == HOLDS) & ~self.has_few_rows]
+        least, most = (read_count(float(np.round(end))) for end in (rows.min(), rows.max()))
+        told = count_of(float(np.round(rows.max())), "row") if least == most else f"{least} to {most} rows"
+        return f"{told}{' each' if len(rows) > 1 else ''}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to bear in mind, a sentence or two each."""
+        notes = []
+        if self.n_tested:
+            limits = f" {LIMITS}" if (self.verdicts == MOVED).any() else ""
+            notes.append(
+                "A rule moved if chance would hardly make so large a difference: p is at most "
+                f"{FALSE_ALARMS:g} by Fisher's exact test, corrected for {count_of(self.n_tested, 'tested rule')}."
+                f"{limits}"
+            )
+        few = np.flatnonzero(self.has_few_rows & (self.verdicts == HOLDS))
+        if len(few):
+            least = np.round(np.minimum(self.n_effective, self.before[1])[few[:SHOWN_RULES]]).tolist()
+            told = zip((few[:SHOWN_RULES] + 1).tolist(), least, strict=True)
+            shown = ", ".join(f"{rule} ({count_of(n_rows, 'row')})" for rule, n_rows in told)
+            more = f" and {len(few) - SHOWN_RULES:,} more" if len(few) > SHOWN_RULES else ""
+            notes.append(
+                f"With fewer than {FEW_ROWS} rows, here or before, only a large change can be seen: "
+                f"{'rule' if len(few) == 1 else 'rules'} {shown}{more}."
+            )
+        if not self._tables[2]:
+            notes.append(APPROXIMATE)
+        if self.since is None and not self.is_ranked:
+            notes.append(f"{self._why_unranked} {COMPARE_WITH_AUDIT}")
+        elif self.since is None and self.is_weighted:
+            notes.append(f"{MADE_WITH_WEIGHTS} {COMPARE_WITH_AUDIT}")
+        elif self.since is None:
+            notes.append(
+                "Training rows flatter: the rules were fitted to them, and on other rows some do worse although "
+                f"nothing has changed. To watch for change, compare with an earlier audit on other rows {SINCE}: if "
+                f"nothing has changed since, at most {100 * FALSE_ALARMS:g} of 100 audits find a rule that moved."
+            )
+        return tuple(notes)
+
+    def __str__(self) -> str:
+        moved = self.moved
+        others = [
+            self[int(place)] for place in np.flatnonzero(self.verdicts != MOVED)[: max(SHOWN_RULES - len(moved), 0)]
+        ]
+        rest = len(self) - len(moved) - len(others)
+        more = [f"… and {count_of(rest, 'more rule')}: see to_frame()."] if rest else []
+        limits = [LIMITS] if self.n_tested and not moved else []
+        return "\n".join([self.summary, *self.notes, *limits, *map(str, moved), *map(str, others), *more])
+
+    def __repr__(self) -> str:
+        return f"<RuleAudits: {self.summary}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RuleAudits) or type(self) is not type(other):
+            return NotImplemented
+        same = np.array_equal(self.counts, other.counts) and np.array_equal(self.squares, other.squares)
+        return same and (self.rules is other.rules or self.rules == other.rules) and self.since == other.since
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
+
+    def _repr_html_(self) -> str:
+        from secateur.export.html import audits_to_html
+
+        return audits_to_html(self)
+
+
+def check_since(rules: RuleSet, since: Any) -> RuleAudits | None:
+    """Take the audits of rules out of an earlier audit, which must be of the same rules."""
+    if since is None:
+        return None
+    earlier = getattr(since, "per_rule", since)
+    if not isinstance(earlier, RuleAudits):
+        raise InputError(f"Expected since as an earlier audit of these rules, found {type(since).__name__}.")
+    then = earlier.rules
+    same = then is rules or (np.array_equal(then.deleted, rules.deleted) and then.tree == rules.tree)
+    if not same:
+        raise InputError("The earlier audit is of other rules: audit these rules on the earlier rows, and pass that.")
+    return RuleAudits(earlier.rules, earlier.counts, earlier.squares)  # not what that one was compared with
+
+
+def find_limits_of_d(rules: RuleSet) -> Limits:
+    """Find the limits of D, each rule's training reliability minus its leaf's, at 95 %.
+
+    NaN where not known: if the rules were made without rows or with weights, whose sums do not tell how many rows there
+    are; and where the leaf, or what the rule has beyond it, has fewer than 5 rows, for which the interval is too short.
+
+    Parameters
+    ----------
+    rules : RuleSet
+
+    Returns
+    -------
+    tuple of two ndarray of float64
+        The lower and upper limits.
+    """
+    if rules.is_weighted or not rules.is_ranked:
+        return np.full(len(rules), np.nan), np.full(len(rules), np.nan)
+    places = np.arange(len(rules)), rules.paths.leaf_class
+    leaf, gained = rules.source_support, rules.support - rules.source_support
+    limits = compare_nested(rules.class_counts[places], rules.support, rules.source_class_counts[places], leaf)
+    is_known = (leaf > 0) & ((gained == 0) | (np.minimum(leaf, gained) >= LEAST_ROWS_OF_D))
+    low, high = (np.where(is_known, limit, np.nan) for limit in limits)
+    return low, high
+
+
+def _has_fractions(numbers: NDArray[np.float64]) -> bool:
+    return bool((np.abs(numbers - np.rint(numbers)) > 1e-6 * np.maximum(numbers, 1.0)).any())
+
+
+def _count(number: float, effective: float | None) -> str:
+    """Write a number of rows; with weights, whose effective number is another or not known, their sum."""
+    if effective is not None and math.isclose(number, effective, rel_tol=1e-9):
+        return count_of(number, "row")
+    return f"rows of weight {read_count(number)}"
+
+
+def _has(number: int) -> str:
+    return "has" if number == 1 else "have"

@@ -1,0 +1,1 @@
+"""How conditions, numbers, dates, reasons and stated facts are put into words."""

@@ -1,0 +1,456 @@
+"""Word conditions: the one place that turns regions and numbers into text.
+
+A text that a machine may read never lies: a threshold is the shortest decimal that, read back as a float64, keeps every
+number of the tree's dtype on its side. What people read has a voice of its own (:mod:`secateur.words.plain_words`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.tree.decimals import last_with_decimals
+from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
+from secateur.tree.regions import Region, read_links
+from secateur.tree.shown_text import show_text
+from secateur.words.dates import read_moment, read_moments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from secateur.rules.compact_rule import CompactRule
+    from secateur.rules.merged import MergedRule
+    from secateur.rules.rule import Rule
+    from secateur.tree.facts import Group
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Label, Tree
+
+__all__ = [
+    "EXACT",
+    "NOT_COMMONEST",
+    "Condition",
+    "Voice",
+    "count_of",
+    "join_conditions",
+    "read_assimilation",
+    "read_change",
+    "read_conditions",
+    "read_count",
+    "read_evidence",
+    "read_evidence_in",
+    "read_link",
+    "read_share",
+    "read_threshold",
+    "read_value",
+]
+
+# Behind the share of a rule's class, where another class has more of its rows.
+NOT_COMMONEST = ", not its commonest class"
+
+# Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
+CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
+SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)  # as the page's scripts round
+LEAST_FIXED = 1e-6
+MAX_DIGITS = 17  # enough significant digits for every float64
+ROUNDINGS = {
+    digits: [Context(prec=digits, rounding=rounding) for rounding in (ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN)]
+    for digits in range(1, MAX_DIGITS + 1)
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a rule asks of one column, or of one group of columns, its bounds merged.
+
+    Attributes
+    ----------
+    feature : int
+        Column index; of a group, the column that the path tests first.
+    name : str
+        Name of the column or group.
+    low, high : float
+        The feature is a number in ``low < x <= high``, both in the tree's dtype; infinite where there is no bound.
+    categories : tuple of labels, or None
+        The allowed categories of a categorical feature or group; None for a numeric one.
+    unlisted : bool
+        Whether a categorical feature may hold a value that is none of its categories; for a group, whether none of its
+        columns may be 1.
+    missing : bool
+        Whether NaN satisfies the condition.
+    link_ids : tuple of int
+        The links that were merged, root to leaf.
+    text : str
+        The condition in words, also its ``str()``.
+    """
+
+    feature: int
+    name: str
+    low: float
+    high: float
+    categories: tuple[Label, ...] | None
+    unlisted: bool
+    missing: bool
+    link_ids: tuple[int, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Voice:
+    """How a condition is put: here, as a machine could read it back."""
+
+    def limit(self, name: str, feature: int, limit: float, dtype: str) -> str:
+        """Write a limit of a column."""
+        return read_threshold(limit, dtype)
+
+    def decimal(self, name: str, number: Decimal) -> str:
+        """Write a number that has few decimals."""
+        return _plain_decimal(number)
+
+    def value(self, name: str, value: float, dtype: str) -> str:
+        """Write a number that a row holds."""
+        return _read_number(value, dtype)
+
+    def equal(self, name: str, value: str) -> str:
+        """Say what a column holds."""
+        return f"{name} = {value}"
+
+    def between(self, name: str, start: str | None, end: str | None, *, is_whole: bool = False) -> str:
+        """Say that a column lies above a start and up to an end; of whole numbers the start is the first."""
+        above, below = (">=", "<=") if is_whole else (">", "<")
+        if start is None:
+            return f"{name} <= {end}"
+        return f"{name} {above} {start}" if end is None else f"{start} {below} {name} <= {end}"
+
+    def among(self, name: str, labels: Sequence[str], *, by_exclusion: bool) -> str:
+        """Say that a column holds one of some categories, or none of them."""
+        if len(labels) == 1:
+            return f"{name} {'!=' if by_exclusion else '='} {labels[0]}"
+        return f"{name} {'not in' if by_exclusion else 'in'} {{{', '.join(labels)}}}"
+
+    def or_missing(self, name: str, text: str) -> str:
+        """Say that a column may be missing, too."""
+        return f"{text} or missing"
+
+
+EXACT = Voice()
+
+
+def read_conditions(tree: Tree, paths: Paths, links: Iterable[int], voice: Voice = EXACT) -> tuple[Condition, ...]:
+    """Merge the links' conditions on each column, or group of columns for one categorical, in the path's order."""
+    chosen = [int(link) for link in links]
+    group_of = tree.facts.group_of
+    merged: dict[int, tuple[int, Region, list[int]]] = {}
+    for link, (feature, region) in zip(chosen, read_links(tree, paths, chosen), strict=True):
+        subject = feature
+        if feature in group_of:
+            subject = tree.n_features + group_of[feature]
+            region = _read_column_of_group(tree.facts.groups[group_of[feature]], feature, region)
+        first, whole, of_subject = merged.get(subject, (feature, region, []))
+        merged[subject] = first, whole.meet(region), [*of_subject, link]
+    conditions = []
+    for subject, (feature, region, of_subject) in merged.items():
+        name, levels = _describe(tree, subject)
+        codes = sorted(region.codes or ())
+        listed = None if levels is None else tuple(levels[code] for code in codes if code < len(levels))
+        conditions.append(
+            Condition(
+                feature=feature,
+                name=name,
+                low=region.low,
+                high=region.high,
+                categories=listed,
+                unlisted=levels is not None and len(levels) in codes,
+                missing=region.missing,
+                link_ids=tuple(of_subject),
+                text=_read_region(tree, subject, region, voice),
+            )
+        )
+    return tuple(conditions)
+
+
+def join_conditions(conditions: Sequence[Condition]) -> str:
+    """Join a rule's conditions in a line, with brackets around a condition that says "or" unless it is alone."""
+    if len(conditions) < 2:
+        return conditions[0].text if conditions else "always"
+    return " and ".join(f"({c.text})" if " or " in c.text.replace(c.name, "") else c.text for c in conditions)
+
+
+def read_link(tree: Tree, paths: Paths, link: int, voice: Voice = EXACT) -> str:
+    """Word one link's own condition."""
+    return read_conditions(tree, paths, [link], voice)[0].text
+
+
+def read_threshold(limit: float, dtype: str) -> str:
+    """Find the shortest decimal that keeps every number of dtype on its side of a limit, a number of dtype.
+
+    Examples
+    --------
+    >>> read_threshold(0.5, "float32")
+    '0.5'
+    >>> read_threshold(float(np.float32(0.8)), "float32")  # float32(0.8) is a little more than 0.8
+    '0.80000002'
+    """
+    return _shortest_decimal(float(limit), dtype)
+
+
+def read_count(value: float) -> str:
+    """Write a number of rows, weighted or not: a whole number as it is, another in six digits.
+
+    Examples
+    --------
+    >>> read_count(1234567.0), read_count(1234567.5), read_count(0.1 + 0.2)
+    ('1,234,567', '1,234,570', '0.3')
+    """
+    if value == round(value):
+        return f"{value:,.0f}"
+    if abs(value) < LEAST_FIXED:  # a fixed point would be lost among zeros
+        return f"{value:.6g}"
+    return _plain_decimal(SIX_DIGITS.create_decimal(value), ",")
+
+
+def count_of(number: float, noun: str) -> str:
+    """Write a number of things, such as ``1 row`` or ``1,200 rows``."""
+    return f"{read_count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def read_share(value: float | None) -> str:
+    """Write a share as a percentage that never rounds up to 100 % or down to 0 %."""
+    if value is None or math.isnan(value):
+        return "unknown"
+    if 0 < value < 1 and f"{value:.1%}" in ("0.0%", "100.0%"):
+        return "<0.1%" if value < 0.5 else ">99.9%"
+    return f"{value:.1%}"
+
+
+def read_share_beside(value: float, limit: float) -> str:
+    """Write a share as a percentage with the digits that show on which side of a limit it is.
+
+    Examples
+    --------
+    >>> read_share_beside(0.0312, 0.02), read_share_beside(0.02004, 0.02)
+    ('3.1%', '2.004%')
+    """
+    if value == limit or limit == 0 or not abs(float(f"{value:.3f}") - limit) < 1e-12:  # a NaN is beside nothing
+        return read_share(value)
+    return next(text for digits in range(2, 18) if float((text := f"{value:.{digits}%}")[:-1]) != 100 * limit)
+
+
+def read_change(share: float) -> str:
+    """Write how a share changed, such as ``0.2% more``, ``0.2% fewer`` or ``none more``."""
+    return f"{read_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
+
+
+def read_evidence(rule: Rule | CompactRule) -> str:
+    """Word a rule's support and reliability, and say so where another class is commoner among its rows."""
+    # Without rows there is only what the model counted, by class or sample weights if it was fitted with some.
+    own: Any = getattr(rule, "source", rule)
+    is_counted = own._rules.is_ranked
+    told = read_evidence_in(rule, ("weight" if rule.is_weighted else None) if is_counted else "the model counts")
+    counts = own.class_counts
+    is_rarer = counts is not None and counts[int(own._rules.paths.leaf_class[own.index])] < max(counts)
+    return f"{told}{NOT_COMMONEST}" if is_rarer else told
+
+
+def read_evidence_in(rule: Rule | CompactRule | MergedRule, unit: str | None) -> str:
+    """Word a rule's support and reliability; without a unit, support is a number of rows."""
+    if rule.support is None:
+        return "support unknown"
+    if rule.reliability is None:
+        return "no row"
+    support = count_of(rule.support, "row") if unit is None else f"{unit} {read_count(rule.support)}"
+    return f"{support}, {read_share(rule.reliability)} {rule.class_name}"
+
+
+def read_assimilation(rule: Rule) -> str:
+    """Say which ancestor's rule an assimilated rule became."""
+    node = f"node {rule.assimilated_into}, an ancestor of its leaf" if rule.assimilated_into else "the root"
+    unit = "weight" if rule.is_weighted else "rows"
+    return (
+        f"assimilated: it is now the rule of {node}, and covers all that comes there ({unit}: "
+        f"{read_count(rule.support or 0)} instead of {read_count(rule.source_support or 0)})"
+    )
+
+
+def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXACT) -> str:
+    """Write what a row holds in a column as an equation, a column of a group as an equation of the group."""
+    place, name = tree.facts.group_of.get(feature), show_text(tree.feature_name(feature))
+    if place is not None and value in (0, 1):
+        group = tree.facts.groups[place]
+        label = group.labels[group.features.index(feature)]
+        return voice.among(show_text(group.name), [_read_label(label)], by_exclusion=value == 0)
+    if value is None or not isinstance(value, float):
+        return voice.equal(name, "missing" if value is None else show_text(str(value)))
+    reading, n_decimals = tree.reading(feature), tree.facts.decimals_of.get(feature)
+    if reading is not None and reading.is_moment:
+        return voice.equal(name, read_moment(value, reading))
+    known = None if n_decimals is None else last_with_decimals(value, n_decimals, tree.dtype)
+    if known is not None and np.dtype(tree.dtype).type(float(known)) == value:
+        written = voice.decimal(name, known)
+    else:  # also of a row that has more decimals than is known
+        written = voice.value(name, value, tree.dtype)
+    return voice.equal(name, written if reading is None else reading.write_unit(written))
+
+
+@lru_cache(maxsize=65536)
+def _read_number(value: float, dtype: str) -> str:
+    return str(np.dtype(dtype).type(value)).removesuffix(".0")
+
+
+def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
+    """Turn a condition on a group's column into one on the categorical; the code after the labels' means none."""
+    own = group.features.index(feature)
+    with_zero = region.low < 0 <= region.high
+    with_one = region.low < 1 <= region.high
+    others = frozenset(range(len(group.labels) + 1)) - {own}
+    return Region(codes=(others if with_zero else frozenset()) | ({own} if with_one else frozenset()))
+
+
+def _read_name(name: str) -> str:
+    """Put a name between backticks where it could be taken for a part of the condition."""
+    name = show_text(name)
+    return f"`{name}`" if CONFUSING.search(name) or name != name.strip() or not name else name
+
+
+def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
+    """Find the name of what a condition is about, and its labels if it is not a number."""
+    if subject >= tree.n_features:
+        group = tree.facts.groups[subject - tree.n_features]
+        return group.name, group.labels
+    return tree.feature_name(subject), tree.categories[subject]
+
+
+def _read_region(tree: Tree, subject: int, region: Region, voice: Voice) -> str:
+    name, levels = _describe(tree, subject)
+    name, is_group = _read_name(name), subject >= tree.n_features
+    if levels is None:
+        extent, text = _read_interval(name, tree, subject, region, voice)
+    elif not is_group and (cuts := find_cuts(tree, subject)) is not None:
+        extent, text = _read_cells(name, tree, subject, cuts, region, voice)
+    else:
+        extent, text = _read_set(name, levels, region, voice, closed=not is_group and is_closed(tree, subject))
+    can_be_missing = _can_be_missing(tree, subject)
+    or_missing = region.missing and can_be_missing
+    if extent == "nothing":
+        return f"{name} is missing" if or_missing else f"{name} is impossible"
+    if extent == "everything":
+        return f"{name} is anything" if or_missing or not can_be_missing else f"{name} is not missing"
+    return voice.or_missing(name, text) if or_missing else text
+
+
+def _read_interval(name: str, tree: Tree, feature: int, region: Region, voice: Voice) -> tuple[str, str]:
+    """Say how much of the numbers a region holds, and word it; a bound that every row keeps goes unsaid."""
+    held = tree.facts.region_of(feature)
+    lowest, highest = (-math.inf, math.inf) if held is None else (held.low, held.high)
+    low, high = max(region.low, lowest), min(region.high, highest)
+    n_decimals, reading = tree.facts.decimals_of.get(feature), tree.reading(feature)
+    is_whole = n_decimals == 0  # everybody knows which whole number is next
+    if reading is not None and reading.is_moment:
+        ends = (low if low > lowest else -math.inf, high if high < highest else math.inf)
+        if (moments := read_moments(name, reading, *ends, tree.dtype)) is not None:
+            return moments
+    if n_decimals is None:
+        if low >= high:
+            return "nothing", ""
+        start, end = (_read_limit(name, tree, feature, limit, voice) for limit in (low, high))
+    else:
+        step = Decimal(1).scaleb(-n_decimals)
+        first, last = (
+            Decimal(limit) if math.isinf(limit) else last_with_decimals(limit, n_decimals, tree.dtype)
+            for limit in (low, high)
+        )
+        if first >= last:
+            return "nothing", ""
+        if first + step == last:
+            written = voice.decimal(name, last)
+            return "some", voice.equal(name, written if reading is None else reading.write_unit(written))
+        start, end = voice.decimal(name, first + step if is_whole else first), voice.decimal(name, last)
+    if low <= lowest and high >= highest:
+        return "everything", ""
+    if reading is not None:
+        start, end = reading.write_unit(start), reading.write_unit(end)
+    return "some", voice.between(
+        name, start if low > lowest else None, end if high < highest else None, is_whole=is_whole
+    )
+
+
+def _read_limit(name: str, tree: Tree, feature: int, limit: float, voice: Voice) -> str:
+    return str(limit) if math.isinf(limit) else voice.limit(name, feature, limit, tree.dtype)
+
+
+def _read_cells(
+    name: str, tree: Tree, feature: int, cuts: tuple[float, ...], region: Region, voice: Voice
+) -> tuple[str, str]:
+    """Word a set of cells of a number, neighbours joined."""
+    codes = sorted(region.codes or ())
+    if len(codes) in (0, len(cuts) + 1):
+        return "everything" if codes else "nothing", ""
+    ends = (
+        [None if math.isinf(end) else _read_limit(name, tree, feature, end, voice) for end in part]
+        for part in join_cells(cuts, codes)
+    )
+    return "some", " or ".join(voice.between(name, *part) for part in ends)
+
+
+def _can_be_missing(tree: Tree, subject: int) -> bool:
+    """Tell whether the tree accepts a missing value and no fact rules it out."""
+    if subject >= tree.n_features or not tree.accepts_missing[subject]:
+        return False
+    held = tree.facts.region_of(subject)
+    return held is None or held.missing
+
+
+def _plain_decimal(number: Decimal, marks: str = "") -> str:
+    text = f"{number:{marks}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _read_set(name: str, levels: tuple[Label, ...], region: Region, voice: Voice, *, closed: bool) -> tuple[str, str]:
+    """Word a set of categories: list those that are in it, or those that are not."""
+    allowed = region.codes or frozenset()
+    listed = [code for code in range(len(levels)) if code in allowed]
+    n_all = len(levels) if closed else len(levels) + 1
+    n_held = len(listed) if closed else len(allowed)
+    if n_held in (0, n_all):
+        return "everything" if n_held else "nothing", ""
+    # Where there are only listed categories, the shorter list says as much.
+    by_exclusion = 2 * len(listed) > len(levels) if closed else len(levels) in allowed
+    chosen = [code for code in range(len(levels)) if code not in allowed] if by_exclusion else listed
+    named = [_read_label(levels[code]) for code in chosen]
+    return "some", voice.among(name, named, by_exclusion=by_exclusion)
+
+
+def _read_label(label: Label) -> str:
+    """Quote a label where it would be misread in a list."""
+    text = show_text(str(label))
+    return f'"{text}"' if not text or text != text.strip() or any(mark in text for mark in ",{}") else text
+
+
+@lru_cache(maxsize=65536)
+def _shortest_decimal(limit: float, dtype: str) -> str:
+    if limit == 0 or math.isinf(limit):
+        return "0" if limit == 0 else str(limit)
+    with np.errstate(over="ignore"):
+        beyond = float(np.nextafter(np.dtype(dtype).type(limit), np.inf))
+    middle = limit / 2 + beyond / 2
+    exact = Decimal(limit)
+    # Decimals in the lower half of the gap come first: they keep their side even when read as a float32.
+    aims = (exact, Decimal(middle) if math.isfinite(middle) else exact)
+    gap = beyond - limit
+    for digits in range(1, MAX_DIGITS + 1):
+        # If the decimal nearest to the middle misses the gap by more than rounding explains, all decimals do.
+        if abs(float(f"{middle:.{digits - 1}e}") - middle) > 2 * gap:
+            continue
+        candidates = {context.create_decimal(aim) for aim in aims for context in ROUNDINGS[digits]}
+        fitting = [decimal for decimal in candidates if limit <= float(decimal) < beyond]
+        if fitting:
+            best = min(fitting, key=lambda decimal: (float(decimal) >= middle, abs(decimal - exact)))
+            return repr(float(best)).removesuffix(".0")
+    return repr(limit)

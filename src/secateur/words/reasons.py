@@ -1,0 +1,247 @@
+"""Say why each condition was deleted or kept, in words that a person can check.
+
+Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are made here, on demand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from secateur.methods import Why
+from secateur.tree.shares import none_if_nan
+from secateur.tree.shown_text import show_text
+from secateur.words.conditions import read_change, read_link, read_share, read_share_beside, read_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secateur.methods import Deletions
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Label, Tree
+    from secateur.words.witnesses import Point, Witnesses
+
+__all__ = ["Reason", "make_reasons"]
+
+KINDS = {int(why): why.kind for why in Why}
+RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)
+"""Kinds of deletions that may rest on facts."""
+DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
+
+# The sentence of each reason, over the terms of a reason and the method's settings.
+WORDS: dict[int, str] = {
+    Why.SIBLING_LEAF: "the other branch is leaf {node}, which predicts {name} too",
+    Why.SAME_CLASS_SUBTREE: "every leaf of the other branch (node {node}) predicts {name} too",
+    Why.NO_FOREIGN_LEAF: "without it the tree still says {name} wherever the rule holds",
+    Why.FEATURE_REDUNDANT: ("without any condition on {feature} the tree still says {name} wherever the rule holds"),
+    Why.FINITE_DOMAIN: (
+        "without the conditions that point away from {name}, all {rows} listed rows that the rule covers are {name}"
+    ),
+    Why.MONOTONE: "it only cuts off values that favour {name}, by the signs in which the tree is monotone",
+    Why.RELIABILITY_JOINT: (
+        "without all conditions that point away from {name} the rule's reliability goes {moved_from_leaf}, within "
+        "{tolerated} points"
+    ),
+    Why.RELIABILITY_STEP: (
+        "without it, and without what was deleted before it, the rule's reliability goes {moved_from_leaf}, within "
+        "{tolerated} points"
+    ),
+    Why.CERTAINTY_KEPT: "certainty does not fall: it goes {moved}",
+    Why.NOT_SIGNIFICANT: "certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {alpha:g})",
+    Why.WITHIN_BUDGET: (
+        "without it the rows in conflict go {moved} of training and shuffled rows together, and {share} of the "
+        "training rows are new there: within the budget of {budget_share}"
+    ),
+    Why.DECIDED_OTHERWISE: (
+        "without it the rows decided otherwise than by the tree go {moved} of training and shuffled rows together (of "
+        "the training rows alone, {change}): within the budget of {budget_share}"
+    ),
+    Why.UNTOUCHED: "the method deletes nothing",
+    Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
+    Why.MATCHED: "it points to {name}, whose share rises by {points} points",
+    Why.NEUTRAL: "it points to no class: the share of {name} does not change",
+    Why.INSIDE_H: (
+        "all leaves below node {node} predict {name}, and it sets apart a part where the share of {name} is {points} "
+        "points lower"
+    ),
+    Why.RELIABILITY_MOVES: (
+        "without it, and without what was deleted before it, the rule's reliability would go {moved_from_leaf}, more "
+        "than {tolerated} points away"
+    ),
+    Why.DOMAIN_REFUTES: (
+        "the conditions that point away from {name} cannot go together: listed row {node} would be covered, and is not "
+        "{name}"
+    ),
+    Why.DIRECTION_REFUTES: (
+        "the conditions that point away from {name} cannot go together: the monotone signs do not cover {other}"
+    ),
+    Why.SIGNIFICANT: "certainty would go {moved}, significantly (Fisher p = {number:.3g})",
+    Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
+    Why.OVER_BUDGET: (
+        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
+        "in conflict: beyond the budget of {budget_share}"
+    ),
+    Why.FAR_OVER_BUDGET: (
+        "without it at least {share_after} of training and shuffled rows together, and at least {share} of the "
+        "training rows, would be in conflict: beyond the budget of {budget_share}"
+    ),
+    Why.TOO_MANY_OTHERWISE: (
+        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
+        "decided otherwise than by the tree: beyond the budget of {budget_share}"
+    ),
+    Why.TOO_UNRELIABLE: (
+        "without it {share_after} of the rule's rows would be {name}, where its leaf has {share_before}: {guarded}"
+    ),
+    Why.CONTRADICTED: (
+        "without it the rule would have the same conditions as the rule of leaf {node}, which predicts another class"
+    ),
+}
+NO_WORDS: Mapping[int, str] = {}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one condition of one rule was deleted or kept.
+
+    Attributes
+    ----------
+    link_id : int
+        The condition's link (its child node id).
+    deleted : bool
+    kind : str
+        A short name of the reason, such as ``"sibling-leaf"`` or ``"matched"``.
+    text : str
+        The reason in a sentence, also its ``str()``.
+    before, after : float or None
+        The reliability (Quinlan: certainty factor; ``budgeted``: share of rows in conflict, unless its guard decided)
+        that the decision compared.
+    number : float or None
+        The shift of the class share along the link, Fisher's p, or for ``budgeted`` the share of the training rows that
+        the deletion brought into conflict, or that would be in conflict without the kept condition.
+    node_id : int or None
+        The node (for a finite domain: the row) that the reason points at.
+    witness_leaf : int or None
+        For a kept condition: a leaf of another class that the rule would meet without it.
+    witness_point : mapping of str to label, or None
+        Values of a row that would reach the witness leaf and satisfy the rest of the rule; None stands for missing.
+    """
+
+    link_id: int
+    deleted: bool
+    kind: str
+    text: str
+    before: float | None = None
+    after: float | None = None
+    number: float | None = None
+    node_id: int | None = None
+    witness_leaf: int | None = None
+    witness_point: Mapping[str, Label | None] | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def make_reasons(
+    tree: Tree,
+    paths: Paths,
+    deletions: Deletions,
+    rule: int,
+    parameters: Mapping[str, Any],
+    witnesses: Witnesses,
+    grounds: Sequence[str] = (),
+    own_words: Mapping[int, str] = NO_WORDS,
+) -> list[Reason]:
+    """Put the codes and numbers of a rule's entries into words, root to leaf.
+
+    The grounds are the facts that the rule's exact deletions rest on; a method may bring words of its own.
+    """
+    span = paths.entries(rule)
+    links = paths.links[span]
+    name = tree.class_names[paths.leaf_class[rule]]
+    reasons = []
+    for link, feature, code, before, after, number, node, leaf, point in zip(
+        links.tolist(),
+        tree.feature[paths.parent[links]].tolist(),
+        deletions.why[span].tolist(),
+        deletions.before[span].tolist(),
+        deletions.after[span].tolist(),
+        deletions.number[span].tolist(),
+        deletions.node[span].tolist(),
+        witnesses.leaves(rule),
+        witnesses.points(rule),
+        strict=True,
+    ):
+        kind = KINDS[code]
+        words = own_words.get(code, WORDS[code]).format_map(
+            _Terms(tree, paths, parameters, name, link, before, after, number, node)
+        )
+        if grounds and kind in RESTING:
+            words = f"{words}, given that {'; '.join(grounds)}"
+        if point is not None:
+            seen = _read_witness(tree, leaf, feature, point)
+            words = seen if kind in ("not-certified", "untouched") else f"{words}; {seen}"
+        reasons.append(
+            Reason(
+                link_id=link,
+                deleted=code in DELETIONS,
+                kind=kind,
+                text=words,
+                before=none_if_nan(before),
+                after=none_if_nan(after),
+                number=none_if_nan(number),
+                node_id=None if node < 0 else node,
+                witness_leaf=None if leaf < 0 else leaf,
+                witness_point=point,
+            )
+        )
+    return reasons
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The terms that the words of a reason may name, each made on demand."""
+
+    tree: Tree
+    paths: Paths
+    parameters: Mapping[str, Any]
+    name: str
+    link: int
+    before: float
+    after: float
+    number: float
+    node: int
+
+    def __getitem__(self, term: str) -> Any:
+        # A forged file may hold reasons that its method does not give.
+        return TERMS[term](self) if term in TERMS else self.parameters.get(term, math.nan)
+
+
+TERMS: dict[str, Callable[[_Terms], Any]] = {
+    "name": lambda of: of.name,
+    "node": lambda of: of.node,
+    "number": lambda of: of.number,
+    "feature": lambda of: show_text(of.tree.feature_name(int(of.tree.feature[of.paths.parent[of.link]]))),
+    "other": lambda of: repr(read_link(of.tree, of.paths, of.node)),
+    "rows": lambda of: f"{of.after:.0f}",
+    "moved": lambda of: f"from {read_share(of.before)} to {read_share(of.after)}",
+    "moved_from_leaf": lambda of: f"from the leaf's own {read_share(of.before)} to {read_share(of.after)}",
+    "points": lambda of: f"{100 * abs(of.number):.3g}",
+    "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
+    "share_after": lambda of: read_share_beside(of.after, of.parameters.get("budget", math.nan)),
+    "share_before": lambda of: read_share(of.before),
+    "guarded": lambda of: (
+        f"more than {100 * of.parameters['tolerance']:.6g} points below"
+        if of.before - of.after > of.parameters.get("tolerance", math.inf)
+        else "not the commonest class"
+    ),
+    "share": lambda of: read_share_beside(of.number, of.parameters.get("budget", math.nan)),
+    "change": lambda of: read_change(of.number),
+    "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
+}
+
+
+def _read_witness(tree: Tree, leaf: int, feature: int, point: Point) -> str:
+    place = read_value(tree, feature, point[tree.feature_name(feature)])
+    return f"it keeps out rows of leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), such as {place}"

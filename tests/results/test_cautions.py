@@ -1,0 +1,67 @@
+"""Rules that mean less than they seem to are warned of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.results.cautions import find_cautions
+
+
+def fit(labels: list[str], **options: object) -> secateur.RuleSet:
+    X = np.arange(len(labels), dtype=float).reshape(-1, 1)
+    model = DecisionTreeClassifier(random_state=0, **options).fit(X, labels)
+    return secateur.simplify(model, X, np.array(labels))
+
+
+def kinds(rules: secateur.RuleSet, *numbers: object) -> list[str]:
+    return [caution.kind for caution in find_cautions(rules, *numbers)]  # type: ignore[arg-type]
+
+
+def test_a_class_that_no_rule_predicts_is_named_in_either_form() -> None:
+    rules = fit(["a"] * 10 + ["b", "c", "c"] * 5, max_depth=1)
+    for form in (rules, rules.compact()):
+        (caution,) = find_cautions(form)  # type: ignore[arg-type]
+        assert caution.text == "No rule predicts b (5 of 25 rows): it is nowhere the commonest class."
+
+
+def test_without_rows_the_trees_own_counts_tell_how_common_a_class_is() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes", "never"], feature_names=["age"])
+    root = builder.split("age", 30)
+    builder.leaf([8, 2, 0], parent=root, side="left")
+    builder.leaf([9, 1, 0], parent=root, side="right")
+    tree = builder.build()
+    (caution,) = find_cautions(secateur.simplify(tree, method="none"))
+    assert caution.text == "No rule predicts yes (3 of 20 rows): it is nowhere the commonest class."
+    uncounted = find_cautions(secateur.simplify(replace(tree, counts=None), method="none"))
+    assert [one.text for one in uncounted] == [
+        f"No rule predicts {name}: it is nowhere the commonest class." for name in ("yes", "never")
+    ]
+
+
+def test_rules_of_few_rows_are_listed() -> None:
+    assert kinds(fit(["a"] * 10 + ["b"] * 4)) == ["few-rows"]
+    assert kinds(fit(["a"] * 10 + ["b"] * 5)) == []
+    (caution,) = find_cautions(fit(["a"] * 10 + ["b"] * 4))
+    assert caution.text == "Rule 2 rests on fewer than 5 rows: its percentage says little."
+
+
+def test_rules_as_good_as_a_guess_are_told_from_better_ones() -> None:
+    rules = fit(["a"] * 10 + ["b"] * 10)
+    assert kinds(rules, 0.8182, ("a", 0.8169)) == ["guess"]
+    assert kinds(rules, 0.624, ("a", 0.7)) == ["guess"]
+    assert kinds(rules, 0.995, ("a", 0.99)) == []  # half of the errors are spared
+    assert kinds(rules, 1.0, ("a", 1.0)) == []
+    assert "62.4%, less often than always saying a (70.0%)" in find_cautions(rules, 0.624, ("a", 0.7))[0].text
+
+
+def test_of_many_classes_that_no_rule_predicts_a_few_are_named() -> None:
+    labels = [f"c{place:03d}" for place in range(100)]
+    rules = fit(labels * 5, max_depth=2, min_samples_leaf=50)
+    n_said = len(np.unique(rules.tree.leaf_class[rules.tree.is_leaf]))
+    found = find_cautions(rules)
+    assert [one.kind for one in found] == ["unpredicted"] * 6
+    assert found[-1].text == f"No rule predicts {95 - n_said} more classes either."

@@ -1,0 +1,251 @@
+"""One row's explanation, however the row is passed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import oracles
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.results.explanation import find_held, read_row
+from secateur.rows.checking import check_rows
+from secateur.words.conditions import read_link
+
+
+@pytest.fixture(scope="module")
+def rules() -> secateur.RuleSet:
+    data = load_iris()
+    model = DecisionTreeClassifier(random_state=0).fit(data.data, data.target)
+    return secateur.simplify(
+        model,
+        data.data,
+        data.target,
+        method="quinlan",
+        feature_names=data.feature_names,
+        class_names=data.target_names,
+    )
+
+
+def test_it_names_the_winner_and_everyone_else_who_covers_the_row(rules: secateur.RuleSet) -> None:
+    X = load_iris().data
+    for row in X[::10]:
+        found = rules.explain(row)
+        assert found.rule.index == rules.apply(row.reshape(1, -1))[0]
+        assert {rule.index for rule in found.covering} == set(np.flatnonzero(rules.covers(row.reshape(1, -1))[0]))
+        assert found.covering[0].index == found.rule.index
+        assert found.prediction == rules.predict(row.reshape(1, -1))[0]
+        assert f"rule {found.rule.index + 1}" in str(found)
+
+
+def test_it_says_when_rules_disagree_and_what_the_tree_predicts(rules: secateur.RuleSet) -> None:
+    found = rules.explain(load_iris().data[70])
+    assert (found.prediction, found.tree_prediction) == (2, 1)
+    assert "These rules disagree" in str(found)
+    assert str(found).splitlines()[-1].startswith("But the tree itself says versicolor, in leaf ")
+    assert rules.tree.classes[rules.tree.leaf_class[found.own_rule.leaf_id]] == found.tree_prediction
+
+
+def test_a_row_may_be_a_list_a_mapping_a_series_or_a_frame(rules: secateur.RuleSet) -> None:
+    pd = pytest.importorskip("pandas")
+    names = load_iris().feature_names
+    row = load_iris().data[70]
+    wanted = str(rules.explain(row))
+    for same in (
+        row.tolist(),
+        row.reshape(1, -1),
+        dict(zip(names, row, strict=True)),
+        pd.Series(row, index=names),
+        pd.DataFrame([row], columns=names),
+    ):
+        assert str(rules.explain(same)) == wanted
+
+
+def test_a_row_is_given_by_the_columns_that_its_pipeline_takes() -> None:
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(load_iris().data, columns=["a", "b", "c", "d"])
+    model = make_pipeline(PCA(2), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, load_iris().target)
+    rules = secateur.simplify(model, X, load_iris().target, method="none")
+    for row in (0, 70, 149):
+        assert rules.explain(X.iloc[row].to_dict()).prediction == model.predict(X.iloc[[row]])[0]
+    with pytest.raises(secateur.InputError, match=r"no value for 'd'; give one for each of \['a', 'b', 'c', 'd'\]"):
+        rules.explain({"a": 1.0, "b": 1.0, "c": 1.0})
+    stored = secateur.RuleSet.from_json(rules.to_json())  # without the pipeline, which makes the last columns
+    with pytest.raises(secateur.InputError, match="no value for 'pca0'"):
+        stored.explain(X.iloc[0].to_dict())
+
+
+def test_bad_rows_are_refused(rules: secateur.RuleSet) -> None:
+    with pytest.raises(secateur.InputError, match="no value for 'sepal width"):
+        rules.explain({"petal width (cm)": 1.0})
+    with pytest.raises(secateur.InputError, match="one row to explain, found 2"):
+        rules.explain(load_iris().data[:2])
+    with pytest.raises(secateur.InputError, match="row has 3 columns"):
+        rules.explain([1.0, 2.0, 3.0])
+    values = dict.fromkeys(load_iris().feature_names, 1.0)
+    with pytest.raises(secateur.InputError, match="Expected a number for 'petal width"):
+        rules.explain(values | {"petal width (cm)": "wide"})
+
+
+def test_numbers_that_are_categories_are_labels_in_a_mapping_as_in_a_frame() -> None:
+    pd = pytest.importorskip("pandas")
+    builder = secateur.TreeBuilder(["a", "b"], ["c"], categories={"c": [10, 20, 30]})
+    root = builder.split_categories("c", [20])
+    builder.leaf([3, 0], parent=root, side="left")
+    builder.leaf([0, 3], parent=root, side="right")
+    rules = secateur.simplify(builder.build(), method="exact")
+    for value in (10, 20, 30, 40):
+        predicted = rules.predict(pd.DataFrame({"c": [value]}))[0]
+        assert rules.explain({"c": value}).prediction == predicted
+
+
+@given(data=st.data(), method=st.sampled_from(["none", "exact", "mismatch", "quinlan"]))
+@settings(max_examples=60, deadline=None)
+def test_one_row_is_covered_and_decided_as_many_rows_are(data: st.DataObject, method: str) -> None:
+    tree = data.draw(strategies.trees(max_leaves=10))
+    X, y, _ = data.draw(strategies.labelled_rows(tree))
+    ranked = secateur.simplify(tree, X, tree.classes[y], method=method)
+    for rules in (ranked, secateur.simplify(tree, method="exact")):
+        covers, winners = rules.covers(X), rules.apply(X)
+        for row, covered, winner in zip(X, covers, winners, strict=True):
+            explanation = rules.explain(row)
+            assert explanation.rule.index == winner
+            others = [index for index in rules.ranking.tolist() if covered[index] and index != winner]
+            assert [rule.index for rule in explanation.covering] == [winner, *others]
+
+
+def test_a_broken_fact_takes_the_guarantee_away_only_where_it_rests_on_it() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "bmi"])
+    root = builder.split("age", 29.2)
+    builder.leaf([8, 2], parent=root, side="left")
+    older = builder.split("age", 29.8, parent=root, side="right")
+    builder.leaf([2, 8], parent=older, side="left")  # which no whole number reaches
+    builder.leaf([9, 1], parent=older, side="right")
+    facts = ["age is a whole number", "bmi <= 100"]
+    rules = secateur.simplify(builder.build(), method="exact", facts=facts)
+    assert rules.facts_used.used == ("age is a whole number",)
+    assert rules.explain({"age": 29.7, "bmi": 20}).text.endswith(
+        "\nThe guarantee does not cover this row, which contradicts what is known: age is a whole number."
+    )
+    assert rules.explain({"age": 29, "bmi": 120}).text.endswith(
+        "\nThis row contradicts what is known, but the guarantee does not rest on it: bmi <= 100."
+    )
+    assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
+
+
+def test_compact_rules_name_the_facts_by_which_they_miss_no_leaf() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "bmi"])
+    root = builder.split("age", 29.8)
+    younger = builder.split("age", 29.2, parent=root, side="left")
+    builder.leaf([8, 2], parent=younger, side="left")
+    builder.leaf([2, 8], parent=younger, side="right")  # which no whole number reaches
+    builder.leaf([9, 1], parent=root, side="right")
+    facts = ["age is a whole number", "bmi <= 100"]
+    whole = secateur.simplify(builder.build(), method="none", facts=facts)
+    rules = whole.compact(otherwise="no")
+    assert (len(rules), whole.facts_used.used) == (0, ())
+    assert rules.guarantee.endswith("This is about rows that keep to the facts it rests on: age is a whole number.")
+    assert str(rules).endswith("every possible row that keeps to what is known of the columns gets the tree's answer.")
+    told = rules.explain({"age": 29.5, "bmi": 20}).text
+    assert "age is 29.5" not in told  # no rule asks for it
+    assert told.endswith(
+        "\nNothing is promised for a row that contradicts what is known."
+        "\nThe guarantee does not cover this row, which contradicts what is known: age is a whole number."
+    )
+    assert rules.explain({"age": 29, "bmi": 120}).text.endswith(
+        "\nThis row contradicts what is known, but the guarantee does not rest on it: bmi <= 100."
+    )
+    assert "contradicts" not in rules.explain({"age": 29, "bmi": 20}).text
+    written = whole.compact(otherwise="yes")
+    assert "age is 29.5" in written.explain({"age": 29.5, "bmi": 20}).text
+
+
+def test_a_row_holds_one_value_of_a_group_or_not_another() -> None:
+    builder = secateur.TreeBuilder(["no", "yes"], ["city_Oslo", "city_Rome"])
+    root = builder.split("city_Oslo", 0.5)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    rules = secateur.simplify(builder.build(), method="none", groups={"city": ["city_Oslo", "city_Rome"]})
+    for oslo, words in ((1, "city is Oslo"), (0, "city is not Oslo")):
+        assert f"\n  This row: {words}." in rules.explain({"city_Oslo": oslo, "city_Rome": 0}).text
+
+
+def test_explanations_of_either_form_have_the_same_keys() -> None:
+    data = load_iris()
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
+    rules = secateur.simplify(model, data.data, data.target)
+    few = rules.compact()
+    for row in data.data[::15]:
+        whole, short = rules.explain(row).to_dict(), few.explain(row).to_dict()
+        assert json.loads(json.dumps(short)) == short
+        assert set(short) - set(whole) == {"failed"}
+        assert set(whole) <= set(short)
+        assert (whole["own_rule"], whole["own_leaf"]) == (short["own_rule"], short["own_leaf"])
+        assert (whole["rule"], whole["text"]) == (rules.explain(row).rule.index + 1, rules.explain(row).rule.text)
+        assert whole["also_covered_by"] == [rule.index + 1 for rule in rules.explain(row).covering[1:]]
+        decider = few.explain(row).rule
+        assert short["rule"] == (None if decider is None else decider.index + 1)
+        if decider is None:
+            assert (short["conditions"], short["reasons"], short["support"]) == ([], [], None)
+        else:
+            assert (short["support"], short["reliability"]) == (decider.support, decider.reliability)
+            assert [reason["text"] for reason in short["reasons"]] == [one.text for one in decider.reasons.values()]
+
+
+def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    root = builder.split("age", 30)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    X, y = np.array([[20.0]] * 10 + [[40.0]] * 10), np.array(["no"] * 8 + ["yes"] * 2 + ["no"] + ["yes"] * 9)
+    found = secateur.simplify(builder.build(), X, y, method="none").explain([20])
+    assert found.text.splitlines() == [
+        "Predicted no, because rule 1 holds: age ≤ 30.",
+        "  This row: age is 20.",
+        "  Rows like it: 10 training rows, 80.0% no, likely 44.4% to 97.5%.",
+        "  asked: age ≤ 30 (it keeps out rows of leaf 2 (yes), such as age = 40)",
+        "The tree says no too, in leaf 1: age ≤ 30 (10 training rows, 80.0% no, likely 44.4% to 97.5%).",
+    ]
+    assert found.interval is not None
+    assert found.interval == pytest.approx((0.444, 0.975), abs=1e-3)
+    assert found.asked == (("age ≤ 30", "age is 20"),)
+
+
+@given(data=st.data(), method=st.sampled_from(["none", "exact", "layered", "mismatch", "budgeted"]))
+@settings(max_examples=80, deadline=None)
+def test_no_condition_is_shown_that_is_false_of_the_row(data: st.DataObject, method: str) -> None:
+    tree = data.draw(strategies.trees(max_leaves=8))
+    X, y, _ = data.draw(strategies.labelled_rows(tree))
+    rules = secateur.simplify(tree, X, tree.classes[y], method=method)
+    paths = rules.paths
+    for row in X[:5]:
+        found = rules.explain(row)
+        leaf = int(np.flatnonzero(paths.leaf_ids == found.own_rule.leaf_id)[0])
+        assert tree.leaf_class[found.own_rule.leaf_id] == np.flatnonzero(tree.classes == found.tree_prediction)[0]
+        own_path = set(paths.links[paths.entries(leaf)].tolist())  # what is true of the row, node by node
+        held = find_held(rules, read_row(rules, row).matrix[0])
+        assert all(held[link] for link in own_path)
+        shown = [
+            line.split(":", 1)[1] for line in found.text.splitlines() if line.startswith(("  asked:", "  not asked:"))
+        ]
+        kept = [read_link(tree, paths, link, rules._voice) for link in found.rule.reasons if held[link]]
+        assert [words.strip().startswith(one) for words, one in zip(shown, kept, strict=True)] == [True] * len(kept)
+        assert all(held[link] for link in found.rule.kept_ids)
+
+
+@given(st.data())
+def test_links_that_a_row_satisfies_are_marked_one_by_one(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(min_leaves=2))
+    rules = secateur.simplify(tree, method="none")
+    for row in check_rows(tree, data.draw(strategies.rows(tree, max_rows=5))).matrix:
+        held = find_held(rules, row)
+        for link in np.unique(rules.paths.links).tolist():
+            assert held[link] == oracles.satisfies(tree, row, [link])
