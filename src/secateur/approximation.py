@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters.model_checks import fitted_names
-from secateur.compaction import compact_rules
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import frame_columns
 from secateur.results.fidelity import Fidelity
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.rules import Rules
     from secateur.surrogates.columns import Coding
     from secateur.tree.tree import Tree
 
@@ -67,11 +66,11 @@ def approximate(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     random_state: int = 0,
-) -> CompactRules:
-    """Approximate any classifier by few rules, and say how often they say what it says.
+) -> Rules:
+    """Approximate any classifier by a short rule list, and say how often both agree.
 
-    A tree is fitted to the model's answers, and its rules are made compact. They equal that tree exactly; how far they
-    equal the model is measured on rows held out, with an interval, for all rows, each class and each rule.
+    A tree is fitted to the model's answers, and the list gives its answers exactly. How often it agrees with the model
+    is measured on rows held out, with an interval, for all rows, each class and each line.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def approximate(
 
     Returns
     -------
-    CompactRules
+    Rules
         Its ``fidelity`` has all that was measured.
 
     Examples
@@ -142,10 +141,10 @@ def approximate(
     grower = _Grower(codes, answers, own, coding, classes, names)
     tree, expected = grower.choose(wanted, random, seed)
     building = answers[:n_building]
-    made = simplify(tree, rows.building.native, np.array(classes)[building], method="exact", class_names=class_names)
-    rules = compact_rules(made, otherwise=otherwise)
+    labels = np.array(classes)[building]
+    rules = simplify(tree, rows.building.native, labels, class_names=class_names, otherwise=otherwise)
     measured = _measure(rules, rows, asked.ask(rows.held.copy(), n_held), name_model(model), expected, wanted.fidelity)
-    return replace(rules, fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours))
+    return rules.change(fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours))
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ class _Wanted:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Numbers of leaves to try."""
-        # Each written rule has a leaf, and a compact list rarely has fewer rules than a fourth of the leaves.
+        # Each written rule has a leaf, and a list rarely has fewer rules than a fourth of the leaves.
         most = min(
             SIZES[-1] if limit is None else factor * limit + 4
             for limit, factor in ((self.max_rules, 4), (self.max_conditions, 2))
@@ -183,10 +182,10 @@ class _Wanted:
         return tuple(size for size in SIZES if size <= most)
 
     def allows(self, tree: Tree) -> bool:
-        """Whether the compact rules of a tree are short enough; those of one leaf always are."""
+        """Whether the list of a tree is short enough; those of one leaf always are."""
         if not self.is_limited or tree.n_leaves == 1:
             return True
-        rules = compact_rules(simplify(tree, method="exact"), otherwise=self.otherwise)
+        rules = simplify(tree, otherwise=self.otherwise)
         within = self.max_rules is None or len(rules) <= self.max_rules
         return within and (self.max_conditions is None or rules.n_conditions <= self.max_conditions)
 
@@ -355,7 +354,7 @@ class _Grower:
 
 
 def _measure(
-    rules: CompactRules, rows: _SplitRows, said: NDArray[Any], name: str, expected: float, wanted: float | None
+    rules: Rules, rows: _SplitRows, said: NDArray[Any], name: str, expected: float, wanted: float | None
 ) -> Fidelity:
     """Compare rules and model on the held-out rows."""
     tree = rules.tree
@@ -363,12 +362,11 @@ def _measure(
     place_of = {label: place for place, label in enumerate(tree.classes.tolist())}
     found, places = np.unique(said, return_inverse=True)
     model_says = np.array([place_of.get(label, tree.n_classes) for label in found.tolist()], dtype=np.int64)[places]
-    decider = rules.find_deciding(listed) % (len(rules) + 1)
-    class_ids = np.append(rules.class_ids, rules.otherwise_id)
+    decider, class_ids = rules.find_lines(listed), np.array(rules.class_ids)
     same = class_ids[decider] == model_says
     width = tree.n_classes + 1
     counts = np.bincount(decider * width + model_says, minlength=(len(rules) + 1) * width)
-    leaf_ids = rules.rules.paths.leaf_ids
+    leaf_ids = rules.paths.leaf_ids
     leaf = apply_tree(tree, listed)
     by_leaf = [np.bincount(leaf, weights, minlength=tree.n_nodes)[leaf_ids] for weights in (None, same.astype(float))]
     right: dict[str, Any] = {}

@@ -13,7 +13,6 @@ from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.results.diagnosis import Diagnosis, ForestDiagnosis
 from secateur.rows.opening import check_pair
 from secateur.rules.forest import ForestRules, run_each
-from secateur.rules.rule_set import RuleSet
 from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def diagnose(
 
     Parameters
     ----------
-    model : fitted tree, forest, Tree or RuleSet
+    model : fitted tree, forest, Tree or Rules
         Of a rule set, the tree that its rules were made from is diagnosed, before any deletion.
     X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
         Training rows, as :func:`simplify` takes them; without them the third layer and the finite-domain certificate
@@ -86,8 +85,6 @@ def diagnose(
         raise InputError(
             "Expected a tree or a forest, found the rules of a forest: diagnose one tree's, such as rules[0]."
         )
-    if isinstance(model, RuleSet):
-        model = model.tree
     known = Knowledge(feature_names, class_names, accepts_missing)
     if evidence is not None:
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names}

@@ -1,21 +1,27 @@
-"""Simplify a model: model → Tree → method → RuleSet."""
+"""Simplify a model: model → Tree → method → Rules."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.forests import is_forest
+from secateur.adapters.forests import is_ensemble, is_forest
+from secateur.choosing import NO_BUDGET, ROW_BY_ROW, choose_lines
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, find_method
+from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.monotonicity import NotMonotoneError
-from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
+from secateur.methods.settings import check_flag, check_share
+from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
+from secateur.rows.row_source import GivenRows
 from secateur.rules.forest import ForestRules, run_each
-from secateur.rules.rule_set import RuleSet
+from secateur.rules.making import Making
+from secateur.rules.rules import Rules
 from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
 
     from secateur.counting.counted_evidence import Evidence
     from secateur.methods import Method, Problem
-    from secateur.rows.row_source import GivenRows, Progress, RowSource
+    from secateur.rows.row_source import Progress, RowSource
     from secateur.tree.tree import Tree
 
 __all__ = ["simplify"]
@@ -37,6 +43,10 @@ def simplify(
     y: Any = None,
     *,
     method: str = "exact",
+    each_leaf: bool = False,
+    tolerance: float | None = None,
+    budget: float = 0.0,
+    otherwise: Any = "auto",
     sample_weight: Any = None,
     evidence: Evidence | None = None,
     feature_names: Sequence[str] | None = None,
@@ -48,28 +58,41 @@ def simplify(
     domain_knowledge: bool = True,
     progress: Progress | None = None,
     **settings: Any,
-) -> RuleSet:
-    """Turn a fitted tree into one rule for each leaf, and delete the conditions that do not matter.
+) -> Rules:
+    """Turn a fitted tree into a short rule list, or into one short rule for each leaf.
 
-    The trees of a forest are simplified side by side; the result is then a :class:`ForestRules`, a sequence of rule
-    sets that vote as the forest does.
+    The conditions that do not matter are deleted from the rule of each leaf. In a list, the rules of one class are not
+    written: a row that no rule covers is of that class. Of the others, few stay that say the same.
 
     Parameters
     ----------
     model : fitted tree, pipeline, forest or Tree
         A fitted tree of a library that ``docs/adapters.md`` lists; a scikit-learn Pipeline that ends in one, whose
         rules are in the columns that go into it; a RandomForestClassifier, ExtraTreesClassifier or BaggingClassifier of
-        trees, alone or at the end of a pipeline; or a :class:`Tree`.
+        trees, alone or at the end of a pipeline; or a :class:`Tree`. A model of several trees has no list of its own:
+        it gets that of :func:`approximate`, which needs rows; with ``each_leaf=True`` the trees of a forest are
+        simplified side by side.
     X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
         The training rows. A table is a path, directory or pattern of files, a DuckDB relation or (connection, SQL), a
         pyarrow Dataset or RecordBatchReader, a polars LazyFrame, or a Spark DataFrame; it is read a batch at a time
-        (``docs/scale.md``). The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` need none;
-        the support and reliability of a rule that they widened are then None.
+        (``docs/scale.md``). The methods ``none``, ``sibling``, ``exact`` and ``redundancy`` need none; the support and
+        reliability of a rule that they widened are then None. With a budget, rows are held in memory.
     y : array-like of shape (n_rows,), or str, default=None
         The training labels, as the model knows them; of a table or data frame the column that holds them.
     method : str, default="exact"
         A name in :data:`METHODS`, or one of the paper's: ``M1-D``, ``M1-P``, ``M2-D``, ``M2-P``, ``Izza``, ``Quinlan``.
-        The default changes no prediction; those that delete more, such as ``layered`` and ``budgeted``, are choices.
+        The default changes no answer; those that delete more, such as ``mismatch`` and ``budgeted``, are choices.
+    each_leaf : bool, default=False
+        Whether to give one rule for each leaf, in source order, as the paper does, instead of a list.
+    tolerance : float, default=None
+        ε of the methods ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may move from
+        its leaf's own (``budgeted``: how far below). Of a list with a budget, how far it may fall by a deletion that
+        the budget pays for. 0.05 by default.
+    budget : float, default=0.0
+        Fraction of training rows whose answer may differ from the tree's; of a list only. 0 changes no answer that the
+        method does not change.
+    otherwise : label, default="auto"
+        The class that a list does not write; by default the one that leaves the fewest conditions.
     sample_weight : array-like of shape (n_rows,), or str, default=None
         Weights of the training rows; of a table or data frame the column that holds them.
     evidence : Evidence, default=None
@@ -88,8 +111,8 @@ def simplify(
         What you know about the columns, such as ``"0 <= bmi <= 100"``, ``"city in {Paris, Rome}"``,
         ``"pregnant = yes => sex = female"`` or ``"size is ordered: S < M < L"``.
     domain_knowledge : bool, default=True
-        Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that keep to
-        them, and every certificate names those it rests on. False uses them for reading only.
+        Whether exact tests may use groups, whole numbers and facts. What they promise then holds for rows that
+        satisfy them, and every certificate names those it assumes. False uses them for reading only.
     progress : callable, default=None
         Called with the number of trees done and of all trees, after each tree of a forest; or with the number of rows
         read and of all rows if that is known, after each batch of a table.
@@ -97,12 +120,9 @@ def simplify(
     **settings : object
         The method's own settings; one that it does not read is an error.
 
-        - ``tolerance`` (``faithful``, ``mismatch``, ``layered``, ``budgeted``): ε, how far a rule's training
-          reliability may move from its leaf's own (``budgeted``: how far below); 0.05 by default. The exact deletions
-          of ``layered`` and ``budgeted`` are not held to it.
         - ``protect`` (``faithful``): whether conditions that point away from the class stay inside H, where all leaves
           have the class; True by default.
-        - ``budget`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by default.
+        - ``max_conflict`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by default.
         - ``smoothing`` (``budgeted``): n0, how many rows the shuffled copies of the training rows count for when a
           conflict is priced; 1000 by default, 0 looks at the training rows alone.
         - ``alpha`` (``quinlan``): significance level; 0.01 by default.
@@ -111,13 +131,13 @@ def simplify(
         - ``monotone`` (``mismatch-certified``): a sign for each column, in order or by name: +1 where larger values
           favour the second class, -1 where they favour the first, 0 where neither is known; by default the signs that
           the tree was fitted with, if any. A tree that is not monotone in them is refused, with two rows that show it.
-        - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``, ``layered``): a class share that changes by
+        - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``): a class share that changes by
           no more than this along a link counts as unchanged; 1e-12 by default.
 
     Returns
     -------
-    RuleSet
-        For a forest a :class:`ForestRules`.
+    Rules
+        For a forest with ``each_leaf=True`` a :class:`ForestRules`, a sequence of rules that vote as the forest does.
 
     Examples
     --------
@@ -125,9 +145,12 @@ def simplify(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> data = load_iris()
     >>> model = DecisionTreeClassifier(random_state=0).fit(data.data, data.target)
-    >>> rules = simplify(
-    ...     model, data.data, data.target, feature_names=data.feature_names, class_names=data.target_names
-    ... )
+    >>> named = {"feature_names": data.feature_names, "class_names": data.target_names}
+    >>> for line in simplify(model, data.data, data.target, **named).lines:
+    ...     print(line)
+    setosa if petal width (cm) ≤ 0.8
+    versicolor if petal width (cm) ≤ 1.65 and petal length (cm) between 2.45 and 4.95
+    >>> rules = simplify(model, data.data, data.target, each_leaf=True, **named)
     >>> print(*rules[5].source_conditions, sep=" and ")
     1.55 < petal width (cm) <= 1.75 and petal length (cm) > 5.45
     >>> print(rules[5])
@@ -135,25 +158,91 @@ def simplify(
     >>> print(rules[5].reasons[2])
     without it the tree still says virginica wherever the rule holds
     """
+    form = _Form.check(each_leaf, tolerance, budget, otherwise)
     known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts, domain_knowledge)
-    chosen = find_method(method, settings, others=simplify.__kwdefaults__ or ())
+    chosen = find_method(method, form.settle(method, settings), others=simplify.__kwdefaults__ or ())
     if progress is not None and not callable(progress):
         raise ParameterError(f"Expected progress as a function of two numbers, or None, found {progress!r}.")
     if evidence is not None:
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names, "groups": groups}
         given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
         problem = ModelReader(model, known, _find_rf_tol(chosen)).open_counted(evidence, given, chosen)
-        return _shorten(problem, chosen, is_weighted=evidence.is_weighted)
+        return form.finish(_shorten(problem, chosen, is_weighted=evidence.is_weighted), None)
+    if is_ensemble(model) and not each_leaf:
+        named = {"feature_names": feature_names, "class_names": class_names}
+        others = {"sample_weight": sample_weight, "accepts_missing": accepts_missing, "groups": groups}
+        others |= {"integers": integers, "facts": facts, "budget": budget or None, "tolerance": tolerance, **settings}
+        return _approximate(model, X, y, otherwise, named, others)
     check_pair(X, y, sample_weight)
     with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as rows:
-        return _simplify(model, rows, known, chosen, progress)
+        if rows is not None and form.budget and rows.given is None:  # a first look would use them up
+            rows = rows.hold(partial(find_terms, model), ROW_BY_ROW, NO_BUDGET)
+        # Those of Spark are not kept, but may be counted again.
+        counted = None if rows is None or rows.is_once else rows.given or GivenRows(X, y, sample_weight)
+        rules = _simplify(model, rows, known, chosen, progress)
+    return form.finish(rules, counted)
 
 
-def _simplify(
-    model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None
-) -> RuleSet:
+class _Form(NamedTuple):
+    """What the rules should be: one for each leaf, or a list with these settings."""
+
+    each_leaf: bool
+    tolerance: float | None
+    budget: float
+    otherwise: Any
+
+    @classmethod
+    def check(cls, each_leaf: Any, tolerance: Any, budget: Any, otherwise: Any) -> _Form:
+        check_flag("each_leaf", each_leaf)
+        tolerance = None if tolerance is None else check_share("tolerance", tolerance)
+        budget = check_share("budget", budget)
+        if each_leaf and (budget or not (isinstance(otherwise, str) and otherwise == "auto")):
+            name = "budget" if budget else "otherwise"
+            raise ParameterError(f"{name} is for a list: leave it out, or leave out each_leaf=True.")
+        return cls(bool(each_leaf), tolerance, budget, otherwise)
+
+    def settle(self, method: str, settings: dict[str, Any]) -> dict[str, Any]:
+        """Give the method the tolerance, if it reads one."""
+        if self.tolerance is None:
+            return settings
+        reads = "tolerance" in find_method(method).parameters
+        if not reads and not self.budget:
+            raise ParameterError(
+                f"The method {find_method(method).name!r} reads no tolerance, and there is no budget: leave tolerance "
+                "out."
+            )
+        return {**settings, "tolerance": self.tolerance} if reads else settings
+
+    def finish(self, rules: Rules, rows: GivenRows | None) -> Rules:
+        """Choose lines, unless there is to be a rule for each leaf."""
+        if self.each_leaf:
+            return rules
+        tolerance = DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
+        return choose_lines(rules, budget=self.budget, tolerance=tolerance, otherwise=self.otherwise, rows=rows)
+
+
+def _approximate(model: Any, X: Any, y: Any, otherwise: Any, named: dict[str, Any], others: dict[str, Any]) -> Rules:
+    """Take several trees to :func:`approximate`; reject what only one tree has."""
+    from secateur.approximation import approximate
+
+    if X is None:
+        raise InputError(
+            "A model of several trees is approximated by a list, from rows: pass X, or each_leaf=True for the rules of "
+            "each tree."
+        )
+    strange = next((name for name, value in others.items() if value is not None), None)
+    if strange is not None:
+        raise ParameterError(
+            f"A model of several trees is approximated, and {strange} is for one tree: leave it out, or call "
+            "secateur.approximate(model, X), which has fidelity and max_rules; each_leaf=True gives the rules of each "
+            "tree."
+        )
+    return approximate(model, X, y, otherwise=otherwise, **named)
+
+
+def _simplify(model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None) -> Rules:
     if is_forest(model):
-        # The annotation is for the usual caller, who passes a tree and gets a RuleSet.
+        # The annotation is for the usual caller, who passes a tree and gets Rules.
         return _simplify_forest(model, rows, known, method, progress)  # type: ignore[return-value]
     problem = ModelReader(model, known, _find_rf_tol(method), progress).open(rows, method)
     if rows is None:
@@ -167,7 +256,7 @@ def _find_rf_tol(method: Method) -> float:
 
 def _shorten(
     problem: Problem, method: Method, *, is_weighted: bool = False, training: GivenRows | None = None
-) -> RuleSet:
+) -> Rules:
     """Run a method on a problem."""
     if method.needs_rows and problem.evidence is None:
         free = ", ".join(name for name, listed in METHODS.items() if listed.is_exact and not listed.needs_rows)
@@ -181,18 +270,16 @@ def _shorten(
         parameters["domain_knowledge"] = False
     deletions = ready.delete(problem)
     counts, source_counts = _count_rules(problem, deletions.deleted, is_exact=ready.is_exact)
-    return RuleSet(
+    weighted = is_weighted or bool((np.abs(source_counts - np.rint(source_counts)) > 0).any())
+    return Rules(
         tree=problem.tree,
-        method=ready.name,
-        parameters=parameters,
+        making=Making(ready.name, parameters, problem.evidence is not None, weighted, notes=ready.remark(problem)),
         deletions=deletions,
-        class_counts=counts,
-        source_class_counts=source_counts,
-        is_ranked=problem.evidence is not None,
-        is_weighted=is_weighted or bool((np.abs(source_counts - np.rint(source_counts)) > 0).any()),
+        leaf_counts=source_counts,
+        covered_counts=counts,
+        leaves=np.arange(problem.paths.n_rules),
         training=training,
         domain=ready.listed_cases,
-        notes=ready.remark(problem),
     )
 
 
@@ -217,7 +304,7 @@ def _simplify_forest(
     own = method.read_once(forest.named)
     untold = Knowledge(domain_knowledge=known.domain_knowledge)
 
-    def make(numbered: tuple[int, Tree]) -> RuleSet:
+    def make(numbered: tuple[int, Tree]) -> Rules:
         number, tree = numbered
         try:
             return _slim(_simplify(tree, forest.rows, untold, own, None))
@@ -227,7 +314,7 @@ def _simplify_forest(
     return ForestRules(run_each(make, list(enumerate(forest.trees)), progress), forest.leaf_shares)
 
 
-def _slim(rules: RuleSet) -> RuleSet:
+def _slim(rules: Rules) -> Rules:
     """Store an array of equal numbers behind reasons as one number: forests have many of them."""
 
     def repeat(values: NDArray[Any]) -> NDArray[Any]:

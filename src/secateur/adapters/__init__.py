@@ -108,9 +108,12 @@ def from_model(
     >>> from_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
     <Tree: 3 leaves, depth 2, 4 features, classes 0, 1, 2>
     """
-    if type(model).__module__.startswith("secateur.") and not isinstance(model, Tree):  # an estimator of ours
-        check_fitted(model, isinstance(getattr(model, "tree_", None), Tree))
-        model = model.tree_
+    if type(model).__module__.startswith("secateur.") and not isinstance(model, Tree):
+        if isinstance(getattr(model, "tree", None), Tree):  # rules
+            model = model.tree
+        else:  # an estimator of ours
+            check_fitted(model, isinstance(getattr(model, "tree_", None), Tree))
+            model = model.tree_
     if accepts_missing is not None and not isinstance(accepts_missing, (bool, np.bool_)):
         raise ParameterError(f"Expected accepts_missing as True, False or None, found {accepts_missing!r}.")
     if isinstance(model, Tree) and accepts_missing:

@@ -61,18 +61,17 @@ def find_winners(
 
 
 def find_overlap(
-    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows, rules: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Find the rows that rules of different classes cover, and the rows that any rule covers."""
+    """Find the rows that some rules of different classes cover, and the rows that any of them covers."""
     if rows.n_rows * paths.n_rules > SMALL_SEARCH:
-        every = np.arange(paths.n_rules)
-        n_covering = _cover_by_tiles(tree, paths, deleted, every, rows, np.zeros(rows.n_rows, dtype=np.int64))[1]
+        n_covering = _cover_by_tiles(tree, paths, deleted, rules, rows, np.zeros(rows.n_rows, dtype=np.int64))[1]
         return n_covering > 1, n_covering > 0
     conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
     for span, masks in mask_blocks(tree, rows):
         by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
-        for rule, class_id in enumerate(paths.leaf_class.tolist()):
-            by_class[class_id] |= rows_of_rule(paths, deleted, rule, masks)
+        for rule in rules.tolist():
+            by_class[paths.leaf_class[rule]] |= rows_of_rule(paths, deleted, rule, masks)
         once, twice = np.zeros_like(by_class[0]), np.zeros_like(by_class[0])
         for mask in by_class:
             twice |= once & mask
@@ -91,15 +90,15 @@ def find_winners_and_overlap(
     class_ids: NDArray[np.int64],
     reached: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
-    """Do what :func:`find_winners`, for a ranking of all rules, and :func:`find_overlap` do.
+    """Do what :func:`find_winners` and :func:`find_overlap` do, for the rules of a ranking.
 
-    Where one pass over many rows does both, it also counts the rows of each class that each rule covers. It is known
-    which leaf each row reaches.
+    Where one pass over many rows does both, it also counts the rows of each class that each rule covers, in the order
+    of the rules. It is known which leaf each row reaches.
     """
     if rows.n_rows * paths.n_rules > SMALL_SEARCH:
         winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids, reached)
         return winners, n_covering > 1, n_covering > 0, counts
-    return find_winners(tree, paths, deleted, ranking, rows), *find_overlap(tree, paths, deleted, rows), None
+    return find_winners(tree, paths, deleted, ranking, rows), *find_overlap(tree, paths, deleted, rows, ranking), None
 
 
 def _cover_by_tiles(

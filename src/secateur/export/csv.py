@@ -1,4 +1,4 @@
-"""Rules as CSV (RFC 4180), a line for each rule, for people and their spreadsheets; every cell is in quotes.
+"""Rules as CSV (RFC 4180) or as a data frame, a row for each line; in CSV every cell is in quotes.
 
 A spreadsheet runs a text that starts like a formula. Such a text gets an apostrophe in front, which spreadsheets read
 as "this is text"; a sign alone or a number is not a formula. A spreadsheet that separates cells at semicolons or tabs
@@ -11,22 +11,24 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from secateur.frames import make_frame
 from secateur.tree.shown_text import INVISIBLE
 from secateur.words.conditions import join_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secateur.rules.rule import Rule
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
-__all__ = ["guard_cell", "rules_to_csv", "write_csv"]
+__all__ = ["guard_cell", "rules_to_csv", "rules_to_frame", "write_csv"]
 
-COPIED = ("prediction", "class_name", "support", "reliability", "source_support", "source_reliability")
-COLUMNS = ("rule", "conditions", *COPIED, "n_conditions", "n_deleted", "leaf_id")
+COPIED = (
+    *("prediction", "class_name", "support", "reliability", "covered_support", "covered_reliability"),
+    *("source_support", "source_reliability"),
+)
 # Invisible characters and quotes, behind which some spreadsheets look, and what a formula begins with, wide or not.
 BEFORE, SIGN = rf'[\s"{INVISIBLE}]', r"[=+\-@\uff1d\uff0b\uff0d\uff20]\s*\S"
 FORMULA = re.compile(rf"{BEFORE}*{SIGN}|[\t\r]")
@@ -35,9 +37,47 @@ NEXT_CELL = re.compile(rf"([;|{ENDS}])(?=(?:(?![{ENDS}]){BEFORE})*{SIGN})")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def rules_to_csv(rules: RuleSet) -> str:
-    """Write a line for each rule; what is not known is empty."""
-    return write_csv(COLUMNS, map(_list_cells, rules))
+def rules_to_csv(rules: Rules) -> str:
+    """Write a row for each line; what is not known is empty."""
+    columns = _list_columns(rules)
+    numbers = range(1, len(columns["conditions"]) + 1)
+    return write_csv(["rule", *columns], zip(numbers, *columns.values(), strict=True))
+
+
+def rules_to_frame(rules: Rules, library: str | None = None) -> Any:
+    """Make a row for each line."""
+    columns, lines = _list_columns(rules), rules.lines
+    ids = {name: [list(getattr(line, name)) for line in lines] for name in ("kept_ids", "deleted_ids", "leaf_ids")}
+    return make_frame({"rule": columns.pop("conditions"), **columns, **ids}, library)
+
+
+def _list_columns(rules: Rules) -> dict[str, list[Any]]:
+    """List what each line says, by column."""
+    lines = rules.lines
+    conditions = [rules.rest_word if line.is_otherwise else join_conditions(line.conditions) for line in lines]
+    return {
+        "conditions": conditions,
+        **{name: [getattr(line, name) for line in lines] for name in COPIED},
+        "n_conditions": [len(line.kept_ids) for line in lines],
+        "n_deleted": [len(line.deleted_ids) for line in lines],
+        "n_leaves": [len(line.leaf_ids) for line in lines],
+        "leaf_id": [line.leaf_id for line in lines],
+        **_list_agreement(rules),
+    }
+
+
+def _list_agreement(rules: Rules) -> dict[str, list[Any]]:
+    """List how often each line that approximates a model agrees with it, on held-out rows."""
+    if rules.fidelity is None:
+        return {}
+    found = rules.fidelity.by_rule
+    limits = [one.interval or (None, None) for one in found]
+    return {
+        "held_out_rows": [one.n_rows for one in found],
+        "fidelity": [one.share for one in found],
+        "fidelity_low": [low for low, _ in limits],
+        "fidelity_high": [high for _, high in limits],
+    }
 
 
 def write_csv(names: Sequence[str], rows: Iterable[Sequence[Label | None]]) -> str:
@@ -47,11 +87,6 @@ def write_csv(names: Sequence[str], rows: Iterable[Sequence[Label | None]]) -> s
     writer.writerow(names)
     writer.writerows([guard_cell(cell) for cell in row] for row in rows)
     return file.getvalue()
-
-
-def _list_cells(rule: Rule) -> list[Label | None]:
-    cells = [rule.index + 1, join_conditions(rule.conditions), *(getattr(rule, name) for name in COPIED)]
-    return [*cells, len(rule.kept_ids), len(rule.deleted_ids), rule.leaf_id]
 
 
 def guard_cell(cell: Label | None) -> Label | None:

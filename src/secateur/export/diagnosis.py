@@ -53,7 +53,7 @@ def explain_words(diagnosis: Diagnosis) -> str:
         "the tree around the leaf in which all leaves predict its class. IRC: irrelevant condition."
     )
     if known := _list_facts(tree):
-        words = f"{words} Certificates are about rows that keep to: {'; '.join(known)}."
+        words = f"{words} Certificates are about rows that satisfy: {'; '.join(known)}."
     if not diagnosis.has_rows:
         return words
     effect = (

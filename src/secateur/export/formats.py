@@ -1,15 +1,14 @@
 """The table of formats: every way to write rules, what it is called and which function writes it.
 
-``to_*`` of rules of either form, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one.
-To add a format:
+``Rules.to_*``, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one. To add a format:
 
-1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes. If it lists rules
-   rather than decide rows, compact rules need a function of their own, too: the ``compact_writer``.
+1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes. If it decides rows,
+   it is written from ``rules/decision_list.py``; if it shows lines to people, from ``export/listing.py``.
 2. Add one :class:`Format` to ``FORMATS`` below. Its writer is named as text and imported when it is first used, because
    sqlglot, onnx and jinja2 load slowly or are not installed. Each option comes with the function that checks it.
 3. Add the name to ``Export`` in ``cli/options.py`` and a row to ``docs/exports.md``; tests compare both with the table.
-4. For Python users, add a method ``to_x`` to :class:`~secateur.rules.writable.Writable`, which both forms share: one
-   line that hands its keyword options to ``_write``.
+4. For Python users, add a method ``to_x`` to :class:`~secateur.rules.writable.Writable`: one line that hands its
+   keyword options to ``_write``.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
 from secateur.methods.settings import check_flag
-from secateur.rules.compact_rules import CompactRules
 
 if TYPE_CHECKING:
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_rules"]
 
@@ -51,8 +49,6 @@ class Format:
         the writer alone can tell.
     fixed : mapping of str to object
         Arguments of the writer that make it this format.
-    compact_writer : str
-        What writes compact rules, where that is another function: formats that list rules rather than decide rows.
     """
 
     name: str
@@ -61,7 +57,6 @@ class Format:
     writer: str
     options: Mapping[str, Callable[[Any], object] | None] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    compact_writer: str = ""
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that the format does not have, and values that they cannot take."""
@@ -73,11 +68,10 @@ class Format:
             if (check := self.options[name]) is not None:
                 check(value)
 
-    def write(self, rules: RuleSet | CompactRules, options: Mapping[str, Any]) -> Any:
+    def write(self, rules: Rules, options: Mapping[str, Any]) -> Any:
         """Check the options and write the rules."""
         self.check(options)
-        writer = self.compact_writer if self.compact_writer and isinstance(rules, CompactRules) else self.writer
-        module, _, function = writer.partition(":")
+        module, _, function = self.writer.partition(":")
         return getattr(import_module(f"secateur.{module}"), function)(rules, **self.fixed, **options)
 
 
@@ -96,12 +90,12 @@ def find_format(name: str) -> Format:
     return found
 
 
-def write_format(rules: RuleSet | CompactRules, name: str, options: Mapping[str, Any] | None = None) -> str | bytes:
+def write_format(rules: Rules, name: str, options: Mapping[str, Any] | None = None) -> str | bytes:
     """Write rules in a format of files; options of other formats are left aside.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     name : str
         A name of :data:`FORMATS`.
     options : mapping of str to object, default=None
@@ -117,12 +111,12 @@ def write_format(rules: RuleSet | CompactRules, name: str, options: Mapping[str,
     return written
 
 
-def write_rules(rules: RuleSet | CompactRules, name: str, /, **options: Any) -> Any:
+def write_rules(rules: Rules, name: str, /, **options: Any) -> Any:
     """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is refused.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     name : str
         A name of :data:`FORMATS`, or ``"frame"``.
     **options : object
@@ -137,8 +131,8 @@ def write_rules(rules: RuleSet | CompactRules, name: str, /, **options: Any) -> 
     >>> import secateur
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> model = DecisionTreeClassifier(max_depth=1).fit([[0], [1]], ["no", "yes"])
-    >>> write_rules(secateur.simplify(model, method="exact"), "text", reasons=False).splitlines()[0]
-    '1. no if x0 ≤ 0.5   (leaf 1: the model counts 1, 100.0% no)'
+    >>> write_rules(secateur.simplify(model, each_leaf=True), "text", reasons=False).splitlines()[0]
+    '1. no  if x0 ≤ 0.5   the model counts 1, 100.0% no'
     """
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 
@@ -146,6 +140,7 @@ def write_rules(rules: RuleSet | CompactRules, name: str, /, **options: Any) -> 
 SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
 PYTHON = {"name": check_function_name}
 REASONS = {"reasons": partial(check_flag, "reasons")}
+TEXT = {**REASONS, "width": None}
 
 FORMATS = {
     written.name: written
@@ -165,32 +160,14 @@ FORMATS = {
             *("numpy", ".py", "a Python function for columns", "export.python:rules_to_python", PYTHON),
             fixed={"vectorized": True},
         ),
-        Format(
-            *("json", ".json", "everything, to be read back and verified", "export.json:rules_to_json"),
-            compact_writer="export.compact_json:compact_to_json",
-        ),
-        Format(
-            *("markdown", ".md", "a table for a page", "export.markdown:rules_to_markdown", REASONS),
-            compact_writer="export.compact_tables:compact_to_markdown",
-        ),
-        Format(
-            *("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
-            compact_writer="export.compact_tables:compact_to_latex",
-        ),
-        Format(
-            *("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
-            compact_writer="export.compact_tables:compact_to_csv",
-        ),
-        Format(
-            *("text", ".txt", "one line per rule", "export.text:rules_to_text", REASONS),
-            compact_writer="export.compact_text:compact_to_text",
-        ),
+        Format("json", ".json", "everything, to be read back and verified", "export.json:rules_to_json"),
+        Format("markdown", ".md", "a table for a page", "export.markdown:rules_to_markdown", REASONS),
+        Format("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
+        Format("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
+        Format("text", ".txt", "one line per rule", "export.text:rules_to_text", TEXT),
         Format("html", ".html", "the report, one page", "report.report:rules_to_page"),
         Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "export.pmml:rules_to_pmml"),
         Format("onnx", ".onnx", "a model for programs that run ONNX", "export.onnx:rules_to_onnx"),
     )
 }
-FRAME = Format(
-    *("frame", "", "a pandas or polars data frame", "export.frame:rules_to_frame", {"library": None}),
-    compact_writer="export.compact_tables:compact_to_frame",
-)
+FRAME = Format("frame", "", "a pandas or polars data frame", "export.csv:rules_to_frame", {"library": None})

@@ -2,69 +2,52 @@
 
 from __future__ import annotations
 
-from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.export.compact_text import read_decided, title_decided
-from secateur.results.answer import say_answer
+from secateur.export.listing import make_listing
 from secateur.rules.merged import read_votes
-from secateur.words.conditions import count_of, read_evidence, read_link
-from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
+from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from secateur.results.per_rule import RuleAudits
-    from secateur.rules.compact_rule import CompactRule
-    from secateur.rules.compact_rules import CompactRules
+    from secateur.export.listing import ListedLine
+    from secateur.results.per_line import LineAudits
     from secateur.rules.merged import MergedRule, MergedRules
-    from secateur.rules.rule import Rule
-    from secateur.rules.rule_set import RuleSet
-    from secateur.words.reasons import Reason
+    from secateur.rules.rules import Rules
 
-__all__ = ["audits_to_html", "compact_to_html", "merged_to_html", "rules_to_html"]
+__all__ = ["audits_to_html", "merged_to_html", "rules_to_html"]
 
 SHOWN_RULES = 200  # so that a notebook stays usable
 
 
-def rules_to_html(rules: RuleSet) -> str:
-    """Write a table row for each rule; deleted conditions are struck through, with the reason as a tooltip."""
-    rows = []
-    for rule in rules[:SHOWN_RULES]:
-        gone = _strike(rule.reasons, partial(read_link, rules.tree, rules.paths, voice=rules._voice))
-        asked = _write_asked(rule) + (f"<br><small>{gone}</small>" if gone else "")
-        rows.append((asked, escape(rule.class_name), escape(read_evidence(rule))))
-    notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
-    deleted, total = int(rules.deleted.sum()), len(rules.deleted)
-    return (
-        f"<div><p><b>{escape(rules.method)}</b>: {deleted} of {total} conditions deleted from {len(rules)} rules. "
-        f"{escape(rules.guarantee)}</p>{_write_table(('rule', 'prediction', 'training rows'), rows, len(rules))}"
-        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
+def rules_to_html(rules: Rules) -> str:
+    """Write what is predicted, a table row for each line, and how far to trust them.
+
+    With one rule for each leaf, deleted conditions are struck through, with the reason as a tooltip.
+    """
+    listing = make_listing(rules, reasons=not rules.is_list, most=SHOWN_RULES)
+    rows = [(_write_asked(line), escape(line.class_name), escape(line.rows)) for line in listing.lines]
+    first = "".join(f"<p>{escape(sentence)}</p>" for sentence in (f"{listing.title}.", *listing.before))
+    last = "".join(f"<p>{escape(sentence)}</p>" for sentence in listing.after)
+    table = _write_table(("if", "then", listing.rows_title), rows, len(rows) + listing.n_left_out)
+    return f"<div>{first}{table}{last}</div>"
+
+
+def _write_asked(line: ListedLine) -> str:
+    """Write what a line asks in words, with the exact text as a tooltip; and below it what it no longer asks."""
+    gone = " ".join(
+        f"<del title='{escape(one.text, quote=True)}'>{escape(one.condition)}</del>"
+        for one in line.reasons
+        if one.deleted
     )
-
-
-def compact_to_html(rules: CompactRules) -> str:
-    """Write what is predicted, a table row for each compact rule and "otherwise", and how far to trust them."""
-    rows = [
-        (_write_asked(rule), escape(rule.class_name), escape(read_decided(rules, rule.index)))
-        for rule in rules[:SHOWN_RULES]
-    ]
-    rest = (f"<i>{rules.rest_word}</i>", escape(rules.otherwise_name))
-    rows.append((*rest, escape(read_decided(rules, len(rules)))))
-    before, after = say_answer(rules)
-    after += [ROUNDED] if rounds_a_number(rules.rules, rules) else []
-    first, last = (f"<p>{escape(' '.join(told))}</p>" if told else "" for told in (before, after))
-    notes = "".join(f"<li>{escape(remark)}</li>" for remark in rules.remarks)
-    table = _write_table(("if", "then", title_decided(rules)), rows, len(rules) + 1)
-    return f"<div>{first}{table}{last}{f'<ul>{notes}</ul>' if notes else ''}</div>"
-
-
-def _write_asked(rule: Rule | CompactRule | MergedRule) -> str:
-    """Write what a rule asks in words, with the exact text as a tooltip."""
-    return f"<span title='{escape(rule.text, quote=True)}'>{escape(join_asked(rule.asks))}</span>"
+    asked = f"<i>{line.asked}</i>" if line.is_otherwise else escape(line.asked)
+    return (
+        f"<span title='{escape(line.exact, quote=True)}'>{asked}</span>{f'<br><small>{gone}</small>' if gone else ''}"
+    )
 
 
 def merged_to_html(merged: MergedRules, shown: Sequence[MergedRule]) -> str:
@@ -80,29 +63,20 @@ def merged_to_html(merged: MergedRules, shown: Sequence[MergedRule]) -> str:
     return f"<div>{_write_table(('rule', 'prediction', 'trees, training rows'), rows, len(merged))}</div>"
 
 
-def audits_to_html(audits: RuleAudits) -> str:
+def audits_to_html(audits: LineAudits) -> str:
     """Write a table row for each rule on the audited rows, those that moved first."""
     order = np.lexsort((np.arange(len(audits)), np.nan_to_num(audits.p_values, nan=2.0)))[:SHOWN_RULES]
     body = ""
     for one in (audits[int(place)] for place in order):
         _, *rest = str(one).split("\n")
         words = "<br>".join(escape(line.strip()) for line in rest)
-        body += f"<tr><td>{one.rule}</td><td>{one.verdict}</td><td style='text-align:left'>{escape(one.text)}"
+        body += f"<tr><td>{one.line}</td><td>{one.verdict}</td><td style='text-align:left'>{escape(one.text)}"
         body += f"<br><small>{words}</small></td></tr>"
     rest_of = len(audits) - len(order)
-    more = f"<p>… and {count_of(rest_of, 'more rule')}: see to_frame().</p>" if rest_of else ""
+    more = f"<p>… and {count_of(rest_of, 'more line')}: see to_frame().</p>" if rest_of else ""
     notes = " ".join(escape(note) for note in (audits.summary, *audits.notes))
     head = "<th>#</th><th>verdict</th><th style='text-align:left'>rule</th>"
     return f"<div><p>{notes}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
-
-
-def _strike(reasons: Mapping[int, Reason], read: Callable[[int], str]) -> str:
-    """Strike deleted conditions through, with the reason as a tooltip."""
-    return " ".join(
-        f"<del title='{escape(reason.text, quote=True)}'>{escape(read(link))}</del>"
-        for link, reason in reasons.items()
-        if reason.deleted
-    )
 
 
 def _write_table(titles: Sequence[str], rows: Sequence[Iterable[str]], n_rules: int) -> str:

@@ -1,4 +1,4 @@
-"""Rule sets as versioned JSON: tree, rules, numbers, reasons, and a digest of it all.
+"""Rules as versioned JSON: tree, what became of each leaf's rule, the lines with their words, and a digest of it all.
 
 The fields are specified in ``docs/rules-format.md``.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,88 +14,158 @@ import numpy as np
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
 from secateur.export.plain_names import check_characters
-from secateur.export.rule_columns import WORDED_CONDITIONS, columns_to_json, read_columns
-from secateur.export.stored_numbers import read_counts, read_numbers
-from secateur.export.stored_reasons import check_reasons
-from secateur.methods import Deletions, Why, find_method
-from secateur.rules.rule_set import RuleSet, StoredContent
+from secateur.export.stored_columns import (
+    counts_to_list,
+    deletions_to_columns,
+    paths_to_columns,
+    read_counts,
+    read_deletions,
+    read_paths,
+)
+from secateur.export.stored_fidelity import read_fidelity
+from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons, check_spending
+from secateur.methods import Why, find_method
+from secateur.methods.settings import check_share
+from secateur.rules.making import Choice, Making, StoredContent
+from secateur.rules.rules import Rules
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from secateur.methods import Deletions
+    from secateur.rules.rule import Rule, UnwrittenRule
     from secateur.tree.paths import Paths
-    from secateur.tree.tree import Label, Tree
-    from secateur.words.reasons import Reason
+    from secateur.tree.tree import Tree
 
-__all__ = ["rules_from_json", "rules_to_json", "rules_to_record"]
+__all__ = ["FORMAT", "VERSION", "rules_from_json", "rules_to_json", "rules_to_record"]
 
 FORMAT = "secateur-rules"
-VERSION = 2
-WORDED_VERSION = 1  # of rules with their reasons in words, which older releases can read
+VERSION = 3  # drafts had 1 and 2, and lists a format of their own
+# Up to this many conditions of all leaves, lines are written with their conditions and reasons in words.
+WORDED_CONDITIONS = 20_000
+COSTS = ("before", "after", "number")
+DRAFT_OF_LISTS = "'secateur-compact'"
+OF_A_DRAFT = (
+    "This file was written by an early draft of secateur, whose format is no longer read: make the rules again."
+)
 
 
-def rules_to_json(rules: RuleSet) -> str:
-    """Write a rule set, with every reason in words unless there are very many."""
-    is_worded = len(rules.deleted) <= WORDED_CONDITIONS
-    head = _head(rules, __version__, is_worded=is_worded)
+def rules_to_json(rules: Rules) -> str:
+    """Write rules, with every reason in words unless there are very many."""
+    content = _write(rules, __version__)
     try:
-        digest = _Digest(head)
+        digest = _digest(content)
     except UnicodeEncodeError:  # looked for only then, because a large tree has many numbers
-        check_characters(_list_texts(head), "JSON")
+        check_characters(_list_texts(content), "JSON")
         raise
-    start = json.dumps(head, ensure_ascii=False, allow_nan=False).removesuffix("}")
-    if not is_worded:
-        columns = columns_to_json(rules)
-        digest.add(columns)
-        return f'{start}, "rules": {columns}, "digest": "{digest.finish()}"}}'
-    written = []
-    for spaced, bare in _write_rules(rules):
-        written.append(spaced)
-        digest.add_rule(bare)
-    return f'{start}, "rules": [{", ".join(written)}], "digest": "{digest.finish_rules()}"}}'
+    return json.dumps({**content, "digest": digest}, ensure_ascii=False, allow_nan=False)
 
 
-def rules_to_record(rules: RuleSet) -> dict[str, Any]:
-    """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
-    stored, paths, deletions = rules.stored, rules.paths, rules.deletions
+def _write(rules: Rules, version: str) -> dict[str, Any]:
+    choice, paths, n_written = rules.choice, rules.paths, len(rules.deleted)
+    worded = n_written <= WORDED_CONDITIONS
     return {
+        "format": FORMAT,
+        "version": VERSION,
+        "secateur": version,
+        "method": rules.method,
+        "parameters": dict(rules.parameters),
+        "budget": rules.budget,
+        "tolerance": rules.tolerance,
+        "guarantee": rules.guarantee,
+        "is_ranked": rules.is_ranked,
+        "is_weighted": rules.is_weighted,
+        "lines": [_write_line(line, worded=worded) for line in rules.lines],
+        "unwritten": [_write_unwritten(rules, one) for one in rules.unwritten],
+        "leaves": {
+            **paths_to_columns(rules.tree, paths),
+            **deletions_to_columns(rules.deletions),
+            "class_counts": counts_to_list(rules.covered_counts),
+            "leaf_counts": counts_to_list(rules.leaf_counts),
+        },
+        "before_budget": None
+        if choice is None or not rules.budget
+        else {**deletions_to_columns(choice.deletions), "class_counts": counts_to_list(choice.covered_counts)},
+        "tree": tree_to_dict(rules.tree),
+        "approximation": None if rules.fidelity is None else rules.fidelity.to_dict(),
+    }
+
+
+def _write_line(line: Rule, *, worded: bool) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "leaf_id": line.leaf_id,
+        "prediction": line.prediction,
+        "class_counts": None if line.class_counts is None else list(line.class_counts),
+        "stands_for": None if line.is_otherwise else list(line.leaf_ids),
+    }
+    if worded:
+        written["text"] = line.text
+        written["reasons"] = [
+            {"link_id": link, "deleted": reason.deleted, "text": reason.text} for link, reason in line.reasons.items()
+        ]
+    return written
+
+
+def _write_unwritten(rules: Rules, one: UnwrittenRule) -> dict[str, Any]:
+    """Name the covering rule by its leaf, as all rules of a file are named."""
+    return {
+        "leaf_id": one.rule.leaf_id,
+        "covered_by": None if one.covered_by is None else rules[one.covered_by].leaf_id,
+        **{name: getattr(one, name) for name in COSTS},
+        "text": one.reason,
+    }
+
+
+def rules_to_record(rules: Rules) -> dict[str, Any]:
+    """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
+    stored, paths, choice = rules.stored, rules.paths, rules.choice
+    first = rules.before_choice
+    record: dict[str, Any] = {
         "method": rules.method,
         "parameters": dict(rules.parameters),
         "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
         "worded_by": None if stored is None or stored.version == __version__ else stored.version,
         "leaf_ids": paths.leaf_ids,
         "predictions": rules.tree.classes[paths.leaf_class].tolist(),
-        "class_counts": rules.class_counts,
-        "source_class_counts": rules.source_class_counts,
+        "class_counts": first.covered_counts,
+        "leaf_counts": rules.leaf_counts,
         "offsets": paths.offsets,
         "links": paths.links,
-        "deleted": deletions.deleted,
-        "kinds": list_kinds(deletions.why),
-        "numbers": deletions.number,
+        "deleted": first.deleted,
+        "kinds": _list_kinds(first.deletions.why),
+        "numbers": first.deletions.number,
+        "list": None,
     }
+    if choice is not None:
+        record["list"] = {
+            "leaves": rules.leaves,
+            "default": rules.default,
+            "budget": rules.budget,
+            "tolerance": rules.tolerance,
+            "deleted": rules.deleted,
+            "kinds": _list_kinds(rules.deletions.why),
+            "class_counts": rules.covered_counts[rules.leaves],
+            "decided_counts": rules.decided_counts,
+            "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
+            "drop_costs": choice.drop_costs,
+            "approximates": None if rules.fidelity is None else rules.fidelity.model,
+        }
+    return record
 
 
-def list_kinds(why: NDArray[np.uint8]) -> NDArray[np.object_]:
+def _list_kinds(why: NDArray[np.uint8]) -> NDArray[np.object_]:
     """Name the reason of each condition."""
     kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
     return kinds[why]
 
 
-def _words_hold(rules: RuleSet, stored: StoredContent) -> bool:
-    """Whether a file's sentences are those that its tree and numbers give; another version may word them otherwise."""
-    if stored.version != __version__:
-        return True
-    digest = _Digest(_head(rules, stored.version, is_worded=stored.is_worded))
-    if not stored.is_worded:
-        digest.add(columns_to_json(rules))
-        return stored.content_digest == digest.finish()
-    for _, bare in _write_rules(rules):
-        digest.add_rule(bare)
-    return stored.content_digest == digest.finish_rules()
+def _words_hold(rules: Rules, stored: StoredContent) -> bool:
+    """Whether a file's sentences are those that its numbers give; another version may word them differently."""
+    return stored.version != __version__ or stored.content_digest == _digest(_write(rules, stored.version))
 
 
 def _list_texts(content: object) -> Iterator[str]:
@@ -109,50 +177,30 @@ def _list_texts(content: object) -> Iterator[str]:
             yield from _list_texts(part)
 
 
-def _head(rules: RuleSet, version: str, *, is_worded: bool) -> dict[str, Any]:
-    """Gather all fields but the rules and the digest."""
-    return {
-        "format": FORMAT,
-        "version": WORDED_VERSION if is_worded else VERSION,
-        "secateur": version,
-        "method": rules.method,
-        "parameters": dict(rules.parameters),
-        "guarantee": rules.guarantee,
-        "is_ranked": rules.is_ranked,
-        "is_weighted": rules.is_weighted,
-        "tree": tree_to_dict(rules.tree),
-    }
+def _digest(content: dict[str, Any]) -> str:
+    """Take the sha256 of the canonical JSON, piece by piece: the whole text need not be held."""
+    sha = hashlib.sha256()
+    for name in sorted(content):
+        sha.update(f"{name}:{_canonical(content[name])}\n".encode())
+    return sha.hexdigest()
 
 
-def rules_from_json(text: str) -> RuleSet:
-    """Read a rule set; refuse what cannot be a rule set of its tree."""
-    content = read_header(text, FORMAT, VERSION)
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
+def rules_from_json(text: str) -> Rules:
+    """Read rules; reject what cannot be rules of their tree."""
+    try:
+        content = read_header(text, FORMAT, VERSION)
+    except FormatError as error:
+        if DRAFT_OF_LISTS in str(error):
+            raise FormatError(OF_A_DRAFT) from error
+        raise
+    if content["version"] < VERSION:
+        raise FormatError(OF_A_DRAFT)
     stored = content.pop("digest", None)
     try:
-        tree = tree_from_dict(content["tree"])
-        method = find_method(content["method"]).name
-        listed = content["rules"]
-        parameters = dict(content["parameters"])
-        paths = trace_paths(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
-        is_worded = content["version"] == WORDED_VERSION
-        if is_worded:
-            deletions, counts, source_counts = _read_rules(tree, paths, listed)
-        else:
-            deletions, counts, source_counts = read_columns(tree, paths, listed)
-        if not len(counts) == len(source_counts) == paths.n_rules:
-            raise ValueError(f"expected class counts for each of {paths.n_rules} rules")
-        check_reasons(method, paths, deletions)
-        rules = RuleSet(
-            tree=tree,
-            method=method,
-            parameters=parameters,
-            deletions=deletions,
-            class_counts=counts,
-            source_class_counts=source_counts,
-            is_ranked=bool(content["is_ranked"]),
-            is_weighted=bool(content["is_weighted"]),
-            stored=StoredContent(stored, _digest(content), str(content["secateur"]), is_worded),
-        )
+        rules = _read(content, StoredContent(stored, _digest(content), str(content["secateur"])))
         rules.guarantee  # noqa: B018  # a parameter that the sentence needs may be gone
     except KeyError as error:
         raise FormatError(f"The rules JSON has no field {error.args[0]!r}; it was cut or edited.") from error
@@ -163,173 +211,123 @@ def rules_from_json(text: str) -> RuleSet:
     return rules
 
 
-def _read_rules(
-    tree: Tree, paths: Paths, listed: list[dict[str, Any]]
-) -> tuple[Deletions, NDArray[np.float64], NDArray[np.float64]]:
-    """Read rules with their reasons in words; the words are not looked at."""
-    if len(listed) != paths.n_rules:
-        raise FormatError(f"The rules JSON lists {len(listed)} rules, but its tree has {paths.n_rules} leaves.")
-    for index, rule in enumerate(listed):
-        _check_rule(tree, paths, index, rule)
-    counts, source_counts = (
-        read_counts([rule[name] for rule in listed], tree.n_classes) for name in ("class_counts", "source_class_counts")
+def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
+    tree = tree_from_dict(content["tree"])
+    parameters = dict(content["parameters"])
+    paths = trace_paths(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
+    budget, tolerance = (check_share(name, content[name]) for name in ("budget", "tolerance"))
+    making = Making(
+        method=find_method(content["method"]).name,
+        parameters=parameters,
+        is_ranked=_read_flag(content, "is_ranked"),
+        is_weighted=_read_flag(content, "is_weighted"),
+        budget=budget,
+        tolerance=tolerance,
     )
-    return _read_deletions(paths, listed), counts, source_counts
+    columns, lines = content["leaves"], content["lines"]
+    read_paths(tree, paths, columns)
+    deletions = read_deletions(paths, columns)
+    check_reasons(making.method, paths, deletions, OF_A_BUDGET if budget else ())
+    leaves, default = _read_lines(tree, paths, lines)
+    counts = [read_counts(columns[name], paths.n_rules, tree.n_classes) for name in ("class_counts", "leaf_counts")]
+    beside = read_counts([line["class_counts"] for line in lines], len(lines), tree.n_classes)
+    rules = Rules(
+        tree=tree,
+        making=making,
+        deletions=deletions,
+        leaf_counts=counts[1],
+        covered_counts=counts[0],
+        leaves=leaves,
+        default=default,
+        decided_counts=None if default is None else beside,
+        choice=None if default is None else _read_choice(content, making, paths, deletions, counts[0]),
+        stored=stored,
+    )
+    if default is None and (budget or not np.array_equal(beside, counts[0], equal_nan=True)):
+        raise FormatError("The rules JSON has one rule for each leaf, whose numbers are not those of its leaves.")
+    if content["approximation"] is not None:
+        rules = rules.change(fidelity=read_fidelity(rules, content["approximation"]))
+    stated = [{name: one[name] for name in ("leaf_id", "covered_by", *COSTS)} for one in content["unwritten"]]
+    known = [_write_unwritten(rules, one) for one in rules.unwritten]
+    if [{**one, "text": own["text"]} for one, own in zip(stated, known, strict=False)] != known:
+        raise FormatError(
+            "The unwritten rules of the rules JSON are not those of the leaves that no written rule is for, each with "
+            "the rule that stands for it; it was edited."
+        )
+    return rules
 
 
-class _Digest:
-    """The sha256 of the canonical JSON of a rule set, taken piece by piece: the whole text need not be held."""
-
-    def __init__(self, head: dict[str, Any]) -> None:
-        before = {name: value for name, value in head.items() if name < "rules"}
-        after = {name: value for name, value in head.items() if name > "rules"}
-        self._sha = hashlib.sha256(f'{_canonical(before)[:-1]},"rules":'.encode())
-        self._end = f",{_canonical(after)[1:]}".encode()
-        self._before_rule = "["
-
-    def add(self, rules: str) -> None:
-        """Take in the canonical JSON of all rules."""
-        self._sha.update(rules.encode())
-
-    def add_rule(self, rule: str) -> None:
-        """Take in the canonical JSON of the next rule of a list."""
-        self._sha.update(f"{self._before_rule}{rule}".encode())
-        self._before_rule = ","
-
-    def finish(self) -> str:
-        """Give the digest."""
-        self._sha.update(self._end)
-        return self._sha.hexdigest()
-
-    def finish_rules(self) -> str:
-        """Give the digest, after the last rule of a list."""
-        self._sha.update(b"[]" if self._before_rule == "[" else b"]")
-        return self.finish()
+def _read_flag(content: dict[str, Any], name: str) -> bool:
+    if not isinstance(content[name], bool):
+        raise ValueError(f"expected true or false in {name!r}")
+    return bool(content[name])
 
 
-def _digest(content: dict[str, Any]) -> str:
-    """Take the digest of parsed JSON."""
-    digest = _Digest({name: value for name, value in content.items() if name != "rules"})
-    if not isinstance(content["rules"], list):
-        digest.add(_canonical(content["rules"]))
-        return digest.finish()
-    for rule in content["rules"]:
-        digest.add_rule(_canonical(rule))
-    return digest.finish_rules()
+def _read_lines(tree: Tree, paths: Paths, lines: list[dict[str, Any]]) -> tuple[NDArray[np.int64], int | None]:
+    """Find the leaves of the written rules, and the class of "otherwise"; reject lines that are not their leaves'."""
+    place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
+    labels, default = tree.classes.tolist(), None
+    own = list(lines)
+    if own and own[-1]["leaf_id"] is None:
+        last = own.pop()["prediction"]
+        default = next((c for c, label in enumerate(labels) if label == last and type(label) is type(last)), None)
+        if default is None:
+            raise FormatError(f"The class {last!r} of otherwise is not one of {labels}.")
+    for line in own:
+        leaf = line["leaf_id"]
+        if type(leaf) is not int or leaf not in place_of:
+            raise FormatError(f"The rules JSON has a rule of node {leaf!r}, which is not a leaf of its tree.")
+        label = labels[paths.leaf_class[place_of[leaf]]]
+        if line["prediction"] != label or type(line["prediction"]) is not type(label):
+            raise FormatError(f"The rule of leaf {leaf} predicts {line['prediction']!r}, but its leaf {label!r}.")
+    leaves = np.array([place_of[line["leaf_id"]] for line in own], dtype=np.int64)
+    if default is None and not np.array_equal(leaves, np.arange(paths.n_rules)):
+        raise FormatError(
+            f"The rules JSON has {len(own)} rules and no otherwise, but not one for each of {paths.n_rules} leaves."
+        )
+    if default is None and any(line["stands_for"] != [line["leaf_id"]] for line in own):
+        raise FormatError("The rules JSON has one rule for each leaf, but a rule that stands for another leaf.")
+    return leaves, default
 
 
-_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
-_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+def _read_choice(
+    content: dict[str, Any], making: Making, paths: Paths, deletions: Deletions, counts: NDArray[np.float64]
+) -> Choice:
+    """Read what the lines of a list were chosen from."""
+    place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
+    own = [line["stands_for"] for line in content["lines"][:-1]]
+    unknown = next((leaf for stands in own for leaf in stands if leaf not in place_of), None)
+    if unknown is not None:
+        raise FormatError(f"A rule of the rules JSON stands for node {unknown!r}, which is not a leaf.")
+    if any(sorted(set(stands), key=place_of.__getitem__) != stands for stands in own):
+        raise FormatError("A rule of the rules JSON names a leaf that it stands for twice, or not in order.")
+    costs = np.full((3, paths.n_rules), np.nan)
+    for one in content["unwritten"]:
+        costs[:, place_of[one["leaf_id"]]] = [_read_number(one[name]) for name in COSTS]
+    before, before_counts = deletions, counts
+    if making.budget:
+        columns = content["before_budget"]
+        before = read_deletions(paths, columns)
+        check_reasons(making.method, paths, before)
+        check_spending(making.method, before, deletions, making.budget)
+        before_counts = read_counts(columns["class_counts"], paths.n_rules, counts.shape[1])
+    elif content["before_budget"] is not None:
+        raise FormatError("The rules JSON has no budget, but rules before it was spent; it was edited.")
+    return Choice(
+        deletions=before,
+        covered_counts=before_counts,
+        stand_ins=(
+            np.concatenate([[0], np.cumsum([len(stands) for stands in own], dtype=np.int64)]),
+            np.array([place_of[leaf] for stands in own for leaf in stands], dtype=np.int64),
+        ),
+        drop_costs=costs,
+    )
 
 
-class _Shape:
-    """How an object with these fields is written: spaced and in order for readers, bare and sorted for the digest."""
-
-    def __init__(self, *names: str) -> None:
-        self._spaced = "{" + ", ".join(f'"{name}": %s' for name in names) + "}"
-        self._bare = "{" + ",".join(f'"{name}":%s' for name in sorted(names)) + "}"
-        self._sort = itemgetter(*sorted(range(len(names)), key=names.__getitem__))
-
-    def write(self, spaced: Sequence[str], bare: Sequence[str]) -> tuple[str, str]:
-        """Write the object as ``to_json`` does, and as the digest reads it."""
-        return self._spaced % tuple(spaced), self._bare % self._sort(bare)
-
-
-class _Pieces(dict["Label | None", tuple[str, str]]):
-    """A feature's values in a point, with its name, spaced and bare.
-
-    Values are told apart by equality, which is enough within one feature: numbers, or labels that are all different.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = _text(name)
-
-    def __missing__(self, value: Label | None) -> tuple[str, str]:
-        written = _write_number(value) if isinstance(value, float) else _text(value)
-        self[value] = f"{self._name}: {written}", f"{self._name}:{written}"
-        return self[value]
-
-
-RULE = _Shape(
-    *("leaf_id", "prediction", "kept_ids", "deleted_ids", "class_counts", "source_class_counts", "support"),
-    *("reliability", "source_support", "source_reliability", "conditions", "reasons"),
-)
-REASON = _Shape(
-    "link_id", "deleted", "kind", "text", "before", "after", "number", "node_id", "witness_leaf", "witness_point"
-)
-
-
-def _write_rules(rules: RuleSet) -> Iterator[tuple[str, str]]:
-    """Write each rule as JSON, spaced and bare; by hand, as the reasons of a large tree hold millions of values."""
-    tree = rules.tree
-    pieces = {tree.feature_name(feature): _Pieces(tree.feature_name(feature)) for feature in range(tree.n_features)}
-    labels = [_text(label) for label in tree.classes.tolist()]
-    for rule in rules:
-        reasons = [_write_reason(reason, pieces) for reason in rule.reasons.values()]
-        source = rules.source_class_counts[rule.index]
-        source_counts = None if np.isnan(source).any() else source.tolist()
-        listed = [*map(_write_numbers, (rule.kept_ids, rule.deleted_ids, rule.class_counts, source_counts))]
-        support, source_support = (rule.support, rule.reliability), (rule.source_support, rule.source_reliability)
-        alone = [*map(_write_number, (*support, *source_support))]
-        conditions = [_text(condition.text) for condition in rule.conditions]
-        first = str(rule.leaf_id), labels[rules.paths.leaf_class[rule.index]]
-        ends = [f"[{', '.join(conditions)}]", f"[{', '.join([spaced for spaced, _ in reasons])}]"]
-        bare_ends = [f"[{','.join(conditions)}]", f"[{','.join([bare for _, bare in reasons])}]"]
-        bare_listed = [numbers.replace(" ", "") for numbers in listed]
-        yield RULE.write((*first, *listed, *alone, *ends), (*first, *bare_listed, *alone, *bare_ends))
-
-
-def _write_reason(reason: Reason, pieces: Mapping[str, _Pieces]) -> tuple[str, str]:
-    spaced = bare = "null"
-    if reason.witness_point is not None:
-        point = reason.witness_point
-        spaced = f"{{{', '.join([pieces[name][value][0] for name, value in point.items()])}}}"
-        bare = f"{{{','.join([pieces[name][point[name]][1] for name in sorted(point)])}}}"
-    numbers = reason.before, reason.after, reason.number, reason.node_id, reason.witness_leaf
-    deleted = "true" if reason.deleted else "false"
-    fields = (str(reason.link_id), deleted, f'"{reason.kind}"', _text(reason.text), *map(_write_number, numbers))
-    return REASON.write((*fields, spaced), (*fields, bare))
-
-
-def _write_number(value: float | None) -> str:
+def _read_number(value: Any) -> float:
+    """Read a finite number; NaN for null."""
     if value is None:
-        return "null"
-    return repr(value) if math.isfinite(value) else _text(value)  # which refuses it
-
-
-def _write_numbers(values: Sequence[float] | None) -> str:
-    return "null" if values is None else f"[{', '.join([_write_number(value) for value in values])}]"
-
-
-def _check_rule(tree: Tree, paths: Paths, index: int, content: dict[str, Any]) -> None:
-    """Refuse a rule that cannot be the one of its leaf."""
-    path = paths.links[paths.entries(index)].tolist()
-    gone = set(content["deleted_ids"])
-    leaf = int(paths.leaf_ids[index])
-    label = tree.classes[paths.leaf_class[index]].item()
-    if content["leaf_id"] != leaf or content["prediction"] != label:
-        raise FormatError(
-            f"rules[{index}] of the rules JSON is for leaf {content['leaf_id']} and predicts "
-            f"{content['prediction']!r}, but in its tree it must be for leaf {leaf} and predict {label!r}."
-        )
-    if content["kept_ids"] != [link for link in path if link not in gone] or not gone <= set(path):
-        raise FormatError(
-            f"The kept and deleted links of rules[{index}] in the rules JSON are not the links of its path."
-        )
-    if [reason["link_id"] for reason in content["reasons"]] != path:
-        raise FormatError(f"The reasons of rules[{index}] in the rules JSON are not one for each link of its path.")
-
-
-def _read_deletions(paths: Paths, listed: list[dict[str, Any]]) -> Deletions:
-    """Read the codes and numbers behind the reasons of rules that were checked."""
-    reasons = [reason for rule in listed for reason in rule["reasons"]]
-    why = {kind: Why.from_kind(kind) for kind in {reason["kind"] for reason in reasons}}
-    gone = [set(rule["deleted_ids"]) for rule in listed]
-    deleted = [link in gone[rule] for rule, link in zip(paths.rule.tolist(), paths.links.tolist(), strict=True)]
-    numbers = {name: read_numbers([reason[name] for reason in reasons], name) for name in ("before", "after", "number")}
-    return Deletions(
-        deleted=np.array(deleted, dtype=bool),
-        why=np.array([why[reason["kind"]] for reason in reasons], dtype=np.uint8),
-        node=np.array([-1 if reason["node_id"] is None else reason["node_id"] for reason in reasons], dtype=np.int32),
-        **numbers,
-    )
+        return float("nan")
+    if type(value) not in (int, float) or not np.isfinite(value):
+        raise ValueError(f"expected a number or null, found {value!r}")
+    return float(value)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from secateur.export.listing import make_listing
 from secateur.export.plain_names import one_line
-from secateur.words.conditions import read_count, read_share
-from secateur.words.plain_words import join_asked
 
 if TYPE_CHECKING:
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["escape_latex", "rules_to_latex"]
 
@@ -33,25 +32,29 @@ MARK = re.compile("|".join(map(re.escape, MARKS)))
 LIGATURE = re.compile(r"-(?=-)|,(?=,)")
 
 
-def rules_to_latex(rules: RuleSet) -> str:
-    """Write the rules as a ``longtable``.
+def rules_to_latex(rules: Rules) -> str:
+    """Write the rules as a ``longtable``, with what to mind below them.
 
     Letters beyond ASCII are written as they are: XeLaTeX and LuaLaTeX read those that the font has, pdfLaTeX those that
     its encoding has.
     """
+    listing = make_listing(rules)
     head = [
         r"% Needs \usepackage{booktabs,longtable} in the preamble.",
-        r"\begin{longtable}{rp{0.55\linewidth}lrr}",
+        r"\begin{longtable}{rp{0.45\linewidth}lp{0.3\linewidth}}",
         r"\toprule",
-        r"\# & If & Then & Support & Reliability \\",
+        rf"\# & If & Then & {listing.rows_title.capitalize()} \\",
         *(r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
     ]
-    rows = []
-    for rule in rules:
-        support = "unknown" if rule.support is None else read_count(rule.support)
-        cells = join_asked(rule.asks), rule.class_name, support, read_share(rule.reliability)
-        rows.append(f"{rule.index + 1} & {' & '.join(map(escape_latex, cells))} \\\\")
-    return "\n".join([*head, *rows, r"\end{longtable}"])
+    rows = [
+        f"{line.number} & {' & '.join(map(escape_latex, (line.asked, line.class_name, line.rows)))} \\\\"
+        for line in listing.lines
+    ]
+    told = [
+        rf"\multicolumn{{4}}{{p{{0.95\linewidth}}}}{{{escape_latex(sentence)}}} \\"
+        for sentence in (*listing.before, *listing.after)
+    ]
+    return "\n".join([*head, *rows, r"\midrule", *told, r"\end{longtable}"])
 
 
 def escape_latex(words: str) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from secateur.export.listing import UNWRITTEN, make_listing
 from secateur.export.plain_names import one_line
-from secateur.words.conditions import read_evidence, read_link
-from secateur.words.plain_words import join_asked
 
 if TYPE_CHECKING:
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["escape_markdown", "rules_to_markdown"]
 
@@ -22,27 +20,26 @@ ENTITIES = re.compile(r"&(?=[#a-zA-Z])")
 LINKS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
-def rules_to_markdown(rules: RuleSet, *, reasons: bool = False) -> str:
-    """Write a table of rules; with reasons, say below it why each condition was deleted or kept."""
-    lines = [f"Method {rules.method}: {escape_markdown(rules.guarantee)}", ""]
-    lines += ["| # | If | Then | Training rows |", "|--:|---|---|---|"]
-    for rule in rules:
-        cells = join_asked(rule.asks), rule.class_name, read_evidence(rule)
-        lines.append(f"| {rule.index + 1} | {' | '.join(map(escape_markdown, cells))} |")
-    if rules.remarks:
-        lines += ["", *(f"- Note: {escape_markdown(remark)}" for remark in rules.remarks)]
-    if not reasons:
-        return "\n".join(lines)
-    # A link is on the path of every rule below it.
-    read = cache(partial(read_link, rules.tree, rules.paths, voice=rules._voice))
-    for rule in rules:
-        lines += ["", f"Rule {rule.index + 1}, {escape_markdown(rule.words)}", ""]
-        n_before = len(lines)
-        for link, reason in rule.reasons.items():
+def rules_to_markdown(rules: Rules, *, reasons: bool = False) -> str:
+    """Write a table of rules; with reasons, say below it why each condition was deleted or kept, and rules went."""
+    listing = make_listing(rules, reasons=reasons)
+    lines = [*map(escape_markdown, listing.before), *([""] if listing.before else [])]
+    lines += [f"| # | If | Then | {listing.rows_title.capitalize()} |", "|--:|---|---|---|"]
+    for line in listing.lines:
+        cells = map(escape_markdown, (line.asked, line.class_name, line.rows))
+        lines.append(f"| {line.number} | {' | '.join(cells)} |")
+    lines += ["", *(f"- {escape_markdown(sentence)}" for sentence in listing.after)]
+    for line in listing.lines if reasons else ():
+        if line.is_otherwise:
+            continue
+        lines += ["", f"Rule {line.number} ({line.stands_for}), {escape_markdown(line.words)}", ""]
+        for reason in line.reasons:
             sign = "deleted" if reason.deleted else "kept"
-            lines.append(f"- {sign}: {escape_markdown(read(link))} ({escape_markdown(reason.text)})")
-        if len(lines) == n_before:
-            lines.append("- nothing was asked")
+            lines.append(f"- {sign}: {escape_markdown(reason.condition)} ({escape_markdown(reason.text)})")
+        lines += [] if line.reasons else ["- nothing was asked"]
+        lines += [f"- {escape_markdown(line.aside)}"] if line.aside else []
+    if listing.unwritten:
+        lines += ["", UNWRITTEN, "", *(f"- {escape_markdown(one)}" for one in listing.unwritten)]
     return "\n".join(lines)
 
 

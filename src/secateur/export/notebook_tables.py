@@ -12,14 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from secateur.results.audit import Audit
-    from secateur.results.compact_audit import CompactAudit
-    from secateur.results.compact_explanation import CompactExplanation
     from secateur.results.explanation import Explanation
     from secateur.results.overlaps import Overlaps
     from secateur.rules.forest import ForestAudit, ForestRules
 
 __all__ = [
-    *("audit_to_html", "compact_audit_to_html", "explanation_to_html", "forest_audit_to_html"),
+    *("audit_to_html", "explanation_to_html", "forest_audit_to_html"),
     *("forest_to_html", "overlaps_to_html", "write_notebook_table"),
 ]
 
@@ -52,36 +50,24 @@ def write_notebook_table(
 def audit_to_html(audit: Audit) -> str:
     """Show how right rules and tree are, and where they part."""
     rows = [
-        *_compare(audit, "the tree", audit.tree_accuracy),
-        ("conditions deleted", f"{audit.n_deleted:,} of {audit.n_conditions:,}", ""),
+        ("right", _percent(audit.accuracy), _percent(audit.tree_accuracy)),
+        (f"right by always saying {audit.baseline_class}", _percent(audit.baseline), ""),
+        ("Brier score of the probabilities", f"{audit.brier:.3f}", f"{audit.tree_brier:.3f}"),
+    ]
+    if not math.isnan(audit.auc):
+        rows.append(("area under the ROC curve", f"{audit.auc:.3f}", f"{audit.tree_auc:.3f}"))
+    rows += [
+        ("rules", f"{audit.n_rules:,}", f"{audit.tree_rules:,}"),
+        ("conditions", f"{audit.n_conditions:,}", f"{audit.tree_conditions:,}"),
         ("rows covered by a rule", _percent(audit.coverage), ""),
         ("rows covered by rules that disagree", _percent(audit.conflict), ""),
     ]
+    said = audit.describe_difference()
     return write_notebook_table(
         ("", "rules", "tree"),
         rows,
-        before=[
-            f"On {count_of(audit.n_rows, 'row')}, the rules give the tree's answer for {_percent(audit.agreement)}."
-        ],
-        after=["per_rule says of each rule whether it still holds; print() has every number."],
-    )
-
-
-def compact_audit_to_html(audit: CompactAudit) -> str:
-    """Show how right compact rules and tree are, and where they part."""
-    low, high = audit.disagreement_interval
-    rows = [
-        *_compare(audit, "the tree", audit.tree_accuracy),
-        ("rules", f"{audit.n_rules:,}", f"{audit.source_n_rules:,}"),
-        ("conditions", f"{audit.n_conditions:,}", f"{audit.source_n_conditions:,}"),
-        ("rows left to otherwise", _percent(audit.left_to_otherwise), ""),
-    ]
-    differ = f"{_percent(audit.disagreement)} (likely {low:.2f} to {high:.2f} %)"
-    return write_notebook_table(
-        ("", "rules", "tree"),
-        rows,
-        before=[f"On {count_of(audit.n_rows, 'row')}, the rules give another answer than the tree for {differ}."],
-        after=["per_rule says of each rule whether it still holds; print() has every number."],
+        before=[f"{said[0].upper()}{said[1:]}."],
+        after=["per_line says of each line whether it still holds; print() has every number."],
     )
 
 
@@ -95,22 +81,11 @@ def forest_audit_to_html(audit: ForestAudit) -> str:
     return write_notebook_table(("", "rules", "forest"), rows, before=[f"{said}{_percent(audit.changed)}."])
 
 
-def _compare(audit: Audit | CompactAudit, what: str, accuracy: float) -> list[tuple[str, str, str]]:
-    rows = [
-        ("right", _percent(audit.accuracy), _percent(accuracy)),
-        (f"right by always saying {audit.baseline_class}", _percent(audit.baseline), ""),
-        ("Brier score of the probabilities", f"{audit.brier:.3f}", f"{audit.tree_brier:.3f}"),
-    ]
-    if not math.isnan(audit.auc):
-        rows.append(("area under the ROC curve", f"{audit.auc:.3f}", f"{audit.tree_auc:.3f}"))
-    return rows
-
-
 def _percent(value: float) -> str:
     return "unknown" if value != value else f"{value:.2f} %"
 
 
-def explanation_to_html(explanation: Explanation | CompactExplanation) -> str:
+def explanation_to_html(explanation: Explanation) -> str:
     """Show what the rule asks beside what the row has, and what else is said of it."""
     first, *rest = explanation.text.split("\n")
     after = [line.strip() for line in rest if not line.startswith(IN_TABLE)]

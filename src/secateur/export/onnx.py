@@ -28,9 +28,8 @@ from secateur.rules.decision_list import make_decision_list
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
 __all__ = ["rules_to_onnx"]
@@ -41,7 +40,7 @@ REFUSED: dict[str, Label] = {"U": "", "i": 0, "f": float("nan"), "b": False}
 HALF = np.float32(0.5)  # between the 0 and 1 of sums that count
 
 
-def rules_to_onnx(rules: RuleSet | CompactRules) -> bytes:
+def rules_to_onnx(rules: Rules) -> bytes:
     """Write the rules as an ONNX model, a serialized ``ModelProto``.
 
     Its outputs are ``prediction``, ``rule`` (counted from 1) and ``reliability`` (NaN where not known), one value for

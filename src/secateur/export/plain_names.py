@@ -7,14 +7,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from secateur.errors import ParameterError
-from secateur.rules.compact_rules import CompactRules
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from secateur.rules.decision_list import Column
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["FreeNames", "check_characters", "check_unread", "head_lines", "is_unicode", "one_line", "plain_name"]
 
@@ -52,9 +51,9 @@ def one_line(words: str, longest: int = SHOWN_WORDS) -> str:
     return line if len(line) <= longest else f"{line[:longest]} …"
 
 
-def head_lines(rules: RuleSet | CompactRules, what: str, mark: str, clean: Callable[[str, int], str] = one_line) -> str:
+def head_lines(rules: Rules, what: str, mark: str, clean: Callable[[str, int], str] = one_line) -> str:
     """Say above some code what it is: a comment of lines that start with a mark."""
-    rest = ', and "otherwise"' if isinstance(rules, CompactRules) else f", method {rules.method}"
+    rest = ', and "otherwise"' if rules.is_list else f", method {rules.method}"
     words = f"{count_of(len(rules), 'rule')}{what}{rest}. {rules.guarantee}"
     lines = [line for part in (words, *rules.remarks) for line in wrap(clean(part, HEAD_WORDS), LINE)]
     return "\n".join(f"{mark} {line}" for line in lines)

@@ -21,9 +21,8 @@ from secateur.rules.decision_list import double_limit, make_decision_list
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
 __all__ = ["rules_to_pmml"]
@@ -33,7 +32,7 @@ NAMESPACE = "http://www.dmg.org/PMML-4_4"
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def rules_to_pmml(rules: RuleSet | CompactRules) -> str:
+def rules_to_pmml(rules: Rules) -> str:
     """Write all rules in the order in which they win.
 
     The id of a rule is its number, counted from 1, and its confidence is its reliability: 0 where that is not known,
@@ -64,7 +63,7 @@ def rules_to_pmml(rules: RuleSet | CompactRules) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}'
 
 
-def _add_dictionary(root: Element, rules: RuleSet | CompactRules, listed: DecisionList, target: str) -> None:
+def _add_dictionary(root: Element, rules: Rules, listed: DecisionList, target: str) -> None:
     """Say what each column can hold."""
     dictionary = SubElement(root, "DataDictionary", numberOfFields=str(len(listed.columns) + 1))
     for column in listed.columns:

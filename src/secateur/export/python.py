@@ -19,9 +19,8 @@ from secateur.words.conditions import read_threshold
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.readings import Reading
     from secateur.tree.tree import Label
 
@@ -147,12 +146,12 @@ def _read_all(values, *how):
 '''
 
 
-def rules_to_python(rules: RuleSet | CompactRules, *, vectorized: bool = False, name: str = "predict") -> str:
+def rules_to_python(rules: Rules, *, vectorized: bool = False, name: str = "predict") -> str:
     """Write the rules as the source of a Python function.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     vectorized : bool, default=False
         Take columns (numpy) rather than one row (no import).
     name : str, default="predict"

@@ -36,9 +36,8 @@ from secateur.rules.decision_list import make_decision_list
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secateur.rules.compact_rules import CompactRules
     from secateur.rules.decision_list import DecisionList
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
 __all__ = ["RESULT_NAMES", "rules_to_sql"]
@@ -47,7 +46,7 @@ MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads mor
 
 
 def rules_to_sql(
-    rules: RuleSet | CompactRules,
+    rules: Rules,
     dialect: str = "duckdb",
     table: str | Sequence[str] = "rows",
     names: Sequence[str] = RESULT_NAMES,
@@ -60,7 +59,7 @@ def rules_to_sql(
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     dialect : str, default="duckdb"
         duckdb, postgres, spark, sqlite, tsql (SQL Server), bigquery or snowflake.
     table : str or sequence of str, default="rows"

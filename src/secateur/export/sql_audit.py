@@ -35,12 +35,11 @@ from secateur.export.sql_nodes import (
     own_name,
     when,
 )
-from secateur.rules.compact_rules import CompactRules
 from secateur.rules.decision_list import Column, list_tests, make_column
 
 if TYPE_CHECKING:
     from secateur.rules.decision_list import ColumnTest
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
 __all__ = [
@@ -89,7 +88,7 @@ class AuditStatement:
 
 
 def audit_to_sql(
-    rules: RuleSet | CompactRules,
+    rules: Rules,
     y: str,
     dialect: str = "duckdb",
     table: str | Sequence[str] = "rows",
@@ -102,8 +101,8 @@ def audit_to_sql(
 
     Parameters
     ----------
-    rules : RuleSet or CompactRules
-        The number of "otherwise", in the column ``rule``, follows those of compact rules.
+    rules : Rules
+        The column ``rule`` is the index of a line, ``leaf`` the place of a leaf.
     y : str
         The column of labels.
     dialect, table : str
@@ -126,7 +125,7 @@ def audit_to_sql(
     >>> root = builder.split("rain", 0.5)
     >>> _ = builder.leaf([2, 8], parent=root, side="left")
     >>> _ = builder.leaf([9, 1], parent=root, side="right")
-    >>> statement = audit_to_sql(simplify(builder.build(), method="exact"), "did", table="days")
+    >>> statement = audit_to_sql(simplify(builder.build()), "did", table="days")
     >>> [(refusal.column.name, refusal.what) for refusal in statement.refusals]
     [('rain', 'missing'), ('rain', 'strange')]
     """
@@ -134,22 +133,18 @@ def audit_to_sql(
     source, decided, features, columns, known = opened
     label = len(columns)
     refused, refusals = _find_refusal(source, columns)
-    whole = rules.rules if isinstance(rules, CompactRules) else rules
-    leaves = list_tests(whole, np.zeros_like(whole.deleted), features)
-    if isinstance(rules, CompactRules):
-        place_of = {rule: place for place, rule in enumerate(rules.chosen.tolist())}
-        ranked = list_tests(whole, whole.deleted, features, rules.chosen)
-        deciding = [*((place_of[rule], tests) for rule, tests in ranked), (len(rules), ())]
-    else:
-        deciding = ranked = list_tests(whole, whole.deleted, features)
-    is_ranked = isinstance(rules, CompactRules) or rules.is_ranked
+    leaves = list_tests(rules, np.zeros_like(rules.deleted), features, np.arange(rules.tree_rules))
+    ranked = list_tests(rules, rules.deleted, features, rules.leaves[rules.order])
+    deciding = [(int(rules.line_of_place[place]), tests) for place, tests in ranked]
+    deciding += [(len(rules), ())] if rules.is_list else []
+    is_ordered = rules.is_list or rules.is_ordered
     made = {
         "refused": refused,
         "truth": _find_truth(source, label, known),
         "leaf": _find_rule(source, leaves),
-        # Without a ranking, the rule of its own leaf decides a row.
-        **({"rule": _find_rule(source, deciding)} if is_ranked else {}),
-        N_CLASSES: _count_classes(source, ranked, whole.paths.leaf_class.tolist()),
+        # Without a sure order, the rule of its own leaf decides a row.
+        **({"rule": _find_rule(source, deciding)} if is_ordered else {}),
+        N_CLASSES: _count_classes(source, ranked, rules.paths.leaf_class.tolist()),
         LABEL: source.value(label),
         **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
     }
@@ -160,7 +155,7 @@ def audit_to_sql(
 
     keys = [
         *((name, own(name)) for name in (*by, "refused", "truth", "leaf")),
-        ("rule", own("rule" if is_ranked else "leaf")),
+        ("rule", own("rule" if is_ordered else "leaf")),
         ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
         ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
     ]
@@ -184,7 +179,7 @@ def audit_to_sql(
 
 
 def coverage_to_sql(
-    rules: RuleSet,
+    rules: Rules,
     asked: Sequence[int],
     y: str,
     dialect: str = "duckdb",
@@ -200,9 +195,9 @@ def coverage_to_sql(
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     asked : sequence of int
-        The rules, a few hundred at most: each has a column of its own.
+        Places of their leaves, a few hundred at most: each has a column of its own.
     y, dialect, table, sample_weight, labels, by : optional
         As in :func:`audit_to_sql`.
 
@@ -213,7 +208,9 @@ def coverage_to_sql(
         rows, and with weights ``squares_k``, that of their squared weights.
     """
     source, decided, features, columns, known = _open_table(rules, y, dialect, table, sample_weight, labels, by)
-    tests = dict(list_tests(rules, rules.deleted, features))  # a rule that no row can pass is not among them
+    tests = dict(
+        list_tests(rules, rules.deleted, features, np.array(asked, dtype=np.int64))
+    )  # a rule that no row can pass is not among them
     label = len(columns)
     step: list[tuple[str, Node]] = [*((name, source.own_column(name)) for name in by)]
     step.append(("truth", _find_truth(source, label, known)))
@@ -247,7 +244,7 @@ def coverage_to_sql(
 
 
 def cover_sets_to_sql(
-    rules: RuleSet,
+    rules: Rules,
     asked: Sequence[int],
     y: str,
     dialect: str = "duckdb",
@@ -263,9 +260,9 @@ def cover_sets_to_sql(
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     asked : sequence of int
-        The rules.
+        Places of their leaves.
     y, dialect, table, sample_weight, labels, by : optional
         As in :func:`audit_to_sql`.
 
@@ -276,7 +273,9 @@ def cover_sets_to_sql(
         which of 30 rules a row satisfies, and ``n_rows``, or with weights ``weight``, their sum.
     """
     source, decided, features, columns, known = _open_table(rules, y, dialect, table, sample_weight, labels, by)
-    tests = dict(list_tests(rules, rules.deleted, features))  # a rule that no row can pass is not among them
+    tests = dict(
+        list_tests(rules, rules.deleted, features, np.array(asked, dtype=np.int64))
+    )  # a rule that no row can pass is not among them
     step: list[tuple[str, Node]] = [(name, source.own_column(name)) for name in by]
     step.append(("truth", _find_truth(source, len(columns), known)))
     if sample_weight is not None:
@@ -313,7 +312,7 @@ class _Opened(NamedTuple):
 
 
 def _open_table(
-    rules: RuleSet | CompactRules,
+    rules: Rules,
     y: str,
     dialect: str,
     table: str | Sequence[str],

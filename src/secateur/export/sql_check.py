@@ -20,8 +20,7 @@ from secateur.rules.decision_list import make_decision_list
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["rules_to_sql_check"]
 
@@ -33,14 +32,12 @@ WORDS = {
 OTHER = "decided as any other: not a category of the training table"
 
 
-def rules_to_sql_check(
-    rules: RuleSet | CompactRules, dialect: str = "duckdb", table: str | Sequence[str] = "rows"
-) -> str:
+def rules_to_sql_check(rules: Rules, dialect: str = "duckdb", table: str | Sequence[str] = "rows") -> str:
     """Write a query that counts the rows of each column that the rules cannot decide, or do not know.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     dialect : str, default="duckdb"
         As in :func:`secateur.export.sql.rules_to_sql`.
     table : str or sequence of str, default="rows"

@@ -1,7 +1,7 @@
-"""Rules as texts, numbers and arrays, for savers that refuse unknown classes.
+"""Rules as texts, numbers and arrays, for savers that reject unknown classes.
 
-pickle could store a rule set as it is. skops asks its user to trust every class that it meets, so an estimator saves
-its rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
+pickle could store rules as they are. skops asks its user to trust every class that it meets, so an estimator saves its
+rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Deletions
 from secateur.results.fidelity import Fidelity
-from secateur.rules.compact_rules import CompactRules
-from secateur.rules.rule_set import RuleSet, StoredContent
+from secateur.rules.making import Choice, Making, StoredContent
+from secateur.rules.rules import Rules
 from secateur.tree.json import tree_from_json, tree_to_json
 
 if TYPE_CHECKING:
@@ -23,67 +23,39 @@ if TYPE_CHECKING:
 
 __all__ = ["rules_from_state", "rules_to_state"]
 
-# Fields of a rule set that are plain already.
-PLAIN = ("method", "class_counts", "source_class_counts", "is_ranked", "is_weighted")
-COMPACT = ("chosen", "otherwise_id", "decided_counts", "stand_ins", "drop_costs", "budget", "tolerance")
+# Fields of rules that are plain already, and those that are objects of plain fields.
+PLAIN = ("leaf_counts", "covered_counts", "leaves", "default", "decided_counts")
+PARTS: dict[str, Any] = {"deletions": Deletions, "making": Making, "fidelity": Fidelity, "stored": StoredContent}
 
 
-def rules_to_state(rules: RuleSet | CompactRules) -> dict[str, Any]:
+def rules_to_state(rules: Rules) -> dict[str, Any]:
     """Take rules apart, without the rows that they were made from."""
-    if isinstance(rules, CompactRules):
-        return _compact_to_state(rules)
-    columns, stored = rules.tree.columns, rules.stored
+    columns, choice = rules.tree.columns, rules.choice
     return {
         **{name: getattr(rules, name) for name in PLAIN},
+        **{name: _take_apart(getattr(rules, name)) for name in PARTS},
+        "choice": None if choice is None else {**vars(choice), "deletions": dict(vars(choice.deletions))},
         "tree": tree_to_json(rules.tree),
         "columns": None if columns is None else _kept_columns(columns),
-        "parameters": dict(rules.parameters),
-        "deletions": dict(vars(rules.deletions)),
-        "stored": None if stored is None else dict(vars(stored)),
     }
 
 
-def _compact_to_state(rules: CompactRules) -> dict[str, Any]:
-    """Take compact rules apart; the set after the budget shares all but deletions and counts with the one before."""
-    stored, shortened = rules.stored, rules.rules
-    return {
-        **{name: getattr(rules, name) for name in COMPACT},
-        "source": rules_to_state(rules.source),
-        "deletions": dict(vars(shortened.deletions)),
-        "class_counts": shortened.class_counts,
-        "stored": None if stored is None else dict(vars(stored)),
-        "fidelity": None if rules.fidelity is None else dict(vars(rules.fidelity)),
-    }
-
-
-def _compact_from_state(state: Mapping[str, Any]) -> CompactRules:
-    source, stored = _rules_from_state(state["source"]), state["stored"]
-    shortened = replace(source, deletions=Deletions(**state["deletions"]), class_counts=state["class_counts"])
-    plain: dict[str, Any] = {name: state[name] for name in COMPACT}
-    measured = state.get("fidelity")  # earlier versions had none
-    return CompactRules(
-        **{**plain, "stand_ins": tuple(plain["stand_ins"])},
-        source=source,
-        rules=shortened if state["budget"] else source,
-        stored=None if stored is None else StoredContent(**stored),
-        fidelity=None if measured is None else Fidelity(**measured),
-    )
-
-
-def rules_from_state(state: Mapping[str, Any]) -> RuleSet | CompactRules:
+def rules_from_state(state: Mapping[str, Any]) -> Rules:
     """Put together the rules that :func:`rules_to_state` took apart."""
-    return _compact_from_state(state) if "chosen" in state else _rules_from_state(state)
+    parts: dict[str, Any] = {name: None if state[name] is None else kind(**state[name]) for name, kind in PARTS.items()}
+    choice = state["choice"]
+    if choice is not None:
+        stand_ins = tuple(choice["stand_ins"])  # skops gives a list
+        choice = Choice(**{**choice, "deletions": Deletions(**choice["deletions"]), "stand_ins": stand_ins})
+    parts |= {name: state[name] for name in PLAIN}
+    return Rules(tree=_read_tree(state["tree"], state["columns"]), choice=choice, **parts)
 
 
-def _rules_from_state(state: Mapping[str, Any]) -> RuleSet:
-    stored = state["stored"]
-    return RuleSet(
-        **{name: state[name] for name in PLAIN},
-        tree=_read_tree(state["tree"], state["columns"]),
-        parameters=state["parameters"],
-        deletions=Deletions(**state["deletions"]),
-        stored=None if stored is None else StoredContent(**stored),
-    )
+def _take_apart(part: Any) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    kept = dict(vars(part))
+    return {**kept, "parameters": dict(kept["parameters"])} if "parameters" in kept else kept
 
 
 def _kept_columns(columns: Columns) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Refuse stored reasons that the method of a rule set cannot have given."""
+"""Reject stored reasons that a method cannot have given."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from secateur.methods.contract import Deletions
     from secateur.tree.paths import Paths
 
-__all__ = ["OF_A_BUDGET", "check_reasons"]
+__all__ = ["OF_A_BUDGET", "check_reasons", "check_spending"]
 
-# What compact rules give beside the reasons of the method that they were chosen from.
+# Reasons that a budget gives beside those of the method.
 OF_A_BUDGET = (Why.DECIDED_OTHERWISE, Why.TOO_MANY_OTHERWISE, Why.TOO_UNRELIABLE, Why.NO_ROWS)
+TINY = 1e-9  # shares are rounded
 OTHER_BRANCH = (Why.SIBLING_LEAF, Why.SAME_CLASS_SUBTREE)
 
 
 def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collection[Why] = ()) -> None:
-    """Refuse a reason of another method, one that says kept of a deleted condition, and one about another node."""
+    """Reject a reason of another method, one that says kept of a deleted condition, and one about another node."""
     may_give = METHODS[method].gives | set(also)
     foreign = [Why(code) for code in np.unique(deletions.why).tolist() if code not in may_give]
     if foreign:
@@ -57,6 +58,23 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
         (deletions.why == Why.INSIDE_H) & (node != paths.homogeneous_top[links]),
         "points at another node than the one below which all leaves have one class",
     )
+
+
+def check_spending(method: str, before: Deletions, after: Deletions, budget: float) -> None:
+    """Reject earlier deletions with another reason than before, and later ones that went beyond the budget."""
+    stated, known, gone = vars(after), vars(before), before.deleted
+    if not all(np.array_equal(stated[name][gone], known[name][gone], equal_nan=True) for name in known):
+        raise FormatError(
+            "The rules JSON gives a condition that was deleted before the budget was spent another reason afterwards; "
+            "it was edited."
+        )
+    paid = after.why == Why.DECIDED_OTHERWISE
+    shares = np.stack([after.before[paid], after.after[paid]])
+    starts_within = METHODS[method].is_exact  # rules of other methods may begin beyond it
+    if not ((shares >= 0) & (shares <= 1)).all() or (starts_within and (shares > budget + TINY).any()):
+        raise FormatError(
+            f"The rules JSON has a deletion that went beyond its budget of {100 * budget:.6g} %; it was edited."
+        )
 
 
 def _refuse(paths: Paths, is_wrong: NDArray[np.bool_], what: str) -> None:

@@ -7,29 +7,23 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from secateur.export.compact_text import count_leaves, read_decided, title_decided
-from secateur.words.conditions import read_evidence, read_link
-from secateur.words.plain_words import join_asked
+from secateur.export.listing import make_listing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from secateur.export.listing import ListedLine
+    from secateur.rules.rules import Rules
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
-    from secateur.words.reasons import Reason
-
-__all__ = ["compact_to_table", "rules_to_table"]
+__all__ = ["rules_to_table"]
 
 
 def rules_to_table(
-    rules: RuleSet, *, reasons: bool = False, title: str | None = None, caption: str | None = None
+    rules: Rules, *, reasons: bool = False, title: str | None = None, caption: str | None = None
 ) -> Table:
-    """Make a row for each rule: conditions, deleted ones struck through, class and evidence; with reasons if asked."""
-    deleted, total = int(rules.deleted.sum()), len(rules.deleted)
-    said = caption if caption is not None else f"{deleted} of {total} conditions deleted. {rules.guarantee}"
+    """Make a row for each line: what it asks, its class and its rows; with the reason of each condition if asked."""
+    listing = make_listing(rules, reasons=reasons)
     table = Table(
-        title=title or f"{len(rules)} rules by {rules.method}",
-        caption=Text(" ".join([said, *rules.remarks])),
+        title=title or listing.title,
+        caption=Text("\n".join([*listing.before, *listing.after]) if caption is None else caption),
         title_justify="left",
         caption_justify="left",
         show_lines=reasons,
@@ -37,46 +31,17 @@ def rules_to_table(
     table.add_column("#", justify="right", style="dim")
     table.add_column("if", ratio=3)
     table.add_column("then", style="bold")
-    table.add_column("training rows")
-    for rule in rules:
-        body = Text(join_asked(rule.asks), style="bold" if reasons else "")
-        found = rule.reasons if reasons else dict.fromkeys(rule.deleted_ids)
-        _append_reasons(body, found, lambda link: read_link(rules.tree, rules.paths, link, rules._voice))
-        table.add_row(str(rule.index + 1), body, Text(rule.class_name), Text(read_evidence(rule)))
+    table.add_column(listing.rows_title)
+    for line in listing.lines:
+        table.add_row(str(line.number), _write_asked(line), Text(line.class_name), Text(line.rows))
     return table
 
 
-def compact_to_table(rules: CompactRules) -> Table:
-    """Make a row for each compact rule, and one for "otherwise"."""
-    size = f"{rules.n_conditions} of {rules.source_n_conditions} conditions left."
-    table = Table(
-        title=f"{len(rules)} rules instead of {rules.source_n_rules}",
-        caption=Text(" ".join([size, rules.guarantee, *rules.remarks])),
-        title_justify="left",
-        caption_justify="left",
-    )
-    table.add_column("#", justify="right", style="dim")
-    table.add_column("if", ratio=3)
-    table.add_column("then", style="bold")
-    table.add_column(title_decided(rules))
-    table.add_column("stands for")
-    for rule in rules:
-        numbers = read_decided(rules, rule.index), count_leaves(rule)
-        table.add_row(str(rule.index + 1), Text(join_asked(rule.asks)), Text(rule.class_name), *numbers)
-    words = Text(rules.rest_word, style="italic")
-    rest = Text(rules.otherwise_name), read_decided(rules, len(rules)), "the rest"
-    table.add_row(str(len(rules) + 1), words, *rest)
-    return table
-
-
-def _append_reasons(body: Text, found: Mapping[int, Reason | None], read: Callable[[int], str]) -> None:
-    """Add a line for each condition: struck through if it was deleted, with its reason if that is asked for."""
-    for link, reason in found.items():
-        body.append("\n")
-        words = read(link)
-        if reason is None:
-            body.append(words, style="strike dim")
-            continue
-        body.append("✂ " if reason.deleted else "• ", style="red" if reason.deleted else "green")
-        body.append(words, style="strike dim not bold" if reason.deleted else "not bold")
-        body.append(f"  {reason.text}", style="dim not bold")
+def _write_asked(line: ListedLine) -> Text:
+    """Write what a line asks, and a line for each condition with its reason: struck through if it was deleted."""
+    body = Text(line.asked, style="bold" if line.reasons else "italic" if line.is_otherwise else "")
+    for one in line.reasons:
+        body.append("\n✂ " if one.deleted else "\n• ", style="red" if one.deleted else "green")
+        body.append(one.condition, style="strike dim not bold" if one.deleted else "not bold")
+        body.append(f"  {one.text}", style="dim not bold")
+    return body

@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from secateur.words.conditions import read_assimilation, read_evidence, read_link
-from secateur.words.plain_words import ROUNDED, rounds_a_number
+from secateur.export.listing import UNWRITTEN, Listing, make_listing
+from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
-    from secateur.rules.rule_set import RuleSet
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["COUNTED_TWICE", "counts_rows_twice", "rules_to_text"]
+    from secateur.export.listing import ListedLine
+    from secateur.rules.rules import Rules
 
-COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
+__all__ = ["lay_out", "rules_to_text"]
 
-
-def rules_to_text(rules: RuleSet, *, reasons: bool = False) -> str:
-    """Write a line for each rule, with reasons the conditions of each rule below it, and remarks at the end."""
-    lines = []
-    # A link is on the path of every rule below it.
-    read = cache(partial(read_link, rules.tree, rules.paths, voice=rules._voice))
-    for rule in rules:
-        lines.append(f"{rule.index + 1}. {rule.words}   (leaf {rule.leaf_id}: {read_evidence(rule)})")
-        for link, reason in rule.reasons.items() if reasons else ():
-            lines.append(f"     {'-' if reason.deleted else '+'} {read(link)}: {reason.text}")
-        if reasons and rule.assimilated_into is not None:
-            lines.append(f"     = {read_assimilation(rule)}")
-    lines += [COUNTED_TWICE] if counts_rows_twice(rules) else []
-    lines += [ROUNDED] if rounds_a_number(rules, rules) else []
-    return "\n".join([*lines, *(f"Note: {remark}" for remark in rules.remarks)])
+WIDEST = 100  # numbers stand in a column unless a line is longer than this
 
 
-def counts_rows_twice(rules: RuleSet) -> bool:
-    """Whether rules cover more rows together than there are."""
-    return bool(np.nansum(rules.support) > np.nansum(rules.source_support) * (1 + 1e-9))
+def rules_to_text(rules: Rules, *, reasons: bool = False, width: int | None = None, most: int | None = None) -> str:
+    """Write a line for each rule and "otherwise", with reasons the conditions of each below it, and what to mind."""
+    return lay_out(make_listing(rules, reasons=reasons, most=most), width=width)
+
+
+def lay_out(listing: Listing, *, width: int | None = None) -> str:
+    """Lay a listing out as text, wrapped to a width if one is given."""
+    lines = [*_fold(listing.before, width), *([""] if listing.before else [])]
+    lines += _write_lines(listing.lines, width)
+    if listing.n_left_out:
+        lines.append(f"… and {count_of(listing.n_left_out, 'more rule')}")
+    if listing.unwritten:
+        lines += ["", UNWRITTEN, *_fold([f"- {one}" for one in listing.unwritten], width)]
+    return "\n".join([*lines, "", *_fold(listing.after, width)])
+
+
+def _write_lines(listed: Sequence[ListedLine], width: int | None) -> Iterator[str]:
+    digits = len(str(listed[-1].number)) if listed else 1
+    names = max((len(line.class_name) for line in listed), default=0)
+    heads = [f"{line.number:{digits}d}. {line.class_name:<{names}} " for line in listed]
+    asked = [line.asked if line.asked in ("otherwise", "always") else f"if {line.asked}" for line in listed]
+    room = max((len(head) + len(one) for head, one in zip(heads, asked, strict=True)), default=0)
+    column = max((n for n in map(len, map("".join, zip(heads, asked, strict=True))) if n <= WIDEST), default=0)
+    numbers = max((len(line.rows) for line in listed), default=0)
+    is_narrow = width is not None and max(column, room) + 3 + numbers > width
+    for line, head, one in zip(listed, heads, asked, strict=True):
+        if is_narrow:
+            indent = " " * len(head)
+            yield from wrap(f"{head}{one}", width or WIDEST, subsequent_indent=indent)
+            yield from wrap(line.rows, width or WIDEST, initial_indent=indent, subsequent_indent=indent)
+        else:
+            yield f"{f'{head}{one}':<{column}}   {line.rows}"
+        for reason in line.reasons:
+            told = f"{'-' if reason.deleted else '+'} {reason.condition}: {reason.text}"
+            yield from _fold([told], width, "     ")
+        if line.aside:
+            yield from _fold([f"= {line.aside}"], width, "     ")
+
+
+def _fold(sentences: Sequence[str], width: int | None, indent: str = "") -> list[str]:
+    if width is None:
+        return [f"{indent}{sentence}" for sentence in sentences]
+    return [
+        part
+        for sentence in sentences
+        for part in wrap(sentence, width, initial_indent=indent, subsequent_indent=f"{indent}  " if indent else "")
+        or [""]
+    ]

@@ -14,7 +14,7 @@ from secateur.words.conditions import count_of, read_count, read_link, read_shar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["draw_tree"]
 
@@ -34,7 +34,7 @@ class _Shown:
     x: float
 
 
-def draw_tree(rules: RuleSet, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
+def draw_tree(rules: Rules, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
     """Draw the tree down to a depth; what lies below is folded into one box that says how many leaves it has."""
     if max_depth is not None and (not isinstance(max_depth, int) or isinstance(max_depth, bool) or max_depth < 1):
         raise ParameterError(f"Expected max_depth as a whole number from 1 on, or None for all, found {max_depth!r}.")
@@ -57,7 +57,7 @@ def draw_tree(rules: RuleSet, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
     return Picture(draw_svg(width, 2 * MARGIN + deepest * LEVEL + 84, parts, words))
 
 
-def _place_nodes(rules: RuleSet, max_depth: int) -> list[_Shown]:
+def _place_nodes(rules: Rules, max_depth: int) -> list[_Shown]:
     """Place leaves side by side, and each split above the middle of its branches; no recursion, for deep trees."""
     tree = rules.tree
     shown: dict[int, _Shown] = {}
@@ -84,13 +84,13 @@ def _place_nodes(rules: RuleSet, max_depth: int) -> list[_Shown]:
     return [shown[node] for node, _ in order]
 
 
-def _count_nodes(rules: RuleSet) -> NDArray[np.float64]:
+def _count_nodes(rules: Rules) -> NDArray[np.float64]:
     """Count the training rows of each class at every node; without rows, what the model counted."""
     tree, paths = rules.tree, rules.paths
     if not rules.is_ranked and tree.counts is not None:
         return np.asarray(tree.counts, dtype=np.float64)
     counts = np.zeros((tree.n_nodes, tree.n_classes))
-    counts[paths.leaf_ids] = np.nan_to_num(rules.source_class_counts)
+    counts[paths.leaf_ids] = np.nan_to_num(rules.leaf_counts)
     for node in range(tree.n_nodes - 1, 0, -1):  # children come after their parents
         counts[paths.parent[node]] += counts[node]
     return counts
@@ -105,11 +105,11 @@ def _draw_branch(x: float, y: float, to_x: float, to_y: float, share: float, wor
     return f"<path d='{path}' fill='none' stroke='#9a9a9a' stroke-width='{width:.1f}' opacity='0.7'/>{label}"
 
 
-def _draw_node(rules: RuleSet, counts: NDArray[np.float64], one: _Shown, y: float) -> list[str]:
+def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float) -> list[str]:
     tree, own = rules.tree, counts[one.node]
     total = float(own.sum())
     if one.children:
-        words = wrap_words(read_link(tree, rules.paths, int(tree.children_left[one.node]), rules._voice), BOX + 40, 12)
+        words = wrap_words(read_link(tree, rules.paths, int(tree.children_left[one.node]), rules.voice), BOX + 40, 12)
         words = words if len(words) <= MOST_LINES else [*words[: MOST_LINES - 1], f"{words[MOST_LINES - 1]} …"]
         height = 10 + LINE * len(words)
         parts = [
@@ -144,7 +144,7 @@ def _draw_node(rules: RuleSet, counts: NDArray[np.float64], one: _Shown, y: floa
     return parts
 
 
-def _count_leaves(rules: RuleSet, node: int) -> int:
+def _count_leaves(rules: Rules, node: int) -> int:
     tree, n_leaves, stack = rules.tree, 0, [node]
     while stack:
         at = stack.pop()

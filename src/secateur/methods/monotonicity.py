@@ -5,7 +5,7 @@ A tree is monotone if no possible row lies at or above a row of the second class
 a walk looks for a leaf of the first class that meets it: every pair of leaves is decided, though few are looked at.
 
 Signs are tried for all rows first. Only where some rows are in the wrong order is it asked whether the facts rule those
-out; the promise is then about the rows that keep to the facts.
+out; the promise is then about the rows that satisfy the facts.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Monotonicity:
     ordering : Ordering
         Which of two rows is the larger, and which rows are possible.
     rests_on_facts : bool
-        Whether only rows that keep to the facts are meant.
+        Whether only rows that satisfy the facts are meant.
     """
 
     tree: Tree
@@ -92,7 +92,7 @@ class Monotonicity:
         facts = self.tree.facts
         words = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
         words += [self.tree.describe_decimals(feature) for feature in facts.decimals_of]
-        return f"all rows that keep to the facts {shorten(words)}"
+        return f"all rows that satisfy the facts {shorten(words)}"
 
     def refute(self, whose: str) -> None:
         """Raise :class:`NotMonotoneError` with two rows in the wrong order, unless it holds."""

@@ -1,4 +1,4 @@
-"""The answer in a few sentences: what is predicted, how often that is right, and how far it is what the tree says."""
+"""The answer in a few sentences: what is predicted, how often that is right, and how far it agrees with the tree."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.results.fidelity import say_fidelity
-from secateur.rules.compact_rules import CompactRules
+from secateur.results.fidelity import describe_fidelity
 from secateur.tree.shown_text import show_text
 from secateur.words.conditions import count_of, read_count, read_share
 
@@ -17,12 +16,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.results.audit import Audit
-    from secateur.results.compact_audit import CompactAudit
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = [
-    *("find_limiting_facts", "find_target", "name_target", "say_answer", "say_classes", "say_difference"),
-    *("say_faithful", "say_measured", "say_right", "warn_of_weights"),
+    *(
+        "find_limiting_facts",
+        "find_target",
+        "name_target",
+        "describe_answer",
+        "describe_classes",
+        "describe_difference",
+    ),
+    *("describe_faithful", "describe_measured", "describe_accuracy", "warn_of_weights"),
 ]
 
 SHOWN_CLASSES = 5
@@ -30,25 +35,26 @@ FAR = 0.1  # from what a guess gives, as a share
 EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it
 
 
-def say_answer(rules: CompactRules) -> tuple[list[str], list[str]]:
-    """Make the sentences before and after a list of compact rules, by the training rows as they were counted."""
+def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
+    """Make the sentences before and after a list of rules, by the training rows as they were counted."""
     if rules.fidelity is not None:
-        return say_fidelity(rules)
-    counts = rules.decided_counts
+        return describe_fidelity(rules)
+    counts = rules.counts if rules.is_list else rules.leaf_counts
     sizes: NDArray[np.float64] = counts.sum(axis=0)
-    if not sizes.sum() > 0 or not rules.rules.is_ranked:
-        return [], [say_faithful(rules)]
-    own = float(counts[np.arange(len(counts)), np.append(rules.class_ids, rules.otherwise_id)].sum())
-    total = float(sizes.sum())
-    names, is_weighted = rules.tree.class_names, rules.rules.is_weighted
-    guess = int(sizes.argmax())
-    rows = "the training rows, by weight" if is_weighted else f"the {count_of(total, 'training row')}"
-    right = say_right(own / total, rows, names[guess], float(sizes[guess]) / total)
-    first = say_classes(names, sizes, find_target(rules.rules), is_weighted=is_weighted)
-    return [first], [*warn_of_weights(rules.rules), right, say_faithful(rules)]
+    if not sizes.sum() > 0 or not rules.is_ranked:
+        return [], [describe_faithful(rules)]
+    names, total = rules.tree.class_names, float(sizes.sum())
+    first = describe_classes(names, sizes, find_target(rules), is_weighted=rules.is_weighted)
+    after = [*warn_of_weights(rules), describe_faithful(rules)]
+    if rules.is_list:  # a row that several rules of leaves cover is counted for each of them
+        own, guess = float(counts[np.arange(len(counts)), rules.class_ids].sum()), int(sizes.argmax())
+        rows = "the training rows, by weight" if rules.is_weighted else f"the {count_of(total, 'training row')}"
+        right = describe_accuracy(own / total, rows, names[guess], float(sizes[guess]) / total)
+        after.insert(-1, right)
+    return [first], after
 
 
-def say_classes(
+def describe_classes(
     names: Sequence[str],
     sizes: NDArray[np.float64],
     target: str | None = None,
@@ -69,7 +75,7 @@ def say_classes(
     return f"{who} {show_text(target or 'the class')}: of {among}, {joined}."
 
 
-def say_right(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:
+def describe_accuracy(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:
     """Say how often rules are right, beside the tree if it is not as often, and beside always making one guess."""
     right = f"Right for {read_share(share)} of {rows}"
     if by_tree is not None and by_tree != share:
@@ -77,47 +83,47 @@ def say_right(share: float, rows: str, guess: str, guessed: float | None, by_tre
     return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
 
 
-def say_measured(audit: Audit | CompactAudit, rows: str) -> str:
+def describe_measured(audit: Audit, rows: str) -> str:
     """Say the same of audited rows."""
     shares = audit.accuracy / 100, audit.baseline / 100, audit.tree_accuracy / 100
-    return say_right(shares[0], rows, audit.baseline_class, *shares[1:])
+    return describe_accuracy(shares[0], rows, audit.baseline_class, *shares[1:])
 
 
-def say_faithful(rules: CompactRules, audit: CompactAudit | None = None, trained: CompactAudit | None = None) -> str:
-    """Say how far compact rules are what the tree says, by an audit on other rows or on the training rows if any."""
+def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit | None = None) -> str:
+    """Say how far rules agree with the tree, by an audit on other rows or on the training rows if any."""
     if rules.is_exact:
-        known = " that keeps to what is known of the columns" if find_limiting_facts(rules) else ""
-        return f"Nothing is lost: every possible row{known} gets the tree's answer."
+        known = " that satisfies the stated facts" if find_limiting_facts(rules) else ""
+        return f"No answer changes: every possible row{known} gets the tree's answer."
     allowed = (
-        f"At most {100 * rules.budget:.6g}% of the training rows{_by_weight(rules.rules)} get another answer than the "
-        "tree's"
+        f"At most {100 * rules.budget:.6g} % of the training rows{_by_weight(rules)} are answered differently from the "
+        "tree"
     )
     if audit is not None:
-        measured = say_difference(audit.disagreement, "these rows", audit.disagreement_interval)
+        low, high = (100.0 - limit for limit in reversed(audit.agreement_interval))
+        measured = describe_difference(100.0 - audit.agreement, "these rows", (low, high))
         return f"{allowed}. {measured}" if rules.budget else measured
     if rules.budget:
         return f"{allowed}; on new rows that may be more."
     if trained is not None:
-        return say_difference(trained.disagreement, "the training rows", None)
-    return f"Some rows may get another answer than the tree's: {rules.method!r} allows it, and an audit counts them."
+        return describe_difference(100.0 - trained.agreement, "the training rows", None)
+    return f"Some rows may be answered differently from the tree: {rules.method!r} allows it, and an audit counts them."
 
 
-def say_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:
-    """Say for how many of some rows the answer is not the tree's; with limits, for how many of new ones that may be."""
-    said = f"The answer is not the tree's for {read_share(percentage / 100)} of {rows}"
+def describe_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:
+    """Say on how many of some rows the answer differs from the tree's; with limits, on how many of new ones."""
+    said = f"The answer differs from the tree's on {read_share(percentage / 100)} of {rows}"
     if limits is None:
         return f"{said}; on new rows that may be more."
-    return f"{said}; on new rows, likely for {limits[0]:.1f} to {limits[1]:.1f}%."
+    return f"{said}; on new rows, 95 % interval {limits[0]:.1f} to {limits[1]:.1f} %."
 
 
-def find_limiting_facts(rules: RuleSet | CompactRules) -> tuple[str, ...]:
-    """Find the facts that the guarantee rests on, but for those that only say which columns are one category's."""
-    used = rules._facts_used if isinstance(rules, CompactRules) else rules.facts_used.used
+def find_limiting_facts(rules: Rules) -> tuple[str, ...]:
+    """Find the facts that the guarantee assumes, but for those that only say which columns are one category's."""
     groups = {str(group) for group in rules.tree.facts.groups}
-    return tuple(fact for fact in used if fact not in groups)
+    return tuple(fact for fact in rules.assumptions if fact not in groups)
 
 
-def find_target(rules: RuleSet) -> str | None:
+def find_target(rules: Rules) -> str | None:
     """Find the name of what is predicted, where the labels have one."""
     return None if rules.training is None else name_target(rules.training.y)
 
@@ -128,16 +134,16 @@ def name_target(labels: Any) -> str | None:
     return name if isinstance(name, str) and name.lower() not in EMPTY_NAMES else None
 
 
-def _by_weight(rules: RuleSet) -> str:
+def _by_weight(rules: Rules) -> str:
     return " (by weight)" if rules.is_weighted else ""
 
 
-def warn_of_weights(rules: RuleSet) -> list[str]:
-    """Say so where the model weighs rows otherwise than they are counted here, or was fitted to other labels."""
+def warn_of_weights(rules: Rules) -> list[str]:
+    """Say so where the model weighs rows differently from how they are counted here, or was fitted to other labels."""
     weighed = rules.tree.counts
     if weighed is None or not rules.is_ranked:
         return []
-    own, counted = weighed[rules.paths.leaf_ids], rules.source_class_counts
+    own, counted = weighed[rules.paths.leaf_ids], rules.leaf_counts
     sums, totals = own.sum(axis=1), counted.sum(axis=1)
     known = (sums > 0) & (totals > 0)
     if not known.any() or np.allclose(
@@ -148,8 +154,8 @@ def warn_of_weights(rules: RuleSet) -> list[str]:
     if (alarm := _warn_of_labels(own, counted, rules.paths.leaf_class[known])) is not None:
         return [alarm]
     return [
-        "The shares count rows as they were given; the model weighs them otherwise (class or sample weights, or other "
-        "rows), so a rule may say a class that is not the commonest among its rows."
+        "Percentages count rows unweighted. The model was fitted with weights or on other rows, so a line may predict a "
+        "class that most of its rows do not have."
     ]
 
 

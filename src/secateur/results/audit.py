@@ -1,13 +1,13 @@
-"""Measure what deletion changed: the paper's metrics of a rule set against its source tree, on given rows.
+"""Measure rules against their source tree on given rows: the paper's metrics, and how good the probabilities are.
 
 Shares of rows, rules and conditions are in percent and their changes in percentage points. Probabilities, their scores
-and a rule's reliability are numbers from 0 to 1. A precision or recall that is undefined counts as 0.
+and a line's reliability are numbers from 0 to 1. A precision or recall that is undefined counts as 0.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.results.guess import find_guess
 from secateur.results.intervals import check_squares, count_effective, find_interval
-from secateur.results.per_rule import RuleAudits, check_since
+from secateur.results.per_line import LineAudits, check_since
 from secateur.results.scores import find_distances, score_shares
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.deciding import without_facts
@@ -32,13 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rows.row_source import RowSource
-    from secateur.rows.rows import LabelledRows
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rows.rows import LabelledRows, Rows
+    from secateur.rules.rules import Rules
 
-__all__ = [
-    *("Audit", "AuditCounter", "AuditCounts"),
-    *("audit_rows", "compare_classes", "cross", "find_cells", "finish_audit", "none_if_nan"),
-]
+__all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "cross", "find_cells", "finish_audit"]
 
 # Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
 # squared weights of all rows; and the number of rows whose weight is not 0.
@@ -47,50 +44,61 @@ SUMS = ("total", "in_conflict", "covered", "squares", "n_counted")
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """The metrics of a rule set against its source tree.
+    """The metrics of rules against their source tree.
 
     Attributes
     ----------
-    n_rules, n_conditions, n_deleted, n_rows : int
-        Size of what was audited; rows of weight 0 do not count.
+    n_rules, n_conditions : int
+        Rules, without "otherwise", and their conditions that were kept.
+    tree_rules, tree_conditions : int
+        Those of the tree's own rules, one for each leaf.
+    n_rows : int
+        Audited rows; those of weight 0 do not count.
+    removed : float
+        Percentage of the tree's conditions that are gone.
     rule_irc : float
         Percentage of rules from which a condition was deleted.
     irc_per_rule : float
         Mean percentage of a rule's conditions that were deleted, over the rules with a deletion; NaN if there is none.
-    removed : float
-        Percentage of all conditions that were deleted.
+    assimilated : float or None
+        Percentage of rules whose kept conditions are a proper prefix of their path while their training region grew.
+        None when the rules were made without rows.
+    agreement : float
+        Percentage of rows for which rules and tree predict the same.
+    agreement_interval : tuple of float
+        Its limits at the level of 95 %, by Clopper and Pearson.
     accuracy, tree_accuracy, delta_accuracy : float
-        Accuracy of the rules and of the tree, in percent, and the difference in percentage points.
+        Accuracy of the rules and of the tree, and the difference.
     baseline : float
         The accuracy of always guessing the commonest class of the training rows; of these rows, if those are not known.
     baseline_class : str
         The name of that class.
     conflict : float
         Percentage of rows covered by rules of different classes.
+    conflict_interval : tuple of float
+        Its limits at the level of 95 %.
     coverage : float
-        Percentage of rows covered by a rule.
-    agreement : float
-        Percentage of rows for which rules and tree predict the same.
+        Percentage of rows covered by a rule; the others of a list are left to "otherwise".
+    precision, recall : tuple of float
+        Of the rules, class by class.
     abs_delta_precision, abs_delta_recall : tuple of float
-        Absolute change of precision and recall, class by class, in percentage points.
+        Absolute change of precision and recall against the tree's, class by class.
     macro_dev : float
-        Their mean.
-    assimilated : float or None
-        Percentage of rules whose kept conditions are a proper prefix of their path while their training region grew.
-        None when the rule set was made without rows.
+        The mean of these changes.
     max_abs_d, mean_abs_d : float
         D is a rule's training reliability minus that of its leaf, from 0 to 1: what the deletions did to the share of
-        its class. The largest and the mean of its absolute values, over the rules whose D is known; NaN if none is,
-        as in a rule set made without rows.
+        its class. The largest and the mean of its absolute values, over the rules whose D is known; NaN if none is, as
+        without training rows.
+    max_fall : float
+        How far the training reliability of a rule lies below its leaf's, at most; NaN without training rows.
     share_beyond_tolerance : float
-        Percentage of these rules whose D is, either way, larger than ``tolerance``; NaN as above. The exact deletions
-        of ``layered`` are not held to its tolerance, so rules may be beyond it there.
+        Percentage of these rules whose D is, either way, larger than ``tolerance``; NaN as above.
     tolerance : float
         The method's own tolerance, or 0.05 if it has none.
     has_own_tolerance : bool
         Whether it is the method's own.
     brier, tree_brier : float
-        Brier score of the rules' probabilities (:meth:`RuleSet.predict_proba`) and of the tree's own on these rows: the
+        Brier score of the rules' probabilities (:meth:`Rules.predict_proba`) and of the tree's own on these rows: the
         mean squared error of the second class's probability; with more than two classes, summed over all of them.
     log_loss, tree_log_loss : float
         Mean of -log of the probability given to a row's own class. Probabilities are clipped to 2.2e-16 from 0 and 1,
@@ -101,40 +109,46 @@ class Audit:
     mean_abs_delta_p, max_abs_delta_p : float
         How far the rules' probabilities are from the tree's, on average over the rows and at most: half of what all
         classes differ by, which with two classes is the difference of either class's probability.
-    conflict_interval : tuple of float
-        Limits of the conflict at the level of 95 %, by Clopper and Pearson, in percent.
-    per_rule : RuleAudits
-        Each rule on these rows: its support, its reliability with limits, and whether it still holds.
+    per_line : LineAudits
+        Each line on these rows: its support, its reliability with limits, and whether it still holds.
 
     Notes
     -----
+    ``removed``, ``rule_irc``, ``irc_per_rule`` and ``assimilated`` count edges of the tree, as the paper does.
+
     The tree's own probabilities are those that its model predicts: of a tree fitted with class weights, the weighted
-    shares. A rule's are shares of the rows that were passed to :func:`simplify`, and differ from those even if nothing
+    shares. A line's are shares of the rows that were passed to :func:`simplify`, and differ from those even if nothing
     was deleted, unless the same weights were passed as ``sample_weight``. Rules made without rows have no
     probabilities of their own and give the tree's, so that their scores say nothing about deletion.
     """
 
     n_rules: int
     n_conditions: int
-    n_deleted: int
+    tree_rules: int
+    tree_conditions: int
     n_rows: int
+    removed: float
     rule_irc: float
     irc_per_rule: float
-    removed: float
+    assimilated: float | None
+    agreement: float
+    agreement_interval: tuple[float, float]
     accuracy: float
     tree_accuracy: float
     delta_accuracy: float
     baseline: float
     baseline_class: str
     conflict: float
+    conflict_interval: tuple[float, float]
     coverage: float
-    agreement: float
+    precision: tuple[float, ...]
+    recall: tuple[float, ...]
     abs_delta_precision: tuple[float, ...]
     abs_delta_recall: tuple[float, ...]
     macro_dev: float
-    assimilated: float | None
     max_abs_d: float
     mean_abs_d: float
+    max_fall: float
     share_beyond_tolerance: float
     tolerance: float
     has_own_tolerance: bool
@@ -146,8 +160,7 @@ class Audit:
     tree_auc: float
     mean_abs_delta_p: float
     max_abs_delta_p: float
-    conflict_interval: tuple[float, float]
-    per_rule: RuleAudits
+    per_line: LineAudits = field(repr=False)
 
     @property
     def abs_delta_p0(self) -> float:
@@ -170,58 +183,74 @@ class Audit:
         return self.abs_delta_recall[1] if len(self.abs_delta_recall) > 1 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """List the numbers of the whole rule set by name, ready for JSON: None for those that are not defined."""
-        return {name: none_if_nan(value) for name, value in vars(self).items() if name != "per_rule"}
+        """List the numbers of all rules together by name, ready for JSON: None for those that are not defined."""
+        return {name: _none_if_nan(value) for name, value in vars(self).items() if name != "per_line"}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Audit):
             return NotImplemented
-        return self.to_dict() == other.to_dict() and self.per_rule == other.per_rule  # NaN equals NaN
+        return self.to_dict() == other.to_dict() and self.per_line == other.per_line  # NaN equals NaN
 
     def __hash__(self) -> int:
         return hash(tuple(self.to_dict().values()))
 
     def __str__(self) -> str:
-        return "\n".join([self._tell_size(), *self._tell_rows(), *self._tell_probabilities()])
+        return "\n".join([self._describe_size(), *self._describe_rows(), *self._describe_probabilities()])
 
     def _repr_html_(self) -> str:
         from secateur.export.notebook_tables import audit_to_html
 
         return audit_to_html(self)
 
-    def _tell_size(self) -> str:
-        if not self.n_deleted:
-            return f"none of {count_of(self.n_conditions, 'condition')} deleted: no rule was shortened"
+    def _describe_size(self) -> str:
+        if self.per_line.rules.is_list:
+            return (
+                f"{self.n_conditions:,} of {count_of(self.tree_conditions, 'condition')} left "
+                f"({100 - self.removed:.1f} %), in {self.n_rules:,} of {count_of(self.tree_rules, 'rule')}"
+            )
+        if self.n_conditions == self.tree_conditions:
+            return f"none of {count_of(self.tree_conditions, 'condition')} deleted: no rule was shortened"
         return (
-            f"{self.n_deleted:,} of {count_of(self.n_conditions, 'condition')} deleted ({self.removed:.2f} %), "
-            f"from {round(self.rule_irc * self.n_rules / 100):,} of {count_of(self.n_rules, 'rule')}"
+            f"{self.tree_conditions - self.n_conditions:,} of {count_of(self.tree_conditions, 'condition')} deleted "
+            f"({self.removed:.2f} %), from {round(self.rule_irc * self.n_rules / 100):,} of "
+            f"{count_of(self.n_rules, 'rule')}"
         )
 
-    def _tell_rows(self) -> list[str]:
+    def _describe_rows(self) -> list[str]:
+        covered = f"rows covered by a rule: {self.coverage:.2f} %"
+        low, high = self.conflict_interval
         return [
+            self.describe_difference(),
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
-            f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %) "
-            f"on {count_of(self.n_rows, 'row')}; same prediction as the tree for {self.agreement:.2f} %",
-            f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} % "
-            f"({self.conflict_interval[0]:.2f} to {self.conflict_interval[1]:.2f})",
+            f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
+            f"{covered}; by rules that disagree (conflict): {self.conflict:.2f} % "
+            f"(95 % interval {low:.2f} to {high:.2f})",
             f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
         ]
 
-    def _tell_probabilities(self) -> list[str]:
-        area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
-        rules = self.per_rule.rules
-        if not rules.is_ranked:
+    def describe_difference(self) -> str:
+        """Say on how many of the rows the rules differ from the tree."""
+        low, high = (100.0 - limit for limit in reversed(self.agreement_interval))
+        # An interval around what is proved would cast doubt on it.
+        is_proved = self.per_line.rules.is_exact and self.agreement == 100
+        likely = "" if is_proved else f" (95 % interval {low:.2f} to {high:.2f})"
+        return f"differs from the tree on {100 - self.agreement:.2f} % of {count_of(self.n_rows, 'row')}{likely}"
+
+    def _describe_probabilities(self) -> list[str]:
+        rules = self.per_line.rules
+        if not rules.is_counted:
             area = "" if math.isnan(self.tree_auc) else f"AUC {self.tree_auc:.3f}, "
             return [
                 "probabilities: the rules were made without rows, so they have none of their own and give the tree's: "
                 f"{area}Brier score {self.tree_brier:.3f}, log loss {self.tree_log_loss:.3f}"
             ]
+        area = "" if math.isnan(self.auc) else f"AUC {self.auc:.3f} (tree {self.tree_auc:.3f}), "
         lines = [
             f"probabilities: {area}Brier score {self.brier:.3f} (tree {self.tree_brier:.3f}), "
             f"log loss {self.log_loss:.3f} (tree {self.tree_log_loss:.3f}); "
             f"{self.mean_abs_delta_p:.3f} from the tree's on average, at most {self.max_abs_delta_p:.3f}"
         ]
-        if not math.isnan(self.max_abs_d):
+        if not math.isnan(self.max_abs_d) and not rules.is_list:
             own = METHODS[rules.method].tolerance_of
             whose = own if self.has_own_tolerance else "the method has no tolerance of its own"
             lines.append(
@@ -237,10 +266,10 @@ class AuditCounts:
     """(Weighted) rows counted for an audit; the counts of parts add up."""
 
     n_rows: int
-    decided: CellCounts  # rows by the rule of their leaf, the rule that decides, and their class; see find_cells
+    decided: CellCounts  # rows by their leaf, the line that decides them, and their class; see find_cells
     sums: NDArray[np.float64]  # the numbers that SUMS names
-    by_rule: NDArray[np.float64]  # rows that satisfy each rule, by class, shape (n_rules, n_classes)
-    squares: NDArray[np.float64]  # sums of their squared weights, shape (n_rules,)
+    by_line: NDArray[np.float64]  # rows of each line, by class, shape (n_lines, n_classes): see Rule.support
+    squares: NDArray[np.float64]  # sums of their squared weights, shape (n_lines,)
 
     def total(self, name: str) -> float:
         """Give one of the sums."""
@@ -248,7 +277,7 @@ class AuditCounts:
 
     def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """List the counts that are not zero, and their places."""
-        dense = np.concatenate([self.sums, self.by_rule.ravel(), self.squares])
+        dense = np.concatenate([self.sums, self.by_line.ravel(), self.squares])
         places = np.flatnonzero(dense)
         return (
             np.concatenate([places, self.decided.cells + len(dense)]),
@@ -257,63 +286,80 @@ class AuditCounts:
 
     @classmethod
     def from_cells(
-        cls, rules: RuleSet, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]
+        cls, rules: Rules, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]
     ) -> AuditCounts:
         """Read what :meth:`to_cells` listed, in any order."""
-        shape = len(rules), rules.tree.n_classes
+        shape = len(rules.class_ids), rules.tree.n_classes
         dense = np.zeros(len(SUMS) + shape[0] * (shape[1] + 1))
         is_dense = places < len(dense)
         dense[places[is_dense]] = counts[is_dense]
-        sums, by_rule, squares = np.split(dense, [len(SUMS), len(SUMS) + shape[0] * shape[1]])
+        sums, by_line, squares = np.split(dense, [len(SUMS), len(SUMS) + shape[0] * shape[1]])
         decided = CellCounts.of(places[~is_dense] - len(dense), counts[~is_dense])
-        return cls(n_rows, decided, sums, by_rule.reshape(shape), squares)
+        return cls(n_rows, decided, sums, by_line.reshape(shape), squares)
 
     def __add__(self, other: AuditCounts) -> AuditCounts:
         return AuditCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
 def find_cells(
-    rules: RuleSet, leaf: NDArray[np.int64], decider: NDArray[np.int64], truth: NDArray[np.int64]
+    rules: Rules, leaf: NDArray[np.int64], line: NDArray[np.int64], truth: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Number the cells of rows by the rule of their leaf, the rule that decides them, and their class."""
-    cells: NDArray[np.int64] = (leaf * len(rules) + decider) * rules.tree.n_classes + truth
+    """Number the cells of rows by their leaf, the line that decides them, and their class."""
+    cells: NDArray[np.int64] = (leaf * len(rules.class_ids) + line) * rules.tree.n_classes + truth
     return cells
 
 
 @dataclass(frozen=True)
 class AuditCounter:
-    """Count rows for the audit of a rule set."""
+    """Count rows for the audit of rules."""
 
-    rules: RuleSet
+    rules: Rules
     features = None  # those that the tree tests
 
     def count(self, listed: LabelledRows) -> AuditCounts:
         """Count some rows."""
         rules, (rows, truth, weights) = self.rules, listed
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
-        widened, by_rule, leaf = (rules.tree, rules.paths, rules.deleted), None, rules._find_leaves(rows)
-        if rules.is_ranked:
-            found = find_winners_and_overlap(*widened, rules.ranking, rows, truth, rules.paths.leaf_ids[leaf])
-            decider, conflict, covered, by_rule = found
-        else:
-            decider, (conflict, covered) = leaf, find_overlap(*widened, rows)
-        if by_rule is None or weights is not None:
-            by_rule = self._count_rules(listed)
-        sums = share.sum(), share[conflict].sum(), share[covered].sum()
         with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
             squared = share**2
+        leaf = rules.find_leaves(rows)
+        line, conflict, covered, by_line = self._place(rows, truth, leaf)
+        if rules.is_list:
+            by_line = cross(line, truth, share, (len(rules.class_ids), rules.tree.n_classes))
+            squares = np.bincount(line, squared, len(by_line)).astype(np.float64)
+        else:
+            by_line = self._count_covered(listed) if by_line is None or weights is not None else by_line
+            again = by_line if weights is None else self._count_covered(listed._replace(weights=squared))
+            squares = again.sum(axis=1)
+        sums = share.sum(), share[conflict].sum(), share[covered].sum()
         return AuditCounts(
             rows.n_rows,
-            CellCounts.of(find_cells(rules, leaf, decider, truth), share),
+            CellCounts.of(find_cells(rules, leaf, line, truth), share),
             np.array([*sums, float(squared.sum()), np.count_nonzero(share)]),
-            by_rule,
-            (by_rule if weights is None else self._count_rules(listed._replace(weights=squared))).sum(axis=1),
+            by_line,
+            squares,
         )
 
-    def _count_rules(self, listed: LabelledRows) -> NDArray[np.float64]:
-        """Count the rows of each class that satisfy each rule."""
+    def _place(
+        self, rows: Rows, truth: NDArray[np.int64], leaf: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
+        """Find the line of each row, the rows in conflict and those that a rule covers; maybe the rows of each rule."""
         rules = self.rules
-        widened = np.bincount(rules.paths.rule[rules.deleted], minlength=len(rules)) > 0
+        if rules.is_list and rules.is_exact and not rules.tree.facts:  # then no two rules of different classes meet
+            line = rules.find_lines(rows)
+            return line, np.zeros(rows.n_rows, dtype=bool), line < len(rules), None
+        widened = rules.tree, rules.paths, rules.deleted
+        if not rules.is_ordered:
+            return rules.find_lines(rows), *find_overlap(*widened, rows, rules.leaves), None
+        order = rules.leaves[rules.order]
+        found = find_winners_and_overlap(*widened, order, rows, truth, rules.paths.leaf_ids[leaf])
+        winners, conflict, covered, by_rule = found
+        return rules.line_of_place[winners], conflict, covered, by_rule
+
+    def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
+        """Count the rows of each class that satisfy each leaf's rule."""
+        rules = self.rules
+        widened = np.bincount(rules.paths.rule[rules.deleted], minlength=rules.paths.n_rules) > 0
         conditions = Conditions(rules.deleted, np.zeros_like(rules.deleted), widened)
         return count_violations(rules.tree, rules.paths, conditions, listed).counts
 
@@ -322,64 +368,75 @@ class AuditCounter:
         return total + part
 
 
-def audit_rows(rules: RuleSet, rows: RowSource, since: Any = None) -> Audit:
-    """Audit a rule set on labelled rows of any kind."""
+def audit_rows(rules: Rules, rows: RowSource, since: Any = None) -> Audit:
+    """Audit rules on labelled rows of any kind."""
     check_since(rules, since)  # before the rows are read
     return finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)), since)
 
 
-def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audit:
-    """Compute the metrics of a rule set from the counts of all rows."""
-    paths, n_classes, weights = rules.paths, rules.tree.n_classes, counts.decided.counts
+def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
+    """Compute the metrics of rules from the counts of all rows."""
+    n_classes, weights = rules.tree.n_classes, counts.decided.counts
     pairs, truth = np.divmod(counts.decided.cells, n_classes)
-    leaf, decider = np.divmod(pairs, len(rules))
+    leaf, line = np.divmod(pairs, len(rules.class_ids))
     total = float(weights.sum())  # in the order of these sums, so that all of the rows are exactly 100 %
     if not total:
         raise InputError(NO_WEIGHT)
     check_squares(
-        [counts.total("total"), *counts.by_rule.sum(axis=1)], [counts.total("squares"), *counts.squares.tolist()]
+        [counts.total("total"), *counts.by_line.sum(axis=1)], [counts.total("squares"), *counts.squares.tolist()]
     )
-    by_tree, by_rules = paths.leaf_class[leaf], paths.leaf_class[decider]
-    d_precision, d_recall = compare_classes(truth, by_tree, by_rules, weights, n_classes)
+    by_tree, by_rules = rules.paths.leaf_class[leaf], rules.class_ids[line]
+    precision, recall = _find_precision_recall(truth, by_rules, weights, n_classes)
+    tree_precision, tree_recall = _find_precision_recall(truth, by_tree, weights, n_classes)
+    d_precision, d_recall = np.abs(precision - tree_precision), np.abs(recall - tree_recall)
     marks = by_rules == truth, by_tree == truth, by_rules == by_tree
     accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     sizes = np.bincount(truth, weights, minlength=n_classes)
     guess = find_guess(rules, sizes)
-    shares, tree_shares = rules._find_shares("rule"), rules._find_shares("leaf")
-    scores = score_shares(shares, cross(decider, truth, weights, shares.shape))
-    tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, shares.shape))
-    apart = find_distances(shares, decider, tree_shares, leaf)
-    moved = np.abs(rules.reliability - rules.source_reliability)
+    tree_shares = rules.leaf_shares
+    scores = tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
+    apart = np.zeros(len(leaf))
+    if rules.is_counted:  # else probabilities are the tree's own
+        scores = score_shares(rules.shares, cross(line, truth, weights, rules.shares.shape))
+        apart = find_distances(rules.shares, line, tree_shares, leaf)
+    moved = (rules.covered_reliability - rules.leaf_reliability)[rules.leaves]
     moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
-    tolerance = rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
+    far, tolerance = np.abs(moved), rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
+    n_effective = count_effective(counts.total("total"), counts.total("squares"))
     conflict = counts.total("in_conflict") / counts.total("total")
-    limits = find_interval(conflict, count_effective(counts.total("total"), counts.total("squares")))
-    lengths = np.diff(rules.paths.offsets)
-    gone = lengths - rules.n_conditions
+    lengths = np.diff(rules.paths.offsets)[rules.leaves]
+    gone = lengths - rules.lengths[rules.leaves]
     touched = gone > 0
+    kept, every = rules.n_conditions, rules.tree_conditions
     return Audit(
         n_rules=len(rules),
-        n_conditions=int(lengths.sum()),
-        n_deleted=int(gone.sum()),
+        n_conditions=kept,
+        tree_rules=rules.tree_rules,
+        tree_conditions=every,
         n_rows=int(counts.total("n_counted")),
-        rule_irc=100.0 * float(touched.mean()),
+        removed=100.0 * float((every - kept) / every) if every else 0.0,
+        rule_irc=100.0 * float(touched.mean()) if len(touched) else 0.0,
         irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else math.nan,
-        removed=100.0 * float(gone.sum() / lengths.sum()) if lengths.sum() else 0.0,
+        assimilated=_find_assimilated(rules),
+        agreement=agreement,
+        agreement_interval=_find_limits(agreement / 100.0, n_effective),
         accuracy=accuracy,
         tree_accuracy=tree_accuracy,
         delta_accuracy=accuracy - tree_accuracy,
         baseline=100.0 * (float(sizes[guess]) / total),
         baseline_class=rules.tree.class_names[guess],
         conflict=100.0 * conflict,
+        conflict_interval=_find_limits(conflict, n_effective),
         coverage=100.0 * (counts.total("covered") / counts.total("total")),
-        agreement=agreement,
+        precision=tuple(precision.tolist()),
+        recall=tuple(recall.tolist()),
         abs_delta_precision=tuple(d_precision.tolist()),
         abs_delta_recall=tuple(d_recall.tolist()),
         macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),
-        assimilated=100.0 * float((rules.assimilated_into >= 0).mean()) if rules.is_ranked else None,
-        max_abs_d=float(moved.max()) if len(moved) else math.nan,
-        mean_abs_d=float(moved.mean()) if len(moved) else math.nan,
-        share_beyond_tolerance=100.0 * float((moved > tolerance).mean()) if len(moved) else math.nan,
+        max_abs_d=float(far.max()) if len(far) else math.nan,
+        mean_abs_d=float(far.mean()) if len(far) else math.nan,
+        max_fall=float((-moved).max(initial=0.0)) if rules.is_ranked else math.nan,
+        share_beyond_tolerance=100.0 * float((far > tolerance).mean()) if len(far) else math.nan,
         tolerance=float(tolerance),
         has_own_tolerance="tolerance" in rules.parameters,
         brier=scores.brier,
@@ -390,29 +447,27 @@ def finish_audit(rules: RuleSet, counts: AuditCounts, since: Any = None) -> Audi
         tree_auc=tree_scores.auc,
         mean_abs_delta_p=float((weights * apart).sum()) / total,
         max_abs_delta_p=float(apart[weights > 0].max()),
-        conflict_interval=(100.0 * float(limits[0]), 100.0 * float(limits[1])),
-        per_rule=RuleAudits(rules, counts.by_rule, counts.squares, check_since(rules, since)),
+        per_line=LineAudits(rules, counts.by_line, counts.squares, check_since(rules, since)),
     )
 
 
-def none_if_nan(value: Any) -> Any:
+def _find_assimilated(rules: Rules) -> float | None:
+    if not rules.is_ranked:
+        return None
+    into = rules.assimilated_into[rules.leaves]
+    return 100.0 * float((into >= 0).mean()) if len(into) else 0.0
+
+
+def _find_limits(share: float, n_effective: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = find_interval(share, n_effective)
+    return 100.0 * float(low), 100.0 * float(high)
+
+
+def _none_if_nan(value: Any) -> Any:
     """Put None for NaN, also within a tuple."""
     if isinstance(value, tuple):
-        return tuple(map(none_if_nan, value))
+        return tuple(map(_none_if_nan, value))
     return None if value != value else value
-
-
-def compare_classes(
-    truth: NDArray[np.int64],
-    by_tree: NDArray[np.int64],
-    by_rules: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    n_classes: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find how far precision and recall of each class differ between tree and rules, in percentage points."""
-    old_precision, old_recall = _precision_recall(truth, by_tree, weights, n_classes)
-    new_precision, new_recall = _precision_recall(truth, by_rules, weights, n_classes)
-    return np.abs(new_precision - old_precision), np.abs(new_recall - old_recall)
 
 
 def cross(
@@ -423,7 +478,7 @@ def cross(
     return table.astype(np.float64).reshape(shape)
 
 
-def _precision_recall(
+def _find_precision_recall(
     truth: NDArray[np.int64], predicted: NDArray[np.int64], weights: NDArray[np.float64], n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute precision and recall of each class in percent; a table of all pairs of classes may not fit."""

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from secateur.rules.compact_rules import CompactRules
 from secateur.words.conditions import count_of, read_count, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["FEW_ROWS", "Caution", "find_cautions"]
 
@@ -34,14 +33,12 @@ class Caution(NamedTuple):
         return self.text
 
 
-def find_cautions(
-    rules: RuleSet | CompactRules, accuracy: float | None = None, guess: tuple[str, float] | None = None
-) -> list[Caution]:
+def find_cautions(rules: Rules, accuracy: float | None = None, guess: tuple[str, float] | None = None) -> list[Caution]:
     """Find what to warn of.
 
     Parameters
     ----------
-    rules : RuleSet or CompactRules
+    rules : Rules
     accuracy : float, default=None
         Share of some rows that the rules get right.
     guess : tuple of (str, float), default=None
@@ -58,22 +55,19 @@ def find_cautions(
     >>> root = builder.split("age", 30)
     >>> _ = builder.leaf([8, 2], parent=root, side="left")
     >>> _ = builder.leaf([9, 1], parent=root, side="right")
-    >>> for caution in find_cautions(simplify(builder.build(), method="none")):
+    >>> for caution in find_cautions(simplify(builder.build(), method="none", each_leaf=True)):
     ...     print(caution)
     No rule predicts yes (3 of 20 rows): it is nowhere the commonest class.
     """
     return [*_find_unpredicted(rules), *_compare_with_guess(accuracy, guess), *_find_small(rules)]
 
 
-def _find_unpredicted(rules: RuleSet | CompactRules) -> Iterator[Caution]:
-    whole = rules.rules if isinstance(rules, CompactRules) else rules
-    tree = whole.tree
-    sizes = whole.source_class_counts.sum(axis=0) if whole.is_ranked else None
+def _find_unpredicted(rules: Rules) -> Iterator[Caution]:
+    tree = rules.tree
+    sizes = rules.leaf_counts.sum(axis=0) if rules.is_ranked else None
     if sizes is None and tree.counts is not None:
         sizes = tree.counts[0]
-    said = by_tree = {*tree.leaf_class[tree.is_leaf].tolist()}
-    if isinstance(rules, CompactRules):
-        said = {*rules.class_ids.tolist(), rules.otherwise_id}
+    by_tree, said = {*tree.leaf_class[tree.is_leaf].tolist()}, {*rules.class_ids.tolist()}
     unsaid = [place for place in range(tree.n_classes) if place not in said and (sizes is None or sizes[place] != 0)]
     for place in unsaid[:SHOWN_CLASSES]:
         of = "" if sizes is None else f" ({read_count(float(sizes[place]))} of {count_of(float(sizes.sum()), 'row')})"
@@ -98,16 +92,12 @@ def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None)
         )
 
 
-def _find_small(rules: RuleSet | CompactRules) -> Iterator[Caution]:
-    whole = rules.rules if isinstance(rules, CompactRules) else rules
-    if not whole.is_ranked or whole.is_weighted:
+def _find_small(rules: Rules) -> Iterator[Caution]:
+    if not rules.is_ranked or rules.is_weighted:
         return
-    # The percentage that a person reads is that of the rows that a rule decides.
-    sizes = rules.decided_counts[:-1].sum(axis=1) if isinstance(rules, CompactRules) else rules.support
+    sizes = rules.support[: len(rules)]
     small = [str(place + 1) for place in np.flatnonzero(sizes < FEW_ROWS).tolist()]
     if small:
         listed = ", ".join(small[:SHOWN_RULES]) + (f" and {len(small) - SHOWN_RULES} more" * (len(small) > SHOWN_RULES))
-        verb = (
-            ("Rule", "rests", "its percentage says") if len(small) == 1 else ("Rules", "rest", "their percentages say")
-        )
-        yield Caution("few-rows", f"{verb[0]} {listed} {verb[1]} on fewer than {FEW_ROWS} rows: {verb[2]} little.")
+        verb = ("Rule", "has", "its percentage says") if len(small) == 1 else ("Rules", "have", "their percentages say")
+        yield Caution("few-rows", f"{verb[0]} {listed} {verb[1]} fewer than {FEW_ROWS} rows: {verb[2]} little.")

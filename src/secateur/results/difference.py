@@ -1,4 +1,4 @@
-"""Compare two rule sets by what their rules mean, whatever the trees they come from.
+"""Compare two rule lists by what their rules mean, whatever the trees they come from.
 
 A rule is a class and, for each column, the values that it allows; a column that it does not test may hold anything.
 Each rule is paired with at most one rule of the other set, by the first of these that fits:
@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from secateur.errors import InputError, shorten
-from secateur.rules.compact_rules import CompactRules
+from secateur.results.line_words import describe_rows
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, join_cells
-from secateur.words.conditions import count_of, read_evidence
+from secateur.words.conditions import count_of
 from secateur.words.plain_words import ROUNDED, rounds_a_number
 
 if TYPE_CHECKING:
@@ -40,17 +40,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rule import CompactRule
     from secateur.rules.rule import Rule
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Label, Tree
     from secateur.words.conditions import Condition
 
     Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
-__all__ = ["KINDS", "RuleChange", "RuleDifference", "compare_rules"]
+__all__ = ["KINDS", "RuleChange", "RulesDifference", "compare_rules"]
 
-COVERED = "In brackets: all rows that a rule covers, also those that a rule before it decides."
 KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
 
 
@@ -62,13 +60,13 @@ class RuleChange:
     ----------
     kind : str
         A name in :data:`KINDS`.
-    old, new : Rule, CompactRule or None
+    old, new : Rule or None
         The rule before and after; None where it was added or removed.
     """
 
     kind: str
-    old: Rule | CompactRule | None
-    new: Rule | CompactRule | None
+    old: Rule | None
+    new: Rule | None
 
     def to_dict(self) -> dict[str, Any]:
         """Give the change as plain values, for JSON."""
@@ -76,18 +74,18 @@ class RuleChange:
 
     def __str__(self) -> str:
         if self.old is None or self.new is None:
-            return f"{self.kind}: {_tell(self.old or self.new)}"
+            return f"{self.kind}: {_write(self.old or self.new)}"
         if self.kind == "same":
-            moved = "" if read_evidence(self.old) == read_evidence(self.new) else f", now {read_evidence(self.new)}"
-            return f"same: {_tell(self.old)}{moved}"
+            moved = "" if describe_rows(self.old) == describe_rows(self.new) else f", now {describe_rows(self.new)}"
+            return f"same: {_write(self.old)}{moved}"
         # What differs may lie beyond the numbers that people read: then both are told with all digits.
         exactly = self.old.words == self.new.words
-        return f"{self.kind}: {_tell(self.old, exactly)}\n  now: {_tell(self.new, exactly)}"
+        return f"{self.kind}: {_write(self.old, exactly)}\n  now: {_write(self.new, exactly)}"
 
 
 @dataclass(frozen=True)
-class RuleDifference:
-    """What changed between two rule sets.
+class RulesDifference:
+    """What changed between two trainings.
 
     Attributes
     ----------
@@ -97,7 +95,7 @@ class RuleDifference:
     notes : tuple of str
         A sentence each where the two sets predict different classes, or one asks for columns that the other lacks.
     otherwise : tuple of str, or None
-        Of compact rules: the class of what no rule covers, before and after.
+        Of lists: the class of what no rule covers, before and after.
     is_rounded : bool
         Whether its text shortens a number of a changed rule as far as the rows at hand allow.
     """
@@ -142,15 +140,14 @@ class RuleDifference:
         if self.otherwise is not None and self._moves_otherwise:
             listed.append(f"otherwise {self.otherwise[0]}\n  now: otherwise {self.otherwise[1]}")
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
-        listed += [COVERED] if self.otherwise is not None and self.counts["same"] < len(self.changes) else []
         listed += [ROUNDED] if self.is_rounded else []
         return "\n".join([*self.notes, *listed, f"{counted or 'no rule'}."])
 
 
-def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> RuleDifference:
+def compare_rules(old: Rules, new: Rules) -> RulesDifference:
     """Find the rules that were added, removed, widened, narrowed or shifted between two trainings.
 
-    Both are rule sets, or both are compact rules, which may also leave the rest to another class.
+    Both are lists, which may also leave the rest to another class, or both have one rule for each leaf.
 
     Examples
     --------
@@ -160,7 +157,7 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
     ...     root = builder.split("age", threshold)
     ...     _ = builder.leaf([8, 2], parent=root, side="left")
     ...     _ = builder.leaf([1, 9], parent=root, side="right")
-    ...     return simplify(builder.build(), method="exact")
+    ...     return simplify(builder.build(), each_leaf=True)
     >>> print(compare_rules(train(30), train(40)))
     widened: no if age ≤ 30 (the model counts 10, 80.0% no)
       now: no if age ≤ 40 (the model counts 10, 80.0% no)
@@ -168,14 +165,12 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
       now: yes if age > 40 (the model counts 10, 90.0% yes)
     1 widened, 1 narrowed.
     """
-    otherwise = None
-    if isinstance(old, CompactRules) and isinstance(new, CompactRules):
-        otherwise = old.otherwise_name, new.otherwise_name
-    elif isinstance(old, CompactRules) or isinstance(new, CompactRules):
+    if old.is_list != new.is_list:
         raise InputError(
-            "Compact rules leave a class to “otherwise”, so they are compared with compact rules only: pass two of "
-            "them, or the rule sets that they were chosen from (rules.source)."
+            "A list leaves a class to “otherwise”, so it is compared with a list only: pass two of them, or two with "
+            "one rule for each leaf (rules.before_choice)."
         )
+    otherwise = (old.lines[-1].class_name, new.lines[-1].class_name) if old.is_list else None
     sides = _Side(old), _Side(new)
     relation = _Relation(*sides)
     alike = sides[0].classes[:, None] == sides[1].classes[None, :]
@@ -198,13 +193,15 @@ def compare_rules(old: RuleSet | CompactRules, new: RuleSet | CompactRules) -> R
     changes.sort(key=lambda change: (KINDS.index(change.kind), (change.old or change.new).index))  # type: ignore[union-attr]
     changed = [change for change in changes if change.kind != "same"]
     is_rounded = any(
-        rounds_a_number(rules.rules if isinstance(rules, CompactRules) else rules, filter(None, shown))
+        rounds_a_number(rules, filter(None, shown))
         for rules, shown in ((old, (change.old for change in changed)), (new, (change.new for change in changed)))
     )
-    return RuleDifference(tuple(changes), tuple(_tell_strangers(old.tree, new.tree, *sides)), otherwise, is_rounded)
+    return RulesDifference(
+        tuple(changes), tuple(_describe_strangers(old.tree, new.tree, *sides)), otherwise, is_rounded
+    )
 
 
-def _tell_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
+def _describe_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
     """Say that the two sets are about different classes, or that one asks for columns that the other does not have."""
     if set(old.class_names) != set(new.class_names):
         yield (
@@ -240,7 +237,7 @@ class _Region(NamedTuple):
 class _Side:
     """The rules of one set by column."""
 
-    def __init__(self, rules: RuleSet | CompactRules) -> None:
+    def __init__(self, rules: Rules) -> None:
         tree = rules.tree
         self.n_rules = len(rules)
         self.classes = np.array([rule.class_name for rule in rules], dtype=object)
@@ -382,11 +379,11 @@ def _pair(
     return pairs
 
 
-def _tell(rule: Rule | CompactRule | None, exactly: bool = False) -> str:
-    return "" if rule is None else f"{rule.text if exactly else rule.words} ({read_evidence(rule)})"
+def _write(rule: Rule | None, exactly: bool = False) -> str:
+    return "" if rule is None else f"{rule.text if exactly else rule.words} ({describe_rows(rule)})"
 
 
-def _describe(rule: Rule | CompactRule | None) -> dict[str, Any] | None:
+def _describe(rule: Rule | None) -> dict[str, Any] | None:
     if rule is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""How far rules say what a model says that is no tree, measured on rows that had no part in making them.
+"""How often the rules agree with the model, measured on held-out rows.
 
 The rules equal a surrogate tree; the surrogate only approximates the model. So the share of rows on which both say the
 same is a number that was measured, with an interval, and never a promise.
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.rules import Rules
 
-__all__ = ["Agreement", "Fidelity", "WeakestRegion", "read_agreement", "round_outwards", "say_fidelity"]
+__all__ = ["Agreement", "Fidelity", "WeakestRegion", "describe_fidelity", "read_agreement", "round_outwards"]
 
 FEW_ROWS = 5  # held-out rows below which a share says nothing
 LEAST_OF_REGION = 10  # held-out rows of a leaf that may be named as the one where the rules fail most
@@ -86,7 +86,7 @@ class WeakestRegion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fidelity:
-    """How far compact rules say what a model says, on held-out rows that had no part in making them.
+    """How often rules agree with a model, on held-out rows that had no part in making them.
 
     Attributes
     ----------
@@ -222,21 +222,26 @@ class Fidelity:
         return f"On {count_of(self.n_rows, 'held-out row')} the rules say the same as {self.model} for {self.overall}."
 
 
-def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
+def describe_fidelity(rules: Rules) -> tuple[list[str], list[str]]:
     """Make the sentences before and after a list of rules that approximate a model."""
     found = rules.fidelity
     assert found is not None
     names = rules.tree.class_names
     before = [
         f"These rules approximate {found.model}: on {count_of(found.n_rows, 'row')} held out, which had no part in "
-        f"making the rules, they say the same as the model for {found.overall}{_say_guess(found, names)}."
+        f"making the rules, they say the same as the model for {found.overall}{_describe_guess(found, names)}."
     ]
-    after = [*_say_wanted(found), *_say_classes(found, names), *_say_weakest(rules), *_say_right(found)]
+    after = [
+        *_describe_wanted(found),
+        *_describe_classes(found, names),
+        *_describe_weakest(rules),
+        *_describe_right(found),
+    ]
     made = f"{count_of(found.n_building, 'row')}"
     if found.n_neighbours:
         made += f" and {count_of(found.n_neighbours, 'shuffled neighbour')} of them"
-    known = " that keeps to what is known of the columns" if rules.rules.facts_used.used else ""
-    leaves = "1 leaf" if rules.source_n_rules == 1 else f"{rules.source_n_rules} leaves"
+    known = " that satisfies the stated facts" if rules.facts_used.used else ""
+    leaves = "1 leaf" if rules.tree_rules == 1 else f"{rules.tree_rules} leaves"
     after.append(
         f"They are not the model. On every possible row{known} they equal a tree of {leaves} that was fitted to the "
         f"model's answers for {made}; with the held-out rows the model was asked "
@@ -245,7 +250,7 @@ def say_fidelity(rules: CompactRules) -> tuple[list[str], list[str]]:
     return before, after
 
 
-def _say_guess(found: Fidelity, names: Sequence[str]) -> str:
+def _describe_guess(found: Fidelity, names: Sequence[str]) -> str:
     """Say how often one class alone would agree with the model."""
     said = found.counts.sum(axis=0)
     place = int(said.argmax())
@@ -254,7 +259,7 @@ def _say_guess(found: Fidelity, names: Sequence[str]) -> str:
     return f"; always saying {names[place]} would for {read_share(float(said[place] / said.sum()))}"
 
 
-def _say_wanted(found: Fidelity) -> list[str]:
+def _describe_wanted(found: Fidelity) -> list[str]:
     if found.wanted is None:
         return []
     asked = f"You asked for {read_share(found.wanted)}"
@@ -263,7 +268,7 @@ def _say_wanted(found: Fidelity) -> list[str]:
     return [f"{asked}, which is {'reached' if found.is_reached else 'not reached'}."]
 
 
-def _say_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
+def _describe_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
     """Say how often the rules follow the model, class by class, the commonest first."""
     listed = [(one, name) for one, name in zip(found.by_class, [*names, "another class"], strict=True) if one.n_rows]
     listed.sort(key=lambda pair: -pair[0].n_rows)
@@ -276,15 +281,15 @@ def _say_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
     return [f"{'; '.join([*told, *more])}."]
 
 
-def _say_weakest(rules: CompactRules) -> list[str]:
+def _describe_weakest(rules: Rules) -> list[str]:
     found = rules.fidelity
     weakest = None if found is None else found.weakest
     if weakest is None:
         return []
-    paths = rules.rules.paths
+    paths = rules.paths
     place = int(np.flatnonzero(paths.leaf_ids == weakest.leaf_id)[0])
     links = paths.links[paths.entries(place)].tolist()
-    where = join_asked([one.text for one in read_conditions(rules.tree, paths, links, rules.rules._voice)])
+    where = join_asked([one.text for one in read_conditions(rules.tree, paths, links, rules.voice)])
     least = weakest.agreement
     return [
         f"They fail most where {where}: the same for {least} of {count_of(least.n_rows, 'held-out row')}, the lowest "
@@ -292,7 +297,7 @@ def _say_weakest(rules: CompactRules) -> list[str]:
     ]
 
 
-def _say_right(found: Fidelity) -> list[str]:
+def _describe_right(found: Fidelity) -> list[str]:
     if found.n_right is None or found.n_model_right is None:
         return []
     total = found.n_rows

@@ -9,15 +9,15 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["count_classes", "find_guess"]
 
 
-def count_classes(rules: RuleSet) -> NDArray[np.float64] | None:
+def count_classes(rules: Rules) -> NDArray[np.float64] | None:
     """Count the training rows of each class: those of the rules, else the tree's own; None where neither are known."""
     if rules.is_ranked:
-        found: NDArray[np.float64] = rules.source_class_counts.sum(axis=0)
+        found: NDArray[np.float64] = rules.leaf_counts.sum(axis=0)
     elif rules.tree.counts is not None:
         found = np.asarray(rules.tree.counts[0], dtype=np.float64)
     else:
@@ -25,7 +25,7 @@ def count_classes(rules: RuleSet) -> NDArray[np.float64] | None:
     return found if found.sum() > 0 else None
 
 
-def find_guess(rules: RuleSet, sizes: NDArray[Any]) -> int:
+def find_guess(rules: Rules, sizes: NDArray[Any]) -> int:
     """Find the class that one would guess for any row, else the largest of some classes."""
     counts = count_classes(rules)
     return int((sizes if counts is None else counts).argmax())

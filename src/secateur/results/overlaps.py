@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from secateur.counting.overlap_pairs import PairCounts
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import Rows
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["Overlap", "Overlaps", "find_overlaps"]
 
@@ -57,11 +57,11 @@ class Overlap:
 class Overlaps(ArrayTable[Overlap]):
     """A sequence of :class:`Overlap`, the pair that shares most rows first, made on demand from arrays.
 
-    Made by :meth:`RuleSet.overlaps`. Pairs that share no row are not in it; an exact rule set has none.
+    Made by :meth:`Rules.overlaps`. Pairs that share no row are not in it; an exact rule set has none.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     counts : PairCounts
         The rows that each pair shares.
     is_weighted : bool
@@ -79,7 +79,7 @@ class Overlaps(ArrayTable[Overlap]):
 
     nouns = "pairs of rules"
 
-    def __init__(self, rules: RuleSet, counts: PairCounts, is_weighted: bool) -> None:
+    def __init__(self, rules: Rules, counts: PairCounts, is_weighted: bool) -> None:
         order = np.argsort(-counts.rows, kind="stable")
         self._rules, self._is_weighted = rules, is_weighted
         self.first: NDArray[np.int64] = counts.first[order]
@@ -98,7 +98,7 @@ class Overlaps(ArrayTable[Overlap]):
 
     def _list_columns(self) -> dict[str, list[Any]]:
         tree = self._rules.tree
-        first, second = (self._rules.paths.leaf_class[place] for place in (self.first, self.second))
+        first, second = (self._rules.class_ids[place] for place in (self.first, self.second))
         return {
             "first": (self.first + 1).tolist(),
             "second": (self.second + 1).tolist(),
@@ -145,7 +145,7 @@ class Overlaps(ArrayTable[Overlap]):
         return f"<Overlaps: {count_of(len(self), 'pair')} of rules of different classes with rows in common>"
 
 
-def find_overlaps(rules: RuleSet, source: RowSource) -> Overlaps:
+def find_overlaps(rules: Rules, source: RowSource) -> Overlaps:
     """Find the overlaps of a rule set on rows of any kind."""
 
     def count(rows: Rows, weights: NDArray[np.float64] | None) -> PairCounts:
@@ -154,4 +154,7 @@ def find_overlaps(rules: RuleSet, source: RowSource) -> Overlaps:
     counts = reduce(add, source.map_unlabelled(without_facts(rules.tree), count))
     if not counts.total:
         raise InputError(NO_WEIGHT)
-    return Overlaps(rules, counts, source.is_weighted)
+    first, second = (rules.line_of_place[place] for place in (counts.first, counts.second))
+    shown = (first < len(rules)) & (second < len(rules))  # of a list, only the rules that are written
+    first, second = np.minimum(first, second)[shown], np.maximum(first, second)[shown]
+    return Overlaps(rules, PairCounts(counts.total, first, second, counts.rows[shown]), source.is_weighted)

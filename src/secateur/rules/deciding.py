@@ -4,38 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError, did_you_mean
 from secateur.tree.facts import NO_FACTS
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from secateur.rows.rows import Rows
-    from secateur.rules.rule_set import RuleSet
-    from secateur.tree.tree import Label, Tree
+    from secateur.tree.tree import Tree
 
-__all__ = ["Deciding", "Decisions", "check_of", "without_facts"]
-
-
-class Decisions(NamedTuple):
-    """The rules that decide rows, in the order in which the first that covers a row decides it."""
-
-    rules: RuleSet  # that holds them
-    order: NDArray[np.int64]  # their places in it
-    numbers: NDArray[np.int64]  # what each is called, from 0 on
-    is_ordered: bool  # whether the order is sure: no two rules of different classes overlap, or rows ranked them
-    otherwise: tuple[Label, float | None, str] | None = None  # label, reliability and words of what none covers
-    reliability: NDArray[np.float64] | None = None  # of what each decides; by default of what each covers
+__all__ = ["Deciding", "check_of", "without_facts"]
 
 
 @dataclass(frozen=True)
 class Deciding:
     """A question that rules answer row by row."""
 
-    rules: Any  # a RuleSet, CompactRules or ForestRules
+    rules: Any  # Rules or ForestRules
     name: str  # the method that the user called
     find: Callable[[Rows], NDArray[Any]]  # answers for rows in memory
     features: Collection[int] | None = None  # columns to read; by default those that the tree tests
@@ -51,9 +38,9 @@ def without_facts(tree: Tree) -> Tree:
 
 
 def check_of(of: Any) -> None:
-    """Refuse what probabilities are not known of."""
-    if of not in ("rule", "leaf"):
+    """Raise unless ``of`` is "line" or "leaf"."""
+    if of not in ("line", "leaf"):
         raise ParameterError(
-            f"Expected of as 'rule' (the rules' probabilities) or 'leaf' (the tree's own), found {of!r}."
-            f"{did_you_mean(of, ('rule', 'leaf'))}"
+            f"Expected of as 'line' (the rules' probabilities) or 'leaf' (the tree's own), found {of!r}."
+            f"{did_you_mean(of, ('line', 'leaf'))}"
         )

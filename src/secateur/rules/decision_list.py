@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from secateur.errors import ParameterError
+from secateur.rules.rule import Rule
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.shares import none_if_nan
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.readings import Reading
     from secateur.tree.tree import Label, Tree
 
@@ -77,39 +77,34 @@ class ColumnTest(NamedTuple):
 class ListedRule:
     """A rule of the list: it predicts its label for rows that pass all its tests."""
 
-    index: int  # in the rule set, from 0 on
+    index: int  # of its line, from 0 on
     label: Label
     reliability: float | None  # None where not known
     tests: tuple[ColumnTest, ...]  # each of them refuses some row
-    told: tuple[RuleSet, int] | str  # where its words are found, if someone wants them; of "otherwise" the words
+    rules: Rules  # whose line it is
 
     @property
     def text(self) -> str:
-        """The rule in words."""
-        if isinstance(self.told, str):
-            return self.told
-        rules, index = self.told
-        return rules[index].text
+        """The line in words."""
+        return Rule(self.rules, self.index).text
 
 
 @dataclass(frozen=True)
 class DecisionList:
-    """Rules by rank: the first whose tests a row passes decides.
+    """Lines by rank: the first whose tests a row passes decides.
 
-    Every row that no column refuses passes one of them; the "otherwise" of compact rules is the last, has no tests, and
-    is numbered after all rules. Rules that can never decide are left out: those that no row can pass, and those that
-    ask the same as an earlier one.
+    Every row that no column refuses passes one of them; the "otherwise" of a list is the last and has no tests. Rules
+    that can never decide are left out: those that no row can pass, and those that ask the same as an earlier one.
     """
 
     columns: tuple[Column, ...]  # in the order of the tree's features
     rules: tuple[ListedRule, ...]
 
 
-def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
-    """List the rules of a set by rank, or compact rules and "otherwise".
+def make_decision_list(rules: Rules) -> DecisionList:
+    """List the rules in the order in which they decide, and "otherwise".
 
-    The list predicts what :meth:`RuleSet.predict` does, and finds the rule that :meth:`RuleSet.apply` finds. Rules made
-    without rows have no ranking: shorter ones come first then, and those that cover one row predict the same.
+    The list predicts what :meth:`Rules.predict` does, and finds the line that :meth:`Rules.apply` finds.
 
     Examples
     --------
@@ -118,48 +113,41 @@ def make_decision_list(rules: RuleSet | CompactRules) -> DecisionList:
     >>> root = builder.split("rain", 0.5)
     >>> _ = builder.leaf([2, 8], parent=root, side="left")
     >>> _ = builder.leaf([9, 1], parent=root, side="right")
-    >>> listed = make_decision_list(simplify(builder.build(), method="exact"))
+    >>> listed = make_decision_list(simplify(builder.build(), each_leaf=True))
     >>> [(rule.label, rule.tests[0].intervals) for rule in listed.rules]
     [('stay', ((0.5, inf),)), ('go', ((-inf, 0.5),))]
     """
-    whole, order, numbers, is_ordered, otherwise, decided = rules.decisions
-    if not is_ordered:
+    if not rules.is_ordered:
         raise ParameterError(
-            f"The rules of {whole.method!r} may overlap, and without training rows they have no ranking: "
+            f"The rules of {rules.method!r} may overlap, and without training rows they have no ranking: "
             "pass X and y to simplify."
         )
-    known = whole.reliability[order] if decided is None else decided
-    tree = whole.tree
-    asked = _Asked(whole, whole.deleted, order)
+    order = rules.order
+    asked = _Asked(rules, rules.deleted, rules.leaves[order])
     first_of: dict[bytes, int] = {}  # by what it asks, the first rule that does
     for place in asked.passed:
         first_of.setdefault(asked.key_of(place), place)
     features = np.unique(asked.feature[asked.list_asks(first_of.values())]).tolist()
     tests_of = asked.make_tests(features)
-    labels = tree.classes[whole.paths.leaf_class[order]].tolist()
-    indices, shown, shares = order.tolist(), numbers.tolist(), known.tolist()
-    listed = [
-        ListedRule(shown[place], labels[place], none_if_nan(shares[place]), tests_of(place), (whole, indices[place]))
-        for place in first_of.values()
-    ]
-    if otherwise is not None:
-        label, reliability, words = otherwise
-        listed.append(ListedRule(len(order), label, reliability, (), words))
-    return DecisionList(tuple(make_column(tree, feature) for feature in features), tuple(listed))
+    labels, shares = rules.tree.classes[rules.class_ids].tolist(), rules.reliability.tolist()
+    answering = [(line, tests_of(place)) for place in first_of.values() for line in (int(order[place]),)]
+    answering += [(len(rules), ())] if rules.is_list else []
+    listed = [ListedRule(line, labels[line], none_if_nan(shares[line]), tests, rules) for line, tests in answering]
+    return DecisionList(tuple(make_column(rules.tree, feature) for feature in features), tuple(listed))
 
 
 def list_tests(
-    rules: RuleSet, deleted: NDArray[np.bool_], features: Sequence[int], order: NDArray[np.int64] | None = None
+    rules: Rules, deleted: NDArray[np.bool_], features: Sequence[int], leaves: NDArray[np.int64]
 ) -> list[tuple[int, tuple[ColumnTest, ...]]]:
-    """List the index and the tests of each rule by rank, or of some in an order, leaving out those no row can pass.
+    """List the rules of some leaves by place, with their tests, leaving out those that no row can pass.
 
     Unlike :func:`make_decision_list`, this keeps rules that ask the same as an earlier one: they cover rows, too. The
-    deleted conditions are those of the rule set, or none to list the leaves of its tree. Tests name a column by its
+    deleted conditions are those of the rules, or none to list the leaves of their tree. Tests name a column by its
     place among the features.
     """
-    asked = _Asked(rules, deleted, rules.ranking if order is None else order)
-    tests_of, indices = asked.make_tests(features), asked.order.tolist()
-    return [(indices[place], tests_of(place)) for place in asked.passed]
+    asked = _Asked(rules, deleted, leaves)
+    tests_of, places = asked.make_tests(features), leaves.tolist()
+    return [(places[place], tests_of(place)) for place in asked.passed]
 
 
 def double_limit(limit: float, dtype: str) -> float:
@@ -223,7 +211,7 @@ class _Asked:
         The rules that some row can pass.
     """
 
-    def __init__(self, rules: RuleSet, deleted: NDArray[np.bool_], order: NDArray[np.int64]) -> None:
+    def __init__(self, rules: Rules, deleted: NDArray[np.bool_], order: NDArray[np.int64]) -> None:
         self._tree, self.order = rules.tree, order
         tree, paths = rules.tree, rules.paths
         n_links = np.diff(paths.offsets)[order]

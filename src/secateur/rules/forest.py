@@ -18,7 +18,7 @@ from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import asked_features
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
-from secateur.rules.rule_set import RuleSet
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ class ForestVerification:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ForestRules(Sequence[RuleSet]):
-    """The rules of a forest after deletion: one rule set for each tree, which vote as the trees did.
+class ForestRules(Sequence[Rules]):
+    """The rules of a forest after deletion: one rule for each leaf of each tree, which vote as the trees did.
 
-    Made by :func:`secateur.simplify`. A sequence of :class:`RuleSet`.
+    Made by :func:`secateur.simplify`. A sequence of :class:`Rules`.
 
     Parameters
     ----------
-    rule_sets : tuple of RuleSet
+    rule_sets : tuple of Rules
         The rules of each tree; all trees have the same columns and classes.
     leaf_shares : tuple of ndarray of float64, shape (n_nodes, n_classes)
         The class shares that each node of each tree votes with.
@@ -149,7 +149,7 @@ class ForestRules(Sequence[RuleSet]):
     True
     """
 
-    rule_sets: tuple[RuleSet, ...]
+    rule_sets: tuple[Rules, ...]
     leaf_shares: tuple[NDArray[np.float64], ...] = field(repr=False)
 
     @property
@@ -176,7 +176,7 @@ class ForestRules(Sequence[RuleSet]):
             sentence = f"{EXACT_GUARANTEE} Of each tree: {of_tree}"
         # Each rule set knows the facts that its deletions rest on, but asking all of them would take too long.
         is_told = bool(self[0].tree.facts) and self.parameters.get("domain_knowledge", True)
-        return f"{sentence} This is about rows that keep to what is known of the columns." if is_told else sentence
+        return f"{sentence} Holds for rows that satisfy the stated facts." if is_told else sentence
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -186,7 +186,7 @@ class ForestRules(Sequence[RuleSet]):
     @property
     def n_rules(self) -> int:
         """Number of rules of all trees."""
-        return sum(len(rules.class_counts) for rules in self.rule_sets)
+        return sum(len(rules.covered_counts) for rules in self.rule_sets)
 
     @property
     def n_conditions(self) -> int:
@@ -202,17 +202,17 @@ class ForestRules(Sequence[RuleSet]):
         return len(self.rule_sets)
 
     @overload
-    def __getitem__(self, index: int) -> RuleSet: ...
+    def __getitem__(self, index: int) -> Rules: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[RuleSet, ...]: ...
-    def __getitem__(self, index: int | slice) -> RuleSet | tuple[RuleSet, ...]:
+    def __getitem__(self, index: slice) -> tuple[Rules, ...]: ...
+    def __getitem__(self, index: int | slice) -> Rules | tuple[Rules, ...]:
         return self.rule_sets[index]
 
-    def __iter__(self) -> Iterator[RuleSet]:
+    def __iter__(self) -> Iterator[Rules]:
         return iter(self.rule_sets)
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and hasattr(RuleSet, name):
+        if not name.startswith("_") and hasattr(Rules, name):
             raise AttributeError(
                 f"A forest has no {name!r}, which is about the rules of one tree: ask one of its rule sets, such as "
                 f"forest_rules[0].{name}."
@@ -232,7 +232,7 @@ class ForestRules(Sequence[RuleSet]):
         """
         return self.classes[self.predict_proba(X).argmax(axis=1)]  # type: ignore[no-any-return]
 
-    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Predict the class shares of each row, averaged over the trees.
 
         After an exact method, a tree votes with the shares of the row's own leaf, as in the forest; after others, with
@@ -241,7 +241,7 @@ class ForestRules(Sequence[RuleSet]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-        of : {"rule", "leaf"}, default="rule"
+        of : {"line", "leaf"}, default="line"
             ``"leaf"`` gives the forest's own probabilities, whatever the method.
 
         Returns
@@ -249,7 +249,7 @@ class ForestRules(Sequence[RuleSet]):
         ndarray of float64, shape (n_rows, n_classes)
         """
         check_of(of)
-        return self._decide("predict_proba", X, self._find_shares if of == "rule" else self._vote)
+        return self._decide("predict_proba", X, self._find_shares if of == "line" else self._vote)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the index of the winning rule of each row in each tree.
@@ -328,7 +328,7 @@ class ForestRules(Sequence[RuleSet]):
                 found = source.hold(lambda: terms, "A forest is verified from its rows")
             held = GivenRows(check_rows(tree, found.X).convert(), found.y, found.sample_weight)
 
-        def verify(rules: RuleSet) -> Verification:
+        def verify(rules: Rules) -> Verification:
             return rules.verify() if held is None else rules.verify(held.X, held.y, sample_weight=held.sample_weight)
 
         return ForestVerification(run_each(verify, self.rule_sets, progress))
@@ -388,7 +388,7 @@ class ForestRules(Sequence[RuleSet]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the columns before a pipeline, a sentence each."""
-        return self.rule_sets[0]._told_remarks
+        return self.rule_sets[0].own_remarks
 
     @property
     def _summary(self) -> str:

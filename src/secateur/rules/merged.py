@@ -24,13 +24,13 @@ from secateur.kernels.threads import map_in_threads
 from secateur.rules.array_sequence import ArraySequence
 from secateur.tree.paths import trace_paths
 from secateur.tree.shares import divide_or_nan, none_if_nan
-from secateur.words.conditions import count_of, join_conditions, read_evidence_in
+from secateur.words.conditions import count_of, join_conditions, read_count, read_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rules.rule import Rule
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
     from secateur.words.conditions import Condition
@@ -130,7 +130,7 @@ class MergedRules(ArraySequence[MergedRule]):
 
     Parameters
     ----------
-    rule_sets : tuple of RuleSet
+    rule_sets : tuple of Rules
         The rules of each tree.
     member_trees, member_rules : ndarray of int32, shape (n_members,)
         Index of the tree, and of the rule in it, of every rule; the members of one merged rule are neighbours.
@@ -154,7 +154,7 @@ class MergedRules(ArraySequence[MergedRule]):
     (True, 40)
     """
 
-    rule_sets: tuple[RuleSet, ...] = field(repr=False)
+    rule_sets: tuple[Rules, ...] = field(repr=False)
     member_trees: NDArray[np.int32]
     member_rules: NDArray[np.int32]
     offsets: NDArray[np.int64]
@@ -233,14 +233,17 @@ class MergedRules(ArraySequence[MergedRule]):
 
 def read_votes(rule: MergedRule) -> str:
     """Word how many trees have a rule, its support and its reliability."""
-    return f"{count_of(rule.votes, 'tree')}, {read_evidence_in(rule, 'support')}"
+    told = "rows unknown" if rule.support is None else "no row"
+    if rule.support is not None and rule.reliability is not None:
+        told = f"support {read_count(rule.support)}, {read_share(rule.reliability)} {rule.class_name}"
+    return f"{count_of(rule.votes, 'tree')}, {told}"
 
 
-def merge_rules(rule_sets: Sequence[RuleSet]) -> MergedRules:
+def merge_rules(rule_sets: Sequence[Rules]) -> MergedRules:
     """Merge the equal rules of trees that have the same columns and classes."""
     digested = list(map_in_threads(_digest_rules, rule_sets))
     digests, classes = (np.concatenate(parts) for parts in zip(*digested, strict=True))
-    sizes = [len(rules.class_counts) for rules in rule_sets]
+    sizes = [len(rules.covered_counts) for rules in rule_sets]
     trees = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     rules = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
     order = np.lexsort((digests[:, 1], digests[:, 0]))  # stable: members stay in the order of trees and rules
@@ -271,7 +274,7 @@ def merge_rules(rule_sets: Sequence[RuleSet]) -> MergedRules:
 
 
 def _weigh(
-    rule_sets: Sequence[RuleSet],
+    rule_sets: Sequence[Rules],
     classes: NDArray[np.int64],
     voters: NDArray[np.int64],
     group: NDArray[np.int64],
@@ -281,7 +284,7 @@ def _weigh(
     Equal rules cover equal rows, so for rules made from rows the first of a group is as good as any. What trees counted
     in their own samples differs: there the known counts are averaged.
     """
-    counts = np.concatenate([rules.class_counts for rules in rule_sets])
+    counts = np.concatenate([rules.covered_counts for rules in rule_sets])
     total = counts.sum(axis=1)[voters]
     hits = counts[np.arange(len(counts)), classes][voters]
     first = np.flatnonzero(np.diff(group, prepend=-1))
@@ -294,7 +297,7 @@ def _weigh(
     return total[first], divide_or_nan(hits[first], total[first])
 
 
-def _digest_rules(rules: RuleSet) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _digest_rules(rules: Rules) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Digest what each rule asks and predicts to 128 bits, shape (n_rules, 2); also give the predicted class."""
     paths = trace_paths(rules.tree)  # not kept: the paths of all trees together would be larger than everything else
     # Over possible values, bounds with no number between them are equal, and the columns of a group are one set.

@@ -1,7 +1,9 @@
-"""What rules of either form are written as: text, tables, code, models and pages."""
+"""What rules are written as: text, tables, code, models and pages."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["Writable"]
 
 
+LEAST_WIDTH = 40  # of a terminal, below which wrapped rules cannot be read
+
+
 class Writable:
     """Rules that can be written in every format of :mod:`secateur.export.formats`."""
 
@@ -20,18 +25,20 @@ class Writable:
 
         return write_rules(self, format, **options)  # type: ignore[arg-type]
 
-    def to_text(self, *, reasons: bool = False) -> str:
-        """Write the rules as plain text; compact ones as the cases of each class, and what decides the rest.
+    def to_text(self, *, reasons: bool = False, width: int | None = None) -> str:
+        """Write the rules as plain text, a line each, with what is predicted above and how far to trust it below.
 
         Parameters
         ----------
         reasons : bool, default=False
             Also say why each condition was deleted or kept, and why a rule of a leaf is not written.
+        width : int, default=None
+            Wrap to so many characters; by default lines are as long as they are.
         """
-        return self._write("text", reasons=reasons)  # type: ignore[no-any-return]
+        return self._write("text", reasons=reasons, width=width)  # type: ignore[no-any-return]
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Put the rules into a data frame, one row per rule, and one for "otherwise".
+        """Put the rules into a data frame, one row per line, "otherwise" last.
 
         Parameters
         ----------
@@ -113,7 +120,7 @@ class Writable:
         return self._write("onnx")  # type: ignore[no-any-return]
 
     def to_csv(self) -> str:
-        """Write the rules as CSV, one line per rule, and one for "otherwise"."""
+        """Write the rules as CSV, one row per line, "otherwise" last."""
         return self._write("csv")  # type: ignore[no-any-return]
 
     def to_json(self) -> str:
@@ -135,7 +142,7 @@ class Writable:
         budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
         notes: Sequence[str] = (),
     ) -> Report:
-        """Make a page about the rules, in one file that works offline; it begins with their compact form.
+        """Make a page about the rules, in one file that works offline; it begins with the list.
 
         Parameters
         ----------
@@ -149,8 +156,8 @@ class Writable:
         title : str, default=None
             By default made from ``target``.
         budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
-            The positions of the page's slider beside the exact one: shares of the training rows that may be decided
-            otherwise than by the tree.
+            The positions of the page's slider beside the exact one: fractions of training rows
+            whose answer may differ from the tree's.
         notes : sequence of str, default=()
             What else a reader should know of the table and the model, a sentence each, such as columns left out.
         """
@@ -165,4 +172,6 @@ class Writable:
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
     def __str__(self) -> str:
+        if sys.stdout is not None and sys.stdout.isatty():
+            return self.to_text(width=max(LEAST_WIDTH, shutil.get_terminal_size().columns))
         return self.to_text()

@@ -18,14 +18,12 @@ from secateur.errors import InputError, shorten
 from secateur.export.sql_audit import GROUPED, SET, SET_BITS, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
 from secateur.results.audit import AuditCounts, find_cells
-from secateur.results.compact_audit import CompactCounts
 from secateur.rows.checking import TOO_MUCH_WEIGHT
-from secateur.rules.compact_rules import CompactRules
-from secateur.rules.decided_counts import CoverCounts, count_sets
-from secateur.rules.rule_set import RuleSet
+from secateur.rules.cover_sets import CoverCounts, count_sets
+from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
 
-__all__ = ["add_coverage", "count_compact_groups", "count_groups", "read_cover_sets"]
+__all__ = ["add_coverage", "count_groups", "read_cover_sets"]
 
 SHOWN_REFUSALS = 3
 
@@ -45,32 +43,25 @@ class _Groups(NamedTuple):
 
 
 def count_groups(
-    rules: RuleSet, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
+    rules: Rules, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
 ) -> AuditCounts:
     """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit.
 
-    Each rule gets the rows of its own leaf; :func:`add_coverage` counts those of rules that were widened.
+    A line of a list gets the rows that it decides. With one rule for each leaf, each gets the rows of its leaf;
+    :func:`add_coverage` counts those of rules that were widened.
     """
     found = _read_groups(rules.tree, refusals, groups, what)
     n_rows, leaf, decider, truth, conflict, covered, weights, squares, n_counted = found
     sums = weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()
-    shape = len(rules), rules.tree.n_classes
+    shape = len(rules.class_ids), rules.tree.n_classes
+    place = decider if rules.is_list else leaf
     return AuditCounts(
         n_rows,
         CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
         np.array([*sums, n_counted], dtype=np.float64),
-        _add_up(leaf * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
-        _add_up(leaf, squares, shape[0]),
+        _add_up(place * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
+        _add_up(place, squares, shape[0]),
     )
-
-
-def count_compact_groups(
-    rules: CompactRules, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
-) -> CompactCounts:
-    """Do what :func:`count_groups` does, for compact rules."""
-    found = _read_groups(rules.tree, refusals, groups, what)
-    places = found.leaf, found.decider, found.truth
-    return CompactCounts.of(rules, found.n_counted, places, found.weights, float(found.squares.sum()))
 
 
 def read_cover_sets(n_rules: int, n_classes: int, groups: Sequence[Mapping[str, Any]]) -> CoverCounts:
@@ -120,10 +111,10 @@ def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Map
     Sums of fractions depend on the order: the groups come in the order in which they are to be added.
     """
     for place, rule in enumerate(asked):
-        counts.by_rule[rule], counts.squares[rule] = 0.0, 0.0
+        counts.by_line[rule], counts.squares[rule] = 0.0, 0.0
         for group in groups:
             n_rows = float(group[f"rows_{place}"])
-            counts.by_rule[rule, group["truth"]] += n_rows
+            counts.by_line[rule, group["truth"]] += n_rows
             counts.squares[rule] += float(group.get(f"squares_{place}", n_rows))
 
 

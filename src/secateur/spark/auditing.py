@@ -1,4 +1,4 @@
-"""Audit a rule set on Spark by SQL, without secateur on the workers.
+"""Audit rules on Spark by SQL, without secateur on the workers.
 
 Tasks audit rules that ask for columns which only a scikit-learn pipeline can make; and many rules, if the workers have
 secateur, because Spark plans a statement of hundreds of rules for a minute.
@@ -6,7 +6,7 @@ secateur, because Spark plans a statement of hundreds of rules for a minute.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,10 @@ import numpy as np
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
 from secateur.results.audit import Audit, AuditCounter, AuditCounts, finish_audit
-from secateur.results.compact_audit import CompactCounter, CompactCounts
-from secateur.results.per_rule import check_since
+from secateur.results.per_line import check_since
 from secateur.rows.table_columns import derives, own_features
-from secateur.rules.compact_rules import CompactRules
-from secateur.rules.decided_counts import CoverCounter, CoverCounts
-from secateur.rules.rule_set import RuleSet
+from secateur.rules.cover_sets import CoverCounter, CoverCounts
+from secateur.rules.rules import Rules
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
 from secateur.spark.prediction import check_rules
 from secateur.spark.session import check_frame, has_secateur, in_small_methods, spark_failures
@@ -28,13 +26,13 @@ from secateur.spark.tasks import CountingTask, RowReader
 from secateur.spark.views import name_rows
 from secateur.tree.tree import Tree
 
-__all__ = ["audit", "count_audit", "count_compact_audit", "count_covers"]
+__all__ = ["audit", "count_audit", "count_covers"]
 
 MOST_IN_SQL = 100  # rules, beyond which tasks are faster
 RULES_AT_ONCE = 100  # that a pass over the rows counts the coverage of: each is a column of a statement
 
 
-def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None, since: Audit | None = None) -> Audit:
+def audit(rules: Rules, df: Any, y: str, *, sample_weight: str | None = None, since: Audit | None = None) -> Audit:
     """Measure what was deleted and what it changed, on Spark; the same as ``rules.audit`` of all rows at once.
 
     SQL does it, as in :func:`predict`. Only columns that a scikit-learn pipeline makes need secateur on the workers;
@@ -42,7 +40,7 @@ def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None, 
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
     df : pyspark.sql.DataFrame
         As in :func:`secateur.spark.collect_evidence`; best rows that the tree was not fitted on.
     y : str
@@ -50,7 +48,7 @@ def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None, 
     sample_weight : str, default=None
         The column of weights.
     since : Audit, default=None
-        As in :meth:`secateur.RuleSet.audit`.
+        As in :meth:`secateur.Rules.audit`.
 
     Returns
     -------
@@ -62,30 +60,19 @@ def audit(rules: RuleSet, df: Any, y: str, *, sample_weight: str | None = None, 
     return finish_audit(rules, count_audit(rules, df, y, sample_weight), since)
 
 
-def count_audit(rules: RuleSet, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
+def count_audit(rules: Rules, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
     """Count the rows of a DataFrame for an audit."""
     if derives(rules.tree) or _can_count_many(rules, df):
-        counter = AuditCounter(replace(rules, training=None, domain=None))
+        counter = AuditCounter(rules.without_rows())
         return AuditCounts.from_cells(rules, *_count_in_tasks(counter, df, y, sample_weight))
     from secateur.spark.audit_groups import count_groups
 
     with spark_failures():
         table = _Table.of(rules.tree, df, y, sample_weight)
         counts = count_groups(rules, *table.count_groups(rules))
-        table.add_coverage(rules, counts)
+        if not rules.is_list:
+            table.add_coverage(rules, counts)
         return counts
-
-
-def count_compact_audit(rules: CompactRules, df: Any, y: str, sample_weight: str | None) -> CompactCounts:
-    """Count the rows of a DataFrame for an audit of compact rules."""
-    if derives(rules.tree):
-        counter = CompactCounter(rules)
-        _, cells, numbers = _count_in_tasks(counter, df, y, sample_weight)
-        return CompactCounts.from_cells(cells, numbers)
-    from secateur.spark.audit_groups import count_compact_groups
-
-    with spark_failures():
-        return count_compact_groups(rules, *_Table.of(rules.tree, df, y, sample_weight).count_groups(rules))
 
 
 def count_covers(counter: CoverCounter, df: Any, y: str, sample_weight: str | None) -> CoverCounts | None:
@@ -96,7 +83,7 @@ def count_covers(counter: CoverCounter, df: Any, y: str, sample_weight: str | No
         return _Table.of(counter.rules.tree, df, y, sample_weight).count_covers(counter)
 
 
-def _can_count_many(rules: RuleSet, df: Any) -> bool:
+def _can_count_many(rules: Rules, df: Any) -> bool:
     """Whether there are many rules, and tasks would find the same."""
     tree = rules.tree
     if len(rules) <= MOST_IN_SQL or tree.feature_names is None or any(tree.readings):
@@ -157,7 +144,7 @@ class _Table:
     def by_part(self) -> list[str]:
         return [] if self.part is None else [self.part]
 
-    def count_groups(self, rules: RuleSet | CompactRules) -> tuple[Any, list[dict[str, Any]]]:
+    def count_groups(self, rules: Rules) -> tuple[Any, list[dict[str, Any]]]:
         """List the refusals and the groups of an audit."""
         from pyspark.sql import functions as F
 
@@ -181,7 +168,7 @@ class _Table:
             )
         return statement.refusals, groups
 
-    def add_coverage(self, rules: RuleSet, counts: AuditCounts) -> None:
+    def add_coverage(self, rules: Rules, counts: AuditCounts) -> None:
         """Count the rows of the rules that were widened, some at a time."""
         from secateur.export.sql_audit import coverage_to_sql
         from secateur.spark.audit_groups import add_coverage

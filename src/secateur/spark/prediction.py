@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from secateur.errors import InputError, ParameterError
-from secateur.rules.compact_rules import CompactRules
-from secateur.rules.rule_set import RuleSet
+from secateur.rules.rules import Rules
 from secateur.spark.columns import list_tested, place_columns, quote
 from secateur.spark.session import check_frame, spark_failures
 from secateur.spark.views import name_rows
@@ -14,14 +13,14 @@ from secateur.spark.views import name_rows
 __all__ = ["check_rules", "predict"]
 
 
-def predict(rules: RuleSet | CompactRules, df: Any, column: str = "prediction") -> Any:
+def predict(rules: Rules, df: Any, column: str = "prediction") -> Any:
     """Add a lazily computed column of predictions to a Spark DataFrame.
 
     A row that the rules refuse, such as one with a missing value that the tree does not take, gets NULL.
 
     Parameters
     ----------
-    rules : RuleSet or CompactRules
+    rules : Rules
     df : pyspark.sql.DataFrame
         Has the tree's columns by name; or, for a tree that names none, those columns alone; or one column of vectors.
     column : str, default="prediction"
@@ -32,8 +31,7 @@ def predict(rules: RuleSet | CompactRules, df: Any, column: str = "prediction") 
     pyspark.sql.DataFrame
     """
     check_frame(df)
-    if not isinstance(rules, CompactRules):
-        check_rules(rules)
+    check_rules(rules)
     if column in df.columns:
         raise ParameterError(f"df has a column {column!r} already: pass another name as column.")
     tree = rules.tree
@@ -59,6 +57,6 @@ def predict(rules: RuleSet | CompactRules, df: Any, column: str = "prediction") 
 
 
 def check_rules(rules: Any) -> None:
-    """Refuse anything but a rule set."""
-    if not isinstance(rules, RuleSet):
-        raise InputError(f"Expected a RuleSet from secateur.simplify, found {type(rules).__name__}.")
+    """Raise unless these are the rules of one tree."""
+    if not isinstance(rules, Rules):
+        raise InputError(f"Expected Rules of one tree, as secateur.simplify makes them, found {type(rules).__name__}.")

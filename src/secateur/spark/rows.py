@@ -11,14 +11,11 @@ from secateur.counting.evidence_plan import EvidencePlan
 from secateur.errors import InputError
 from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.results.audit import AuditCounter
-from secateur.results.compact_audit import CompactCounter
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource
 from secateur.rows.rows import LabelledRows
 from secateur.rows.table_columns import derives, own_features
-from secateur.rules.compact_rules import CompactRules
-from secateur.rules.decided_counts import CoverCounter
-from secateur.rules.rule_set import RuleSet
-from secateur.spark.auditing import count_audit, count_compact_audit, count_covers
+from secateur.rules.cover_sets import CoverCounter
+from secateur.spark.auditing import count_audit, count_covers
 from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, typed_table
 from secateur.spark.prediction import predict
 from secateur.spark.session import check_frame, spark_failures
@@ -88,16 +85,14 @@ class SparkRows(RowSource):
             return self._count_evidence(counter)
         if isinstance(counter, AuditCounter):
             return count_audit(counter.rules, self.df, self.y, self.weight)
-        if isinstance(counter, CompactCounter):
-            return count_compact_audit(counter.rules, self.df, self.y, self.weight)
         if isinstance(counter, CoverCounter):
             return count_covers(counter, self.df, self.y, self.weight)
         self._refuse("Only evidence and audits of one tree are counted on Spark")
 
     def decide(self, tree: Tree, decider: Decider) -> Any:
         """Predict in SQL, lazily."""
-        rules = getattr(decider, "rules", None)
-        if decider.name != "predict" or not isinstance(rules, (RuleSet, CompactRules)):
+        rules: Any = getattr(decider, "rules", None)
+        if decider.name != "predict" or not hasattr(rules, "to_sql"):
             self._refuse(f"{decider.name} returns an array in memory")
         return predict(rules, self.df)
 

@@ -17,7 +17,7 @@ SHOWN_CLASSES = 5
 ROUNDING = 1e-9
 WORDS = {
     "class_counts": "covers",
-    "source_class_counts": "has in its leaf",
+    "leaf_counts": "has in its leaf",
     "decided_counts": "decides",
 }
 

@@ -1,4 +1,4 @@
-"""Find the facts that rules rest on: without them one would meet a leaf of another class, or a leaf lie in none."""
+"""Find the facts that rules depend on: without them one would meet a leaf of another class, or a leaf lie in none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.methods import Deletions
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.facts import Claim, Group, Implication
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
@@ -29,7 +29,7 @@ EXACT = (Why.NO_FOREIGN_LEAF, Why.FEATURE_REDUNDANT)
 
 
 class FactsUsed:
-    """The facts that the exact deletions of each rule rest on, found on demand.
+    """The facts that the exact deletions of each rule depend on, found on demand.
 
     Facts are left out one by one as long as the rest suffice; each of those that remain is needed, given the others.
     Rules that need the same facts are tried together.
@@ -47,12 +47,12 @@ class FactsUsed:
         self._deleted = deletions.deleted & np.isin(deletions.why, EXACT)
 
     def of_rule(self, rule: int) -> tuple[str, ...]:
-        """List the facts that a rule rests on, in words."""
+        """List the facts that a rule depends on, in words."""
         return self._by_rule[rule]
 
     @cached_property
     def used(self) -> tuple[str, ...]:
-        """The facts that some rule rests on, in words, in the order in which they were stated."""
+        """The facts that some rule depends on, in words, in the order in which they were stated."""
         found = {words for listed in self._by_rule for words in listed}
         return tuple(words for words, _ in self.stated if words in found)
 
@@ -99,14 +99,14 @@ class FactsUsed:
 
 
 def list_facts(tree: Tree) -> list[str]:
-    """List all that is known about the columns, in words."""
+    """List all stated facts about the columns, in words."""
     facts = tree.facts
     texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
     return [*texts, *(tree.describe_decimals(feature) for feature in facts.decimals_of)]
 
 
-def find_facts_of_choice(rules: RuleSet, chosen: NDArray[np.int64], otherwise_id: int) -> tuple[str, ...]:
-    """List the facts that some rules rest on as the only ones: their own, and those by which they miss no leaf.
+def find_facts_of_choice(rules: Rules, chosen: NDArray[np.int64], otherwise_id: int) -> tuple[str, ...]:
+    """List the facts that some rules depend on as the only ones: their own, and those by which they miss no leaf.
 
     A leaf of a class other than ``otherwise_id`` may lie in one of the chosen rules, or be out of reach, only because
     of what is known.

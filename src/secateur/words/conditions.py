@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,26 +24,19 @@ from secateur.words.dates import read_moment, read_moments
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secateur.rules.compact_rule import CompactRule
-    from secateur.rules.merged import MergedRule
-    from secateur.rules.rule import Rule
     from secateur.tree.facts import Group
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
 __all__ = [
     "EXACT",
-    "NOT_COMMONEST",
     "Condition",
     "Voice",
     "count_of",
     "join_conditions",
-    "read_assimilation",
     "read_change",
     "read_conditions",
     "read_count",
-    "read_evidence",
-    "read_evidence_in",
     "read_link",
     "read_share",
     "read_threshold",
@@ -51,7 +44,6 @@ __all__ = [
 ]
 
 # Behind the share of a rule's class, where another class has more of its rows.
-NOT_COMMONEST = ", not its commonest class"
 
 # Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
 CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
@@ -246,37 +238,6 @@ def read_share_beside(value: float, limit: float) -> str:
 def read_change(share: float) -> str:
     """Write how a share changed, such as ``0.2% more``, ``0.2% fewer`` or ``none more``."""
     return f"{read_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
-
-
-def read_evidence(rule: Rule | CompactRule) -> str:
-    """Word a rule's support and reliability, and say so where another class is commoner among its rows."""
-    # Without rows there is only what the model counted, by class or sample weights if it was fitted with some.
-    own: Any = getattr(rule, "source", rule)
-    is_counted = own._rules.is_ranked
-    told = read_evidence_in(rule, ("weight" if rule.is_weighted else None) if is_counted else "the model counts")
-    counts = own.class_counts
-    is_rarer = counts is not None and counts[int(own._rules.paths.leaf_class[own.index])] < max(counts)
-    return f"{told}{NOT_COMMONEST}" if is_rarer else told
-
-
-def read_evidence_in(rule: Rule | CompactRule | MergedRule, unit: str | None) -> str:
-    """Word a rule's support and reliability; without a unit, support is a number of rows."""
-    if rule.support is None:
-        return "support unknown"
-    if rule.reliability is None:
-        return "no row"
-    support = count_of(rule.support, "row") if unit is None else f"{unit} {read_count(rule.support)}"
-    return f"{support}, {read_share(rule.reliability)} {rule.class_name}"
-
-
-def read_assimilation(rule: Rule) -> str:
-    """Say which ancestor's rule an assimilated rule became."""
-    node = f"node {rule.assimilated_into}, an ancestor of its leaf" if rule.assimilated_into else "the root"
-    unit = "weight" if rule.is_weighted else "rows"
-    return (
-        f"assimilated: it is now the rule of {node}, and covers all that comes there ({unit}: "
-        f"{read_count(rule.support or 0)} instead of {read_count(rule.source_support or 0)})"
-    )
 
 
 def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXACT) -> str:

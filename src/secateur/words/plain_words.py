@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from secateur.rows.rows import Rows
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
-__all__ = ["ROUNDED", "PlainVoice", "find_voice", "join_asked", "read_asked", "rounds_a_number", "say_rule"]
+__all__ = ["ROUNDED", "PlainVoice", "find_voice", "join_asked", "read_asked", "rounds_a_number"]
 
 UNKNOWN = (math.nan, math.nan)
 ROUNDED = "Numbers are rounded so that no row of the table changes its side; rule.text and exports have the exact ones."
@@ -85,7 +85,7 @@ class PlainVoice(Voice):
         return f"{text} or {'' if text.startswith(name) else f'{name} '}is missing"
 
 
-def find_voice(rules: RuleSet) -> PlainVoice:
+def find_voice(rules: Rules) -> PlainVoice:
     """Find how to put the conditions of a rule set: by its training rows, where they are in memory."""
     needed = _find_limits(rules.tree)
     if not needed or rules.training is None:
@@ -120,9 +120,9 @@ def _look_around(rows: Rows, needed: Mapping[int, Sequence[float]]) -> dict[int,
     return found
 
 
-def read_asked(rules: RuleSet, links: Iterable[int]) -> tuple[str, ...]:
+def read_asked(rules: Rules, links: Iterable[int]) -> tuple[str, ...]:
     """Word what links ask together, a condition each, for people."""
-    return tuple(one.text for one in read_conditions(rules.tree, rules.paths, links, rules._voice))
+    return tuple(one.text for one in read_conditions(rules.tree, rules.paths, links, rules.voice))
 
 
 def join_asked(asked: Sequence[str]) -> str:
@@ -132,15 +132,9 @@ def join_asked(asked: Sequence[str]) -> str:
     return " and ".join(f"({one})" if " or " in one else one for one in asked)
 
 
-def say_rule(rules: RuleSet, links: Iterable[int], class_name: str) -> str:
-    """Word a rule for people."""
-    asked = read_asked(rules, links)
-    return f"{class_name} if {join_asked(asked)}" if asked else f"always {class_name}"
-
-
-def rounds_a_number(rules: RuleSet, shown: Iterable[Any]) -> bool:
+def rounds_a_number(rules: Rules, shown: Iterable[Any]) -> bool:
     """Whether a limit of the rules that are shown is rounded further than every possible row allows."""
-    voice, tree = rules._voice, rules.tree
+    voice, tree = rules.voice, rules.tree
     return bool(voice.neighbours) and any(
         voice.is_rounded(condition.feature, limit, tree.dtype)
         for rule in shown

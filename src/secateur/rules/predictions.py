@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from secateur.errors import InputError, first_line
 from secateur.rows.batches import BatchReader
 from secateur.rows.duckdb_sources import quote
@@ -16,7 +14,6 @@ from secateur.rows.opening import open_source
 from secateur.rows.read_and_written import check_not_read
 from secateur.rows.table_columns import find_texts, fit_tree_to
 from secateur.rows.whole_files import stage_file
-from secateur.rules.compact_rules import CompactRules
 from secateur.rules.deciding import without_facts
 
 if TYPE_CHECKING:
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 
     from secateur.rows.rows import Rows
     from secateur.rows.source import Source
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["write_predictions"]
 
@@ -32,7 +29,7 @@ ADDED = ("prediction", "rule", "reliability")
 OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc", ".xlsx")
 
 
-def write_predictions(rules: RuleSet | CompactRules, table: Any, to: Any) -> int:
+def write_predictions(rules: Rules, table: Any, to: Any) -> int:
     """Write a table with predicted class, rule and reliability to a new file or DuckDB table, and count its rows."""
     if isinstance(to, (str, os.PathLike)):
         check_not_read(Path(to), [table])
@@ -55,7 +52,7 @@ def write_predictions(rules: RuleSet | CompactRules, table: Any, to: Any) -> int
 class _Predicted:
     """The batches of a table with the predictions of rules."""
 
-    def __init__(self, rules: RuleSet | CompactRules, source: Source) -> None:
+    def __init__(self, rules: Rules, source: Source) -> None:
         import pyarrow as pa
 
         self.rules, self.source, self.n_rows = rules, source, 0
@@ -70,17 +67,13 @@ class _Predicted:
         import pyarrow.compute as pc
 
         rules = self.rules
-        if isinstance(rules, CompactRules):  # "otherwise", whose index is -1, comes last
-            rest = rules.otherwise_reliability
-            known = np.append(rules.decided_reliability, np.nan if rest is None else rest)
-        else:
-            known = rules.reliability
-        reliability = pa.array(known, from_pandas=True)
+        reliability = pa.array(rules.reliability, from_pandas=True)
+        labels_of = pa.array(rules.class_ids)
 
         def add(batch: Any, rows: Rows) -> Any:
-            winners = pa.array(rules.apply(rows) % len(known))
-            labels = self._labels.take(pa.array(rules.decide(rows)))
-            added = [labels, pc.add(winners, 1), reliability.take(winners)]
+            lines = pa.array(rules.find_lines(rows))
+            labels = self._labels.take(labels_of.take(lines))
+            added = [labels, pc.add(lines, 1), reliability.take(lines)]
             return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
 
         reader = BatchReader(fit_tree_to(without_facts(rules.tree), self.source, ()), self.source)

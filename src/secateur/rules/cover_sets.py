@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rows.rows import LabelledRows
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["FEW_RULES", "CoverCounter", "CoverCounts", "count_sets"]
 
@@ -49,7 +49,7 @@ class CoverCounts:
 class CoverCounter:
     """Counts rows by the set of rules that cover them."""
 
-    rules: RuleSet
+    rules: Rules
     chosen: NDArray[np.int64]
     features = None  # those that the tree tests
 

@@ -1,9 +1,10 @@
-"""Audit each rule on new rows: whether the share of its class is still what it was.
+"""Audit each line on new rows: whether the share of its class is still what it was.
 
-A rule *moved* if its reliability on these rows differs from the one before by Fisher's exact test, with p (twice the
+The rows of a list's line are those that it decides; with one rule for each leaf, those that satisfy the rule. A line
+*moved* if its reliability on these rows differs from the one before by Fisher's exact test, with p (twice the
 smaller one-sided p) at most 0.05 after Holm's correction for the number of rules tested. Against an earlier audit on
 rows that the tree was not fitted on, any alarm is then false in at most 5 of 100 audits if nothing has changed, however
-many rules there are and however much they overlap. Against the training rows it is not: the rules were fitted to them,
+many lines there are and however much they overlap. Against the training rows it is not: the rules were fitted to them,
 and a fall is to be expected. With weights the rows count for Kish's effective number and gamma functions extend the
 test, which is then approximate.
 """
@@ -28,26 +29,30 @@ from secateur.results.intervals import (
     find_interval,
 )
 from secateur.rules.array_sequence import ArrayTable
-from secateur.tree.shares import none_if_nan
+from secateur.rules.rule import Rule
+from secateur.tree.shares import divide_or_nan, none_if_nan
 from secateur.words.conditions import count_of, read_count, read_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.results.intervals import Limits
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
 __all__ = [
     *("FALSE_ALARMS", "FEW_ROWS", "HOLDS", "MOVED", "NOT_COMPARABLE", "NO_ROWS", "SINCE"),
-    *("RuleAudit", "RuleAudits", "check_since", "find_limits_of_d"),
+    *("LineAudit", "LineAudits", "check_since", "find_limits_of_d"),
 ]
 
 HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
-FEW_ROWS = 30  # with fewer, here or before, that a rule still holds says little
+FEW_ROWS = 30  # with fewer, here or before, that a line still holds says little
 SHOWN_RULES = 20
 MADE_WITHOUT_ROWS = "The rules were made without rows, so their numbers in training are not known."
+MADE_FROM_ANSWERS = (
+    "The rules approximate a model and were made from its answers, so how often they were right then is not known."
+)
 MADE_WITH_WEIGHTS = (
     "The rules were made with weights, and sums of weights do not tell how many training rows there were, so changes "
     "against training are not tested."
@@ -55,7 +60,7 @@ MADE_WITH_WEIGHTS = (
 SINCE = "(since=…; --since on the command line)"
 COMPARE_WITH_AUDIT = f"Compare with an earlier audit instead {SINCE}."
 LIMITS = (
-    "The limits in brackets, at 95 %, are of one rule alone and not corrected, so a rule may still hold although its "
+    "The limits in brackets, at 95 %, are of one line alone and not corrected, so a line may still hold although its "
     "limits leave out 0."
 )
 APPROXIMATE = (
@@ -65,47 +70,47 @@ APPROXIMATE = (
 
 
 @dataclass(frozen=True)
-class RuleAudit:
-    """One rule on the audited rows. Shares run from 0 to 1; what is not known is None; limits are at the level of 95 %.
+class LineAudit:
+    """One line on the audited rows. Shares run from 0 to 1; what is not known is None; limits are at the level of 95 %.
 
     Attributes
     ----------
-    rule : int
+    line : int
         Its number, from 1.
-    leaf_id : int
-        Its leaf.
+    leaf_id : int or None
+        Its leaf; None of "otherwise".
     prediction, class_name : label, str
         Its class, and the name of that.
     text : str
         What it says.
     training_support, training_reliability : float or None
-        (Weighted) training rows that satisfy it, and the share of them in its class; None if the rules were made
-        without rows.
+        (Weighted) training rows of it, as ``Rule.support`` counts them, and the share of them in its class; None if the
+        rules were made without rows.
     d, d_low, d_high : float or None
-        D, its training reliability minus its leaf's, and the limits of D. The latter are not known for weighted rows,
-        nor where the leaf has fewer than 5 rows, or the rule fewer than 5 more.
+        With one rule for each leaf: D, its training reliability minus its leaf's, and the limits of D. The latter are
+        not known for weighted rows, nor where the leaf has fewer than 5 rows, or the rule fewer than 5 more.
     support, reliability : float, float or None
-        (Weighted) audited rows that satisfy it, whether it decides them or not, and the share of them in its class.
+        (Weighted) audited rows of it, counted alike, and the share of them in its class.
     low, high : float or None
         Limits of the reliability.
     earlier_support, earlier_reliability : float or None
         The same of the earlier audit that it is compared with, if any.
     change, change_low, change_high : float or None
         Its reliability on these rows minus the one on the training rows, or in the earlier audit; and the limits, of
-        this rule alone. Without an earlier audit, the limits are not known for weighted training rows.
+        this line alone. Without an earlier audit, the limits are not known for weighted training rows.
     p_value : float or None
-        Of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm for the number of rules
+        Of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm for the number of lines
         tested. With weights, the effective numbers of rows are tested, and p is approximate.
     verdict : str
-        ``"moved"`` if this is at most 0.05, else ``"still holds"``; ``"no rows"`` if no audited row satisfies the rule;
+        ``"moved"`` if this is at most 0.05, else ``"still holds"``; ``"no rows"`` if the line has no audited row;
         ``"not comparable"`` if some do, but none did before, or its numbers before are not known.
     effective_rows, effective_rows_before : float, float or None
         For how many rows the audited ones count, and those it is compared with: their number, or with weights Kish's
         effective number; None where not known.
     """
 
-    rule: int
-    leaf_id: int
+    line: int
+    leaf_id: int | None
     prediction: Label
     class_name: str
     text: str
@@ -134,14 +139,16 @@ class RuleAudit:
         return self.verdict in (HOLDS, MOVED) and min(self.effective_rows, self.effective_rows_before or 0) < FEW_ROWS
 
     def __str__(self) -> str:
-        said = {NO_ROWS: "has no rows", NOT_COMPARABLE: "is not comparable"}.get(self.verdict, self.verdict)
+        said = self.verdict
         few = ", as far as so few rows can tell" if self.verdict == HOLDS and self.has_few_rows else ""
-        lines = [f"Rule {self.rule} {said}{few}: {self.text}"]
+        lines = [f"{self.line}. {said}{few}: {self.text}"]
         if self.support and self.reliability is not None:
             now = f"{100 * self.reliability:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"  # type: ignore[operator]
-            lines.append(f"  right for {now} of {_count(self.support, self.effective_rows)}; {self._tell_before()}")
+            lines.append(
+                f"  {self.class_name}: {now} of {_count(self.support, self.effective_rows)}; {self._tell_before()}"
+            )
         else:
-            lines.append(f"  satisfied by none of these rows; {self._tell_before()}")
+            lines.append(f"  none of these rows; {self._tell_before()}")
         if self.change is not None and self.change_low is not None and self.change_high is not None:
             limits = f"{100 * self.change_low:+.1f} to {100 * self.change_high:+.1f}"
             chance = f"; p = {self.p_value:.2g}, corrected" if self.verdict == MOVED else ""
@@ -155,23 +162,23 @@ class RuleAudit:
         if support is None:
             return f"not known {when}"
         if share is None:
-            return f"by none {when}" if not self.support else f"no rows {when}"
+            return f"no rows {when}"
         return f"{when} {100 * share:.1f} % of {_count(support, self.effective_rows_before)}"
 
 
-class RuleAudits(ArrayTable[RuleAudit]):
-    """A sequence of :class:`RuleAudit`, one for each rule in source order, backed by arrays.
+class LineAudits(ArrayTable[LineAudit]):
+    """A sequence of :class:`LineAudit`, one for each line as they are printed, backed by arrays.
 
-    Made by :meth:`RuleSet.audit`.
+    Made by :meth:`Rules.audit`.
 
     Parameters
     ----------
-    rules : RuleSet
-    counts : ndarray of float64, shape (n_rules, n_classes)
-        (Weighted) audited rows of each class that satisfy each rule.
-    squares : ndarray of float64, shape (n_rules,)
+    rules : Rules
+    counts : ndarray of float64, shape (n_lines, n_classes)
+        (Weighted) audited rows of each class of each line.
+    squares : ndarray of float64, shape (n_lines,)
         Sums of the squared weights of these rows.
-    since : RuleAudits, default=None
+    since : LineAudits, default=None
         What to compare with; by default the training rows.
 
     Examples
@@ -182,31 +189,31 @@ class RuleAudits(ArrayTable[RuleAudit]):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:400], y[:400])
     >>> rules = secateur.simplify(model, X[:400], y[:400], class_names=["malignant", "benign"])
-    >>> found = rules.audit(X[400:], y[400:]).per_rule
+    >>> found = rules.audit(X[400:], y[400:]).per_line
     >>> [(one.verdict, int(one.support)) for one in found]
-    [('still holds', 109), ('moved', 5), ('still holds', 6), ('moved', 49)]
+    [('moved', 49), ('moved', 5), ('still holds', 115)]
     """
 
-    nouns = "rules"
+    nouns = "lines"
 
     def __init__(
         self,
-        rules: RuleSet,
+        rules: Rules,
         counts: NDArray[np.float64],
         squares: NDArray[np.float64],
-        since: RuleAudits | None = None,
+        since: LineAudits | None = None,
     ) -> None:
         self.rules, self.counts, self.squares, self.since = rules, counts, squares, since
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
-        """(Weighted) audited rows that satisfy each rule."""
+        """(Weighted) audited rows of each line."""
         return self.counts.sum(axis=1)  # type: ignore[no-any-return]
 
     @cached_property
     def reliability(self) -> NDArray[np.float64]:
-        """Share of them in the rule's class; NaN without rows."""
-        return self.rules._share(self.counts)
+        """Share of them in the line's class; NaN without rows."""
+        return self._share(self.counts)
 
     @cached_property
     def n_effective(self) -> NDArray[np.float64]:
@@ -220,17 +227,25 @@ class RuleAudits(ArrayTable[RuleAudit]):
 
     @cached_property
     def before(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Reliability and effective rows of each rule in what it is compared with.
+        """Reliability and effective rows of each line in what it is compared with.
 
         NaN and 0 where there are no rows, or where they are not known. Of weighted training rows only the reliability
         is known.
         """
         if self.since is not None:
             return self.since.reliability, self.since.n_effective
-        rules, unknown = self.rules, np.zeros(len(self))
-        if not rules.is_ranked:
-            return np.full(len(self), np.nan), unknown
-        return rules.reliability, unknown if rules.is_weighted else rules.support
+        known = np.nan_to_num(self._training.sum(axis=1))
+        return self._share(self._training), np.zeros(len(self)) if self.rules.is_weighted else known
+
+    @cached_property
+    def _training(self) -> NDArray[np.float64]:
+        """The training rows of each line; NaN where there are none, and of an approximation, which saw no labels."""
+        rules = self.rules
+        is_known = rules.is_ranked and rules.fidelity is None
+        return rules.counts if is_known else np.full(rules.counts.shape, np.nan)
+
+    def _share(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        return divide_or_nan(counts[np.arange(len(counts)), self.rules.class_ids], counts.sum(axis=1))
 
     @cached_property
     def change(self) -> NDArray[np.float64]:
@@ -244,14 +259,16 @@ class RuleAudits(ArrayTable[RuleAudit]):
 
     @cached_property
     def d(self) -> NDArray[np.float64]:
-        """Training reliability of each rule minus that of its leaf; NaN where not known."""
+        """Training reliability of each leaf's rule minus that of its leaf; NaN where not known, and of a list."""
         rules = self.rules
-        return rules.reliability - rules.source_reliability if rules.is_ranked else np.full(len(self), np.nan)
+        if rules.is_list or not rules.is_ranked:  # rows that a line decides are not those of one leaf
+            return np.full(len(self), np.nan)
+        return rules.covered_reliability - rules.leaf_reliability
 
     @cached_property
     def d_interval(self) -> Limits:
         """Lower and upper limits of D; NaN where not known."""
-        return find_limits_of_d(self.rules)
+        return (self.d, self.d) if self.rules.is_list else find_limits_of_d(self.rules)
 
     @cached_property
     def _tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], bool]:
@@ -296,37 +313,33 @@ class RuleAudits(ArrayTable[RuleAudit]):
         return marks
 
     @property
-    def moved(self) -> list[RuleAudit]:
+    def moved(self) -> list[LineAudit]:
         """The rules that moved, the least likely by chance first."""
         places = np.flatnonzero(self.verdicts == MOVED)
         return [self[int(place)] for place in places[np.argsort(self.p_values[places], kind="stable")]]
 
     @property
-    def _class_ids(self) -> NDArray[np.int64]:
-        return self.rules.paths.leaf_class
-
-    @property
-    def rarer(self) -> list[RuleAudit]:
-        """The rules that state a class which is not the commonest of the audited rows counted for them."""
-        own = self.counts[np.arange(len(self)), self._class_ids]
+    def rarer(self) -> list[LineAudit]:
+        """The lines that state a class which is not the commonest of the audited rows counted for them."""
+        own = self.counts[np.arange(len(self)), self.rules.class_ids]
         return [self[int(place)] for place in np.flatnonzero(own < self.counts.max(axis=1))]
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Which rules state a class that is not the commonest of these rows: the verdicts do not tell."""
+        """Which lines state a class that most of these rows do not have: the verdicts do not tell."""
         rarer = self.rarer
         if not rarer:
             return ()
         told = ((one, _count(one.support, one.effective_rows)) for one in rarer[:SHOWN_RULES])
-        shown = ", ".join(f"{one.rule} ({read_share(one.reliability or 0)} {one.class_name} of {n})" for one, n in told)
+        shown = ", ".join(f"{one.line} ({read_share(one.reliability or 0)} {one.class_name} of {n})" for one, n in told)
         more = f" and {len(rarer) - SHOWN_RULES:,} more" if len(rarer) > SHOWN_RULES else ""
-        states = f"rule {shown} states" if len(rarer) == 1 else f"rules {shown}{more} state"
-        return (f"On these rows, {states} a class that is not the commonest, whether that moved or not.",)
+        states = f"line {shown} states" if len(rarer) == 1 else f"lines {shown}{more} state"
+        return (f"{states[0].upper()}{states[1:]} a class that most of its rows here do not have.",)
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    def _make(self, place: int) -> RuleAudit:
+    def _make(self, place: int) -> LineAudit:
         since = self.since
         numbers: dict[str, NDArray[np.float64]] = {
             "d": self.d,
@@ -340,8 +353,8 @@ class RuleAudits(ArrayTable[RuleAudit]):
             "change_high": self.change_interval[1],
             "p_value": self.p_values,
         }
-        return RuleAudit(
-            rule=place + 1,
+        return LineAudit(
+            line=place + 1,
             **self._describe(place),
             support=float(self.support[place]),
             earlier_support=None if since is None else float(since.support[place]),
@@ -353,35 +366,30 @@ class RuleAudits(ArrayTable[RuleAudit]):
         )
 
     def _describe(self, place: int) -> dict[str, Any]:
-        """Say what one rule is, and how it did in training."""
-        rule = self.rules[place]
-        names = ("support", "reliability")
-        known = {f"training_{name}": getattr(rule, name) if self.is_ranked else None for name in names}
-        return {**{name: getattr(rule, name) for name in ("leaf_id", "prediction", "class_name", "text")}, **known}
+        """Say what one line is, and how it did in training."""
+        line = Rule(self.rules, place)
+        return {
+            **{name: getattr(line, name) for name in ("leaf_id", "prediction", "class_name", "text")},
+            "training_support": none_if_nan(self._training[place].sum()),
+            "training_reliability": none_if_nan(self._share(self._training)[place]),
+        }
 
     @property
     def is_ranked(self) -> bool:
-        """Whether the rules were made with rows, so that their training numbers are known."""
-        return self.rules.is_ranked
-
-    @property
-    def _why_unranked(self) -> str:
-        return MADE_WITHOUT_ROWS
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether the rules were made with weights."""
-        return self.rules.is_weighted
+        """Whether the training rows of the lines, and their labels, are known."""
+        return self.rules.is_ranked and self.rules.fidelity is None
 
     def _count_lines(self) -> str:
-        return count_of(len(self), "rule")
+        if not self.rules.is_list:
+            return count_of(len(self), "rule")
+        return f"{count_of(len(self), 'line')} ({count_of(len(self.rules), 'rule')} and “otherwise”)"
 
     def _list_columns(self) -> dict[str, list[Any]]:
         rows = self.to_dicts()
-        return {name: [row[name] for row in rows] for name in RuleAudit.__dataclass_fields__}
+        return {name: [row[name] for row in rows] for name in LineAudit.__dataclass_fields__}
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """List the fields of each :class:`RuleAudit` by name, ready for JSON."""
+        """List the fields of each :class:`LineAudit` by name, ready for JSON."""
         return [asdict(one) for one in self]
 
     @property
@@ -420,8 +428,8 @@ class RuleAudits(ArrayTable[RuleAudit]):
         if self.n_tested:
             limits = f" {LIMITS}" if (self.verdicts == MOVED).any() else ""
             notes.append(
-                "A rule moved if chance would hardly make so large a difference: p is at most "
-                f"{FALSE_ALARMS:g} by Fisher's exact test, corrected for {count_of(self.n_tested, 'tested rule')}."
+                "A line moved if chance would hardly make so large a difference: p is at most "
+                f"{FALSE_ALARMS:g} by Fisher's exact test, corrected for {count_of(self.n_tested, 'tested line')}."
                 f"{limits}"
             )
         few = np.flatnonzero(self.has_few_rows & (self.verdicts == HOLDS))
@@ -432,19 +440,20 @@ class RuleAudits(ArrayTable[RuleAudit]):
             more = f" and {len(few) - SHOWN_RULES:,} more" if len(few) > SHOWN_RULES else ""
             notes.append(
                 f"With fewer than {FEW_ROWS} rows, here or before, only a large change can be seen: "
-                f"{'rule' if len(few) == 1 else 'rules'} {shown}{more}."
+                f"{'line' if len(few) == 1 else 'lines'} {shown}{more}."
             )
         if not self._tables[2]:
             notes.append(APPROXIMATE)
         if self.since is None and not self.is_ranked:
-            notes.append(f"{self._why_unranked} {COMPARE_WITH_AUDIT}")
-        elif self.since is None and self.is_weighted:
+            why = MADE_WITHOUT_ROWS if self.rules.fidelity is None else MADE_FROM_ANSWERS
+            notes.append(f"{why} {COMPARE_WITH_AUDIT}")
+        elif self.since is None and self.rules.is_weighted:
             notes.append(f"{MADE_WITH_WEIGHTS} {COMPARE_WITH_AUDIT}")
         elif self.since is None:
             notes.append(
                 "Training rows flatter: the rules were fitted to them, and on other rows some do worse although "
                 f"nothing has changed. To watch for change, compare with an earlier audit on other rows {SINCE}: if "
-                f"nothing has changed since, at most {100 * FALSE_ALARMS:g} of 100 audits find a rule that moved."
+                f"nothing has changed since, at most {100 * FALSE_ALARMS:g} of 100 audits find a line that moved."
             )
         return tuple(notes)
 
@@ -454,15 +463,15 @@ class RuleAudits(ArrayTable[RuleAudit]):
             self[int(place)] for place in np.flatnonzero(self.verdicts != MOVED)[: max(SHOWN_RULES - len(moved), 0)]
         ]
         rest = len(self) - len(moved) - len(others)
-        more = [f"… and {count_of(rest, 'more rule')}: see to_frame()."] if rest else []
+        more = [f"… and {count_of(rest, 'more line')}: see to_frame()."] if rest else []
         limits = [LIMITS] if self.n_tested and not moved else []
         return "\n".join([self.summary, *self.notes, *limits, *map(str, moved), *map(str, others), *more])
 
     def __repr__(self) -> str:
-        return f"<RuleAudits: {self.summary}>"
+        return f"<LineAudits: {self.summary}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RuleAudits) or type(self) is not type(other):
+        if not isinstance(other, LineAudits):
             return NotImplemented
         same = np.array_equal(self.counts, other.counts) and np.array_equal(self.squares, other.squares)
         return same and (self.rules is other.rules or self.rules == other.rules) and self.since == other.since
@@ -475,21 +484,26 @@ class RuleAudits(ArrayTable[RuleAudit]):
         return audits_to_html(self)
 
 
-def check_since(rules: RuleSet, since: Any) -> RuleAudits | None:
-    """Take the audits of rules out of an earlier audit, which must be of the same rules."""
+def check_since(rules: Rules, since: Any) -> LineAudits | None:
+    """Take the audits of lines out of an earlier audit, which must be of the same rules."""
     if since is None:
         return None
-    earlier = getattr(since, "per_rule", since)
-    if not isinstance(earlier, RuleAudits):
+    earlier = getattr(since, "per_line", since)
+    if not isinstance(earlier, LineAudits):
         raise InputError(f"Expected since as an earlier audit of these rules, found {type(since).__name__}.")
     then = earlier.rules
-    same = then is rules or (np.array_equal(then.deleted, rules.deleted) and then.tree == rules.tree)
+    same = then is rules or (
+        then.default == rules.default
+        and np.array_equal(then.leaves, rules.leaves)
+        and np.array_equal(then.deleted, rules.deleted)
+        and then.tree == rules.tree
+    )
     if not same:
         raise InputError("The earlier audit is of other rules: audit these rules on the earlier rows, and pass that.")
-    return RuleAudits(earlier.rules, earlier.counts, earlier.squares)  # not what that one was compared with
+    return LineAudits(then, earlier.counts, earlier.squares)  # not what that one was compared with
 
 
-def find_limits_of_d(rules: RuleSet) -> Limits:
+def find_limits_of_d(rules: Rules) -> Limits:
     """Find the limits of D, each rule's training reliability minus its leaf's, at 95 %.
 
     NaN where not known: if the rules were made without rows or with weights, whose sums do not tell how many rows there
@@ -497,7 +511,8 @@ def find_limits_of_d(rules: RuleSet) -> Limits:
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : Rules
+        One for each leaf.
 
     Returns
     -------
@@ -507,8 +522,8 @@ def find_limits_of_d(rules: RuleSet) -> Limits:
     if rules.is_weighted or not rules.is_ranked:
         return np.full(len(rules), np.nan), np.full(len(rules), np.nan)
     places = np.arange(len(rules)), rules.paths.leaf_class
-    leaf, gained = rules.source_support, rules.support - rules.source_support
-    limits = compare_nested(rules.class_counts[places], rules.support, rules.source_class_counts[places], leaf)
+    leaf, gained = rules.leaf_support, rules.covered_support - rules.leaf_support
+    limits = compare_nested(rules.covered_counts[places], rules.covered_support, rules.leaf_counts[places], leaf)
     is_known = (leaf > 0) & ((gained == 0) | (np.minimum(leaf, gained) >= LEAST_ROWS_OF_D))
     low, high = (np.where(is_known, limit, np.nan) for limit in limits)
     return low, high

@@ -1,7 +1,7 @@
-"""The order in which compact rules are printed, and decide: by class, and so that the first lines tell most.
+"""The order in which the rules of a list are printed, and decide: by class, and so that the first lines tell most.
 
 Where rules of different classes meet, the one that ranks higher must stand first, so that whoever reads from top to
-bottom finds what :meth:`RuleSet.predict` would: a class may then be named twice.
+bottom finds what :meth:`Rules.predict` would: a class may then be named twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["keep_ranking", "lift_rare", "order_rules"]
 
@@ -59,7 +59,7 @@ def order_rules(
     return np.array(order, dtype=np.int64)
 
 
-def keep_ranking(rules: RuleSet, chosen: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+def keep_ranking(rules: Rules, chosen: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Change an order of chosen rules as little as it takes for those that rank higher to stand before what they meet.
 
     Then the first rule that covers a row is of the class of the one that ranks highest: any other that stands first
@@ -121,7 +121,7 @@ def _list_higher(order: NDArray[np.int64], class_ids: NDArray[np.int64], rule: i
         yield np.insert(rest, higher, rule)
 
 
-def _find_meetings(rules: RuleSet, chosen: NDArray[np.int64], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _find_meetings(rules: Rules, chosen: NDArray[np.int64], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Find which of some pairs of rules some row could satisfy both of; facts are left out, which only finds more."""
     tree, paths = rules.tree, rules.paths
     spans = [paths.entries(place) for place in chosen.tolist()]

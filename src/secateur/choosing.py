@@ -1,4 +1,4 @@
-"""Make compact rules: few rules, and "otherwise"."""
+"""Choose the lines of a short list: few of the leaves' rules, and the class of what none of them covers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.forests import is_ensemble
 from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
-from secateur.methods import METHODS, Why
+from secateur.methods import Why
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.covering import Containment, choose_rules, find_containment
 from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.settings import check_share
-from secateur.problem import find_terms, open_rows_of
-from secateur.results.compact_audit import CompactCounter
-from secateur.rows.opening import check_pair
+from secateur.results.audit import AuditCounter
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rules.compact_rules import CompactRules
-from secateur.rules.decided_counts import FEW_RULES, CoverCounter
+from secateur.rules.cover_sets import FEW_RULES, CoverCounter
 from secateur.rules.deciding import without_facts
-from secateur.rules.printed_order import keep_ranking, lift_rare, order_rules
-from secateur.simplification import simplify
+from secateur.rules.making import Choice
+from secateur.rules.order import keep_ranking, lift_rare, order_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,113 +33,41 @@ if TYPE_CHECKING:
     from secateur.methods import Deletions
     from secateur.methods.joint_deletion import Cells
     from secateur.methods.row_mixture import MixedRows
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
-__all__ = ["compact", "compact_by_budget", "compact_rules"]
+__all__ = ["NO_BUDGET", "ROW_BY_ROW", "choose_lines", "choose_lines_by_budget"]
 
 SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
 TINY = 1e-9  # shares are rounded
 ROW_BY_ROW, NO_BUDGET = "A budget is spent row by row", ", or leave budget out"
 
 
-def compact(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    budget: float = 0.0,
-    tolerance: float = DEFAULT_TOLERANCE,
-    otherwise: Any = "auto",
-    **known: Any,
-) -> CompactRules:
-    """Turn a fitted tree into few rules, and the class of what none of them covers.
-
-    The rules of one class are not written: a row that no rule covers is of that class. Of the others, few stay that say
-    the same.
-
-    Parameters
-    ----------
-    model : fitted tree, pipeline or Tree
-        As in :func:`simplify`. A forest, or another model of several trees, has no such form of its own: its rules
-        are those of :func:`approximate`, which needs rows.
-    X, y : array-like, data frame or table, default=None
-        The training rows and labels, as in :func:`simplify`. Without a budget none are needed; with one they are held
-        in memory.
-    budget : float, default=0.0
-        Share of the training rows that may be decided otherwise than by the tree. 0 changes no prediction on any
-        possible row.
-    tolerance : float, default=0.05
-        How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for.
-    otherwise : label, default="auto"
-        The class that is not written; by default the one that leaves the fewest conditions.
-    **known : object
-        ``sample_weight``, ``evidence``, ``feature_names``, ``class_names``, ``accepts_missing``, ``groups``,
-        ``integers``, ``facts``, ``domain_knowledge`` and ``progress``, as in :func:`simplify`.
-
-    Returns
-    -------
-    CompactRules
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> data = load_breast_cancer()
-    >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(data.data, data.target)
-    >>> rules = compact(model, data.data, data.target, feature_names=data.feature_names)
-    >>> rules.source_n_conditions, rules.n_conditions
-    (44, 13)
-    """
-    if is_ensemble(model):
-        return _approximate(model, X, y, budget, otherwise, known)
-    if (further := next((name for name in known if name not in (simplify.__kwdefaults__ or ())), None)) is not None:
-        hint = did_you_mean(further, ["budget", "tolerance", "otherwise", *(simplify.__kwdefaults__ or ())])
-        raise ParameterError(f"compact has no argument {further!r}.{hint}")
-    if "method" in known:
-        raise ParameterError("compact starts from 'exact'; for another method, use simplify(...).compact().")
-    budget = check_share("budget", budget)
-    weight = known.pop("sample_weight", None)
-    check_pair(X, y, weight)
-    if X is not None and budget and known.get("evidence") is None:
-        with open_rows_of(model, X, y, weight) as rows:
-            if rows.given is None:  # a first look would use them up, or they are elsewhere
-                X, y, weight = rows.hold(partial(find_terms, model), ROW_BY_ROW, NO_BUDGET).given
-    rules = simplify(model, X, y, method="exact", sample_weight=weight, **known)
-    given = rules.training
-    if given is None and X is not None:
-        with open_rows_of(model, X, y, weight) as rows:  # those of Spark are not kept, but may be counted again
-            given = None if rows.is_once else GivenRows(X, y, weight)
-    return compact_rules(rules, budget=budget, tolerance=tolerance, otherwise=otherwise, rows=given)
-
-
-def _approximate(model: Any, X: Any, y: Any, budget: float, otherwise: Any, known: dict[str, Any]) -> CompactRules:
-    """Take several trees to :func:`approximate`; refuse what only one tree has."""
-    from secateur.approximation import approximate
-
-    if X is None:
-        raise InputError(
-            "A model of several trees is approximated by compact rules, from rows: secateur.approximate(model, X)."
-        )
-    named = {name: known.pop(name) for name in ("feature_names", "class_names") if name in known}
-    if budget or (known := {name: value for name, value in known.items() if name != "progress" and value is not None}):
-        raise ParameterError(
-            f"A model of several trees is approximated, and {'budget' if budget else next(iter(known))} is for one "
-            "tree: leave it out, or call secateur.approximate(model, X), which has fidelity and max_rules."
-        )
-    return approximate(model, X, y, otherwise=otherwise, **named)
-
-
-def compact_rules(
-    rules: RuleSet,
+def choose_lines(
+    rules: Rules,
     *,
     budget: float = 0.0,
     tolerance: float = DEFAULT_TOLERANCE,
     otherwise: Any = "auto",
     rows: GivenRows | None = None,
-) -> CompactRules:
-    """Choose few rules of a set, under a budget with further deletions; see :meth:`RuleSet.compact`.
+) -> Rules:
+    """Choose few rules of those of all leaves, under a budget with further deletions.
 
-    The rows, by default the training rows of the set, are only counted.
+    Parameters
+    ----------
+    rules : Rules
+        One for each leaf.
+    budget : float, default=0.0
+        Fraction of training rows whose answer may differ from the tree's.
+    tolerance : float, default=0.05
+        How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for.
+    otherwise : label, default="auto"
+        The class that is not written; by default the one that leaves the fewest conditions.
+    rows : GivenRows, default=None
+        Rows to count what each line decides; by default the training rows.
+
+    Returns
+    -------
+    Rules
     """
     budget, tolerance = check_share("budget", budget), check_share("tolerance", tolerance)
     defaults = _find_defaults(rules, otherwise)
@@ -154,10 +78,10 @@ def compact_rules(
     return _spend(rules, defaults, budget, tolerance, _prepare(rules))
 
 
-def compact_by_budget(
-    rules: RuleSet, budgets: Iterable[float], *, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
-) -> Iterator[CompactRules]:
-    """Make the compact rules of several budgets, as :func:`compact_rules` makes each, looking at the rows once.
+def choose_lines_by_budget(
+    rules: Rules, budgets: Iterable[float], *, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
+) -> Iterator[Rules]:
+    """Make the lists of several budgets, as :func:`choose_lines` makes each, looking at the rows once.
 
     A budget that the rules of their method exceed before anything is spent is passed over.
     """
@@ -167,7 +91,7 @@ def compact_by_budget(
             yield _spend(rules, defaults, check_share("budget", budget), tolerance, prepared)
 
 
-def _find_defaults(rules: RuleSet, otherwise: Any) -> list[int]:
+def _find_defaults(rules: Rules, otherwise: Any) -> list[int]:
     """List the classes that may be left out: all, or the one that the caller named."""
     labels = rules.tree.classes.tolist()
     if isinstance(otherwise, str) and otherwise == "auto":
@@ -184,7 +108,7 @@ def _find_defaults(rules: RuleSet, otherwise: Any) -> list[int]:
     )
 
 
-def _possible_tree(rules: RuleSet) -> Any:
+def _possible_tree(rules: Rules) -> Any:
     """The tree over possible rows, or over all rows where nothing may be known about the columns."""
     tree = rules.tree
     if rules.parameters.get("domain_knowledge", True):
@@ -194,11 +118,11 @@ def _possible_tree(rules: RuleSet) -> Any:
     return without_facts(tree)
 
 
-def _cover_all(rules: RuleSet, defaults: list[int]) -> tuple[NDArray[np.int64], int, Containment]:
+def _cover_all(rules: Rules, defaults: list[int]) -> tuple[NDArray[np.int64], int, Containment]:
     """Choose rules that stand for all leaves of every class but one, and that class."""
     paths = rules.paths
     contained = find_containment(_possible_tree(rules), paths, rules.deleted)
-    lengths = rules.n_conditions
+    lengths = rules.lengths
     chosen = {c: choose_rules(contained, lengths, paths.leaf_class == c) for c in np.unique(paths.leaf_class).tolist()}
     # Of the classes that no leaf predicts, which leave all rules to be written, the first stands for the others.
     unpredicted = sorted(set(defaults) - set(chosen))[:1]
@@ -210,32 +134,32 @@ def _cover_all(rules: RuleSet, defaults: list[int]) -> tuple[NDArray[np.int64], 
     return written[default], default, contained
 
 
-def _cost(rules: RuleSet, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
+def _cost(rules: Rules, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
     """Conditions, then rules; then, negated, the training rows of the class that is not written: more are better."""
     gone = rules.deleted if deleted is None else deleted
     lengths = np.bincount(rules.paths.rule[~gone], minlength=len(rules))
-    rows = float(np.nan_to_num(rules.source_support[rules.paths.leaf_class == default]).sum())
+    rows = float(np.nan_to_num(rules.leaf_support[rules.paths.leaf_class == default]).sum())
     return int(lengths[chosen].sum()), len(chosen), -rows
 
 
 class BeyondBudget(InputError):
-    """The rules of a method decide more rows otherwise than a budget allows, before it is spent."""
+    """The rules of a method differ from the tree on more rows than a budget allows, before it is spent."""
 
 
 class _Prepared(NamedTuple):
-    """The training rows of a rule set, looked at once for any budget; without conditions there is nothing to spend."""
+    """The training rows, looked at once for any budget; without conditions there is nothing to spend."""
 
     evidence: RowEvidence
     mixture: MixedRows | None
     cells: Cells | None
 
 
-def _prepare(rules: RuleSet) -> _Prepared:
+def _prepare(rules: Rules) -> _Prepared:
     """Put the training rows, and shuffled copies of them, together by the conditions that they pass."""
     if rules.training is None:
         raise InputError(
-            "A budget is spent on training rows, which this rule set does not have: make it with "
-            "simplify(model, X, y), or leave budget out."
+            "A budget is spent on training rows, which these rules do not have: make them with "
+            "simplify(model, X, y, budget=…), or leave budget out."
         )
     tree, paths = rules.tree, rules.paths
     with rules._open(*rules.training) as source:
@@ -247,7 +171,7 @@ def _prepare(rules: RuleSet) -> _Prepared:
     return _Prepared(evidence, mixture, make_cells(tree, paths, rules.deleted, mixture))
 
 
-def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float, prepared: _Prepared) -> CompactRules:
+def _spend(rules: Rules, defaults: list[int], budget: float, tolerance: float, prepared: _Prepared) -> Rules:
     """Delete and drop jointly under a budget, for each class that may be left out."""
     evidence, mixture, cells = prepared
     if mixture is None or cells is None:
@@ -265,17 +189,16 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float,
         raise BeyondBudget(
             f"The rules of {rules.method!r} claim {100 * min(spent.values()):.3g} % of the rows for another class than "
             f"the tree, or for two, before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the "
-            "budget, or start from 'exact', as secateur.compact does."
+            "budget, or start from 'exact', which is the default."
         )
     is_rare = {c: bool((rest := results[c].rest_counts)[c] < rest.max()) for c in within}
     default = min(within, key=lambda c: (is_rare[c], *_cost(rules, results[c].chosen, c, results[c].deleted), c))
     joint = results[default]
     counts, _ = evidence.count(paths, joint.deleted, is_exact=False)
     # Only written rules lost conditions to the budget; the others are as they were.
-    shortened = replace(
-        rules,
+    shortened = rules.change(
         deletions=_explain(rules.deletions, joint, paths.rule, cells.leaf_reliability),
-        class_counts=np.array(counts),
+        covered_counts=np.array(counts),
     )
     contained = find_containment(_possible_tree(rules), paths, joint.deleted)
     return _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance, rules.training)
@@ -305,8 +228,8 @@ def _explain(
 
 
 def _finish(
-    source: RuleSet,
-    rules: RuleSet,
+    source: Rules,
+    rules: Rules,
     chosen: NDArray[np.int64],
     default: int,
     contained: Containment,
@@ -314,7 +237,7 @@ def _finish(
     budget: float,
     tolerance: float,
     given: GivenRows | None,
-) -> CompactRules:
+) -> Rules:
     """Order the rules, and count what each decides."""
     tree, paths = rules.tree, rules.paths
     counts = None
@@ -326,47 +249,46 @@ def _finish(
         explained = [np.flatnonzero(own) for own in covered.T]
     else:
         explained = [contained.of_rule(rule) for rule in chosen.tolist()]
-        weights = np.nan_to_num(rules.source_support, nan=1.0)
-    order = order_rules(explained, weights, paths.leaf_class[chosen], rules.n_conditions[chosen])
-    is_exact = not budget and METHODS[rules.method].is_exact
-    if rules.is_ranked and not is_exact:
+        weights = np.nan_to_num(rules.leaf_support, nan=1.0)
+    making = replace(rules.making, budget=budget, tolerance=tolerance)
+    order = order_rules(explained, weights, paths.leaf_class[chosen], rules.lengths[chosen])
+    if rules.is_ranked and not (rules.is_exact and not budget):
         order = keep_ranking(rules, chosen, order)
     if counts is not None:
         order = lift_rare(order, paths.leaf_class[chosen], partial(counts.count_decided, len(chosen)))
     written = chosen[order]
     lists = [contained.of_rule(rule) for rule in written.tolist()]
-    made = CompactRules(
-        source=source,
-        rules=rules,
-        chosen=written,
-        otherwise_id=default,
+    made = rules.change(
+        making=making,
+        leaves=written,
+        default=default,
         decided_counts=np.full((len(written) + 1, tree.n_classes), np.nan),
-        stand_ins=(
-            np.concatenate([[0], np.cumsum([len(some) for some in lists], dtype=np.int64)]),
-            np.concatenate([np.zeros(0, dtype=np.int64), *lists]),
+        choice=Choice(
+            deletions=source.deletions,
+            covered_counts=source.covered_counts,
+            stand_ins=(
+                np.concatenate([[0], np.cumsum([len(some) for some in lists], dtype=np.int64)]),
+                np.concatenate([np.zeros(0, dtype=np.int64), *lists]),
+            ),
+            drop_costs=np.full((3, len(rules)), np.nan)
+            if joint is None
+            else np.stack([joint.drop_before, joint.drop_after, joint.drop_real]),
         ),
-        drop_costs=np.full((3, len(rules)), np.nan)
-        if joint is None
-        else np.stack([joint.drop_before, joint.drop_after, joint.drop_real]),
-        budget=budget,
-        tolerance=tolerance,
     )
     if counts is None:
         return _count_many(made, given)
     decided = counts.count_decided(len(order), order)
-    return replace(made, decided_counts=decided[np.append(order, len(order))])
+    return made.change(decided_counts=decided[np.append(order, len(order))])
 
 
-def _count_many(made: CompactRules, given: GivenRows | None) -> CompactRules:
+def _count_many(made: Rules, given: GivenRows | None) -> Rules:
     """Count what each of many rules decides in a pass of its own, now that their order is known."""
     if given is not None:
-        with made.rules._open(*given) as rows:
-            counts = rows.fold(without_facts(made.tree), CompactCounter(made))
-        if counts is not None:
-            return replace(made, decided_counts=counts.count_decided(made))
+        with made._open(*given) as rows:
+            return made.change(decided_counts=rows.fold(without_facts(made.tree), AuditCounter(made)).by_line)
     if not made.is_exact:
         return made
-    known = np.array(made.decided_counts)  # without rows, what the leaves that no exact rule covers hold
-    rules = made.rules
-    known[-1] = rules.source_class_counts[rules.paths.leaf_class == made.otherwise_id].sum(axis=0)
-    return replace(made, decided_counts=known)
+    known = np.full((len(made) + 1, made.tree.n_classes), np.nan)
+    # Without rows, what the leaves that no exact rule covers hold.
+    known[-1] = made.leaf_counts[made.paths.leaf_class == made.default].sum(axis=0)
+    return made.change(decided_counts=known)

@@ -1,0 +1,123 @@
+"""All that people are shown of rules, gathered once: every text, table and picture only lays it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from secateur.results.answer import describe_answer
+from secateur.results.line_words import (
+    COUNTED_TWICE,
+    counts_rows_twice,
+    describe_assimilation,
+    describe_rows,
+    title_rows,
+)
+from secateur.words.conditions import read_link
+from secateur.words.plain_words import ROUNDED, rounds_a_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secateur.rules.rule import Rule
+    from secateur.rules.rules import Rules
+
+__all__ = ["UNWRITTEN", "ListedLine", "ListedReason", "Listing", "make_listing"]
+
+UNWRITTEN = "Rules of leaves that need not be written:"
+
+
+class ListedReason(NamedTuple):
+    """A condition of a rule's path, whether it was deleted, and why."""
+
+    deleted: bool
+    condition: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ListedLine:
+    """One line as people are shown it."""
+
+    number: int  # from 1
+    class_id: int
+    class_name: str
+    asked: str
+    rows: str  # with the share of its class, and with what a reader should mind
+    part: float  # of all rows, for a bar
+    exact: str  # the line with exact numbers
+    is_otherwise: bool
+    stands_for: str  # leaf or leaves
+    reasons: tuple[ListedReason, ...] = ()
+    aside: str = ""
+
+    @property
+    def words(self) -> str:
+        """The line in words: ``yes if age ≤ 30``, ``otherwise no``."""
+        if self.asked in ("otherwise", "always"):
+            return f"{self.asked} {self.class_name}"
+        return f"{self.class_name} if {self.asked}"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What is said before, in and after a list of rules."""
+
+    title: str
+    before: tuple[str, ...]  # what is predicted
+    rows_title: str
+    lines: tuple[ListedLine, ...]
+    n_left_out: int  # lines that are not shown
+    unwritten: tuple[str, ...]  # rules of leaves that are not written, with reasons
+    after: tuple[str, ...]  # how far to trust them, and what to mind
+
+
+def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None) -> Listing:
+    """Gather what people are shown of rules; of many lines the first ``most`` and "otherwise"."""
+    read = cache(partial(read_link, rules.tree, rules.paths, voice=rules.voice))  # an edge is on many paths
+    total = max(float(np.nansum(rules.leaf_support)), 1e-300)
+    shown = [line for line in rules.lines if most is None or line.index < most or line.is_otherwise]
+    before, after = describe_answer(rules)
+    kept, every = rules.n_conditions, rules.tree_conditions
+    if rules.is_list:
+        title = f"{len(rules)} rules with {kept} conditions; the tree has {rules.tree_rules} with {every}"
+    else:
+        title = f"One rule for each of {rules.tree_rules} leaves, by {rules.method}: {kept} of {every} conditions left"
+    after += [COUNTED_TWICE] if counts_rows_twice(rules) else []
+    after += [ROUNDED] if rounds_a_number(rules, shown) else []
+    after += [f"Note: {remark}" for remark in rules.remarks]
+    return Listing(
+        title=title,
+        before=tuple(before),
+        rows_title=title_rows(rules),
+        lines=tuple(_list_line(line, total, read, reasons=reasons) for line in shown),
+        n_left_out=len(rules.class_ids) - len(shown),
+        unwritten=tuple(f"{one.rule.words} (leaf {one.rule.leaf_id}): {one.reason}" for one in rules.unwritten)
+        if reasons
+        else (),
+        after=tuple(after),
+    )
+
+
+def _list_line(line: Rule, total: float, read: Callable[[int], str], *, reasons: bool) -> ListedLine:
+    leaves = line.leaf_ids
+    aside = describe_assimilation(line) if reasons and line.assimilated_into is not None else ""
+    return ListedLine(
+        number=line.index + 1,
+        class_id=line.class_id,
+        class_name=line.class_name,
+        asked=line.asked,
+        rows=describe_rows(line),
+        part=min((line.support or 0.0) / total, 1.0),
+        exact=line.text,
+        is_otherwise=line.is_otherwise,
+        stands_for=f"leaf {leaves[0]}" if len(leaves) == 1 else f"{len(leaves)} leaves",
+        reasons=tuple(
+            ListedReason(reason.deleted, read(link), reason.text)
+            for link, reason in (line.reasons.items() if reasons else ())
+        ),
+        aside=aside,
+    )

@@ -1,0 +1,867 @@
+"""Rules: a rule list, as arrays that make objects on demand.
+
+A rule list is a tree; which conditions of each leaf's rule are deleted, and why; which leaves' rules are written, in
+which order; and the class of rows that no written rule covers. One rule for each leaf is the list of all leaves without
+such a class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.counting.coverage import cover_rows, find_winners
+from secateur.methods import METHODS, Deletions
+from secateur.rows.leaves import apply_tree
+from secateur.rows.opening import check_pair, open_rows
+from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.table_columns import find_texts
+from secateur.rules.array_sequence import ArraySequence
+from secateur.rules.deciding import Deciding, check_of, without_facts
+from secateur.rules.making import Choice, Making, StoredContent
+from secateur.rules.rule import Rule, Section, find_covering_rules, list_unwritten
+from secateur.rules.writable import Writable
+from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
+from secateur.tree.shares import divide_or_nan, none_if_nan
+from secateur.words.assumptions import FactsUsed, find_facts_of_choice
+from secateur.words.conditions import read_share
+from secateur.words.plain_words import find_voice
+from secateur.words.reasons import make_reasons
+from secateur.words.witnesses import Witnesses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    from secateur.export.picture import Picture
+    from secateur.results.audit import Audit
+    from secateur.results.difference import RulesDifference
+    from secateur.results.explanation import Explanation
+    from secateur.results.fidelity import Fidelity
+    from secateur.results.overlaps import Overlaps
+    from secateur.rows.row_source import RowSource
+    from secateur.rows.rows import LabelledRows, Rows
+    from secateur.rules.rule import UnwrittenRule
+    from secateur.tree.paths import Paths
+    from secateur.tree.tree import Tree
+    from secateur.verify import Verification
+    from secateur.words.plain_words import PlainVoice
+    from secateur.words.reasons import Reason
+
+__all__ = ["Rules", "as_matrix"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rules(Writable, ArraySequence[Rule]):
+    """The rules of a tree after deletion: a short list that ends in "otherwise", or one rule for each leaf.
+
+    Made by :func:`secateur.simplify` or :func:`secateur.approximate`, or read back by :meth:`from_json`. A sequence of
+    the :class:`Rule` that have conditions, as they are printed; :attr:`lines` has "otherwise", too.
+
+    Parameters
+    ----------
+    tree : Tree
+        The source tree.
+    making : Making
+        The method and the settings that the rules were made with.
+    deletions : Deletions
+        What was deleted and why, one element for each (leaf, edge on its path).
+    leaf_counts : ndarray of float64, shape (n_leaves, n_classes)
+        (Weighted) training rows of each class that reach each leaf; NaN where not known.
+    covered_counts : ndarray of float64, shape (n_leaves, n_classes)
+        (Weighted) training rows of each class that satisfy each leaf's rule after deletion; NaN where not known.
+    leaves : ndarray of int64, shape (n_rules,)
+        Leaf of each written rule, as a place in source order; rules are in the order in which they are printed.
+    default : int, default=None
+        Index of the class of rows that no rule covers; None if there is a rule for each leaf.
+    decided_counts : ndarray of float64, shape (n_rules + 1, n_classes), default=None
+        (Weighted) training rows of each class that each line of a list decides, "otherwise" last; NaN where not known.
+    choice : Choice, default=None
+        What the lines of a list were chosen from.
+    fidelity : Fidelity, default=None
+        How often the rules agree with a model that has no tree of its own, for those that
+        :func:`secateur.approximate` made.
+    training : GivenRows, default=None
+        The rows that the rules were made from, for :meth:`verify`.
+    domain : GivenRows, default=None
+        The listed cases of ``mismatch-certified``, where they are not the training rows.
+    stored : StoredContent, default=None
+        What the file says of itself, for rules that were read from one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import secateur
+    >>> data = load_iris()
+    >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
+    >>> rules = secateur.simplify(model, data.data, data.target, class_names=data.target_names)
+    >>> len(rules), rules.n_conditions, rules.lines[-1].text
+    (2, 4, 'otherwise => virginica')
+    >>> bool((rules.predict(data.data) == model.predict(data.data)).all())
+    True
+    """
+
+    tree: Tree
+    making: Making
+    deletions: Deletions
+    leaf_counts: NDArray[np.float64]
+    covered_counts: NDArray[np.float64]
+    leaves: NDArray[np.int64]
+    default: int | None = None
+    decided_counts: NDArray[np.float64] | None = None
+    choice: Choice | None = field(default=None, repr=False)
+    fidelity: Fidelity | None = field(default=None, repr=False)
+    training: GivenRows | None = field(default=None, repr=False)
+    domain: GivenRows | None = field(default=None, repr=False)
+    stored: StoredContent | None = field(default=None, repr=False)
+
+    nouns = "rules"
+
+    def __post_init__(self) -> None:
+        arrays = [*vars(self.deletions).values(), self.leaf_counts, self.covered_counts, self.leaves]
+        arrays += [] if self.decided_counts is None else [self.decided_counts]
+        if self.choice is not None:
+            arrays += [*self.choice.stand_ins, self.choice.drop_costs]
+        for array in arrays:
+            array.flags.writeable = False
+
+    # How they were made
+
+    @property
+    def method(self) -> str:
+        """Name of the method that deleted."""
+        return self.making.method
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The method's parameters."""
+        return self.making.parameters
+
+    @property
+    def budget(self) -> float:
+        """Fraction of training rows whose answer may differ from the tree's."""
+        return self.making.budget
+
+    @property
+    def tolerance(self) -> float:
+        """How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for."""
+        return self.making.tolerance
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the counts come from rows, so that overlapping rules can be ranked."""
+        return self.making.is_ranked
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the counts are sums of weights, not numbers of rows."""
+        return self.making.is_weighted
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the rules end in "otherwise"; else there is one for each leaf."""
+        return self.default is not None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the rules give every possible row the tree's answer."""
+        return self.budget == 0 and METHODS[self.method].is_exact
+
+    @cached_property
+    def each_leaf(self) -> Rules:
+        """The rules of all leaves, with the same deletions: what the lines of a list are some of."""
+        if not self.is_list:
+            return self
+        every = np.arange(self.paths.n_rules)
+        return self.change(leaves=every, default=None, decided_counts=None, choice=None, fidelity=None)
+
+    @cached_property
+    def before_choice(self) -> Rules:
+        """The rules of all leaves before lines were chosen and a budget was spent."""
+        if self.choice is None:
+            return self.each_leaf
+        making = replace(self.making, budget=0.0)
+        counts = self.choice.covered_counts
+        return self.each_leaf.change(deletions=self.choice.deletions, covered_counts=counts, making=making)
+
+    # By leaf, in source order
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The path of each leaf."""
+        return trace_paths(self.tree, float(self.parameters.get("rf_tol", DEFAULT_RF_TOL)))
+
+    @property
+    def deleted(self) -> NDArray[np.bool_]:
+        """Mark of each (leaf, edge) that was deleted, shape (n_entries,)."""
+        return self.deletions.deleted
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of kept edges of each leaf's rule, shape (n_leaves,)."""
+        return np.bincount(self.paths.rule[~self.deleted], minlength=self.paths.n_rules)
+
+    @cached_property
+    def leaf_support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows that reach each leaf; NaN where not known."""
+        return self.leaf_counts.sum(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def leaf_reliability(self) -> NDArray[np.float64]:
+        """Share of each leaf's rows in its class; NaN where not known or no row reaches it."""
+        return _find_shares(self.leaf_counts, self.paths.leaf_class)
+
+    @cached_property
+    def covered_support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows that satisfy each leaf's rule after deletion; NaN where not known."""
+        return self.covered_counts.sum(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def covered_reliability(self) -> NDArray[np.float64]:
+        """Share of those rows in the leaf's class; NaN where not known or no row satisfies the rule."""
+        return _find_shares(self.covered_counts, self.paths.leaf_class)
+
+    @cached_property
+    def assimilated_into(self) -> NDArray[np.int64]:
+        """The ancestor whose rule each leaf's rule became, by node id, shape (n_leaves,); -1 where it did not.
+
+        A rule is assimilated when its kept conditions are exactly the path to a proper ancestor of its leaf (0, the
+        root, if none is kept) and it covers more training rows than its leaf.
+        """
+        paths = self.paths
+        ends = paths.offsets[1:]
+        gone_before = np.cumsum(np.concatenate([[0], self.deleted]))
+        n_gone = gone_before[ends] - gone_before[paths.offsets[:-1]]
+        # The kept edges are a prefix of the path exactly when the deleted ones are its last.
+        is_prefix = (n_gone > 0) & (gone_before[ends] - gone_before[ends - n_gone] == n_gone)
+        last_kept = np.concatenate([[0], paths.links])[ends - n_gone]  # behind the root, edges are shifted by one
+        into = np.where(n_gone == np.diff(paths.offsets), 0, last_kept)
+        return np.where(is_prefix & (self.covered_support > self.leaf_support), into, -1)
+
+    @cached_property
+    def place_of_leaf(self) -> NDArray[np.int64]:
+        """Place of each leaf in source order, by node id; -1 for other nodes."""
+        place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
+        place[self.paths.leaf_ids] = np.arange(self.paths.n_rules)
+        return place
+
+    @cached_property
+    def line_of_place(self) -> NDArray[np.int64]:
+        """The written rule of each leaf, by its place; that of "otherwise" for others, and for -1."""
+        line = np.full(self.paths.n_rules + 1, len(self), dtype=np.int64)
+        line[self.leaves] = np.arange(len(self))
+        return line
+
+    # By line, as printed
+
+    @property
+    def lines(self) -> tuple[Rule, ...]:
+        """Every line that answers, as they are printed: the rules, and "otherwise" at the end of a list."""
+        return tuple(Rule(self, place) for place in range(len(self.class_ids)))
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections of the list: one, whose heading is empty."""
+        otherwise = Rule(self, len(self)) if self.is_list else None
+        return (Section((), tuple(self), otherwise, none_if_nan(self.leaf_support.sum())),)
+
+    @cached_property
+    def class_ids(self) -> NDArray[np.int64]:
+        """Index of the class that each line predicts, "otherwise" last, shape (n_lines,)."""
+        own = self.paths.leaf_class[self.leaves]
+        return own if self.default is None else np.append(own, self.default)
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """(Weighted) training rows of each class beside each line, shape (n_lines, n_classes): see ``Rule.support``."""
+        return self.covered_counts if self.decided_counts is None else self.decided_counts
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows beside each line; NaN where not known."""
+        return self.counts.sum(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def reliability(self) -> NDArray[np.float64]:
+        """Share of those rows in the line's class; NaN where not known, or without rows."""
+        return _find_shares(self.counts, self.class_ids)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the training rows of every line are known, so that probabilities are the lines' own."""
+        return self.is_ranked if self.decided_counts is None else not bool(np.isnan(self.decided_counts).any())
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Class shares of each line's training rows, shape (n_lines, n_classes); where it has none, its class."""
+        return _spread(self.counts, self.class_ids)
+
+    @cached_property
+    def leaf_shares(self) -> NDArray[np.float64]:
+        """Class shares of each leaf as the tree's own model predicts them, shape (n_leaves, n_classes)."""
+        own = self.leaf_counts if self.tree.counts is None else self.tree.counts[self.paths.leaf_ids]
+        return _spread(own, self.paths.leaf_class)
+
+    @cached_property
+    def ranking(self) -> NDArray[np.int64]:
+        """Rank the rules of all leaves: by reliability, then support, then fewer conditions, then source order."""
+        known = (self.covered_support, self.covered_reliability)
+        support, reliability = (np.nan_to_num(values, nan=-1.0) for values in known)
+        return np.lexsort((self.lengths, -support, -reliability))
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The rules in the order in which the first that covers a row decides it: as printed, or by rank."""
+        return np.arange(len(self)) if self.is_list else self.ranking
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether that order is sure: rows ranked the rules, or no two rules of different classes overlap."""
+        return self.is_ranked or self.is_exact or len(np.unique(self.class_ids[: len(self)])) < 2
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions of all rules together, as edges of the tree."""
+        return int(self.lengths[self.leaves].sum())
+
+    @property
+    def tree_conditions(self) -> int:
+        """Number of conditions of the tree's own rules, one for each leaf."""
+        return len(self.paths.links)
+
+    @property
+    def tree_rules(self) -> int:
+        """Number of leaves of the tree."""
+        return self.paths.n_rules
+
+    @property
+    def rest_word(self) -> str:
+        """What the last line of a list begins with: "otherwise", or "always" where there is no rule."""
+        return "otherwise" if len(self) else "always"
+
+    def stands_for(self, index: int) -> NDArray[np.int64]:
+        """The leaves that a line stands for, as places in source order.
+
+        Parameters
+        ----------
+        index : int
+            Place of the line, as it is printed.
+        """
+        if index == len(self):  # those of its class, and those that no rule stands for
+            return np.flatnonzero((self.paths.leaf_class == self.default) | (find_covering_rules(self) < 0))
+        if self.choice is None:
+            return self.leaves[index : index + 1]
+        offsets, leaves = self.choice.stand_ins
+        return leaves[offsets[index] : offsets[index + 1]]
+
+    @property
+    def unwritten(self) -> list[UnwrittenRule]:
+        """The rules of leaves that a list does not write though their class is, each with the reason.
+
+        Rules of the class of "otherwise" are not among them: all of them are left to it.
+        """
+        return list_unwritten(self)
+
+    def reasons_of(self, place: int) -> dict[int, Reason]:
+        """Why each edge of the rule of a leaf was deleted or kept.
+
+        Parameters
+        ----------
+        place : int
+            Place of its leaf in source order.
+        """
+        spending = {"budget": self.budget, "tolerance": self.tolerance} if self.budget else {}
+        found = make_reasons(
+            self.tree,
+            self.paths,
+            self.deletions,
+            place,
+            {**self.parameters, **spending},
+            self._witnesses,
+            self.facts_used.of_rule(place),
+            METHODS[self.method].words,
+        )
+        return {reason.link_id: reason for reason in found}
+
+    @cached_property
+    def _witnesses(self) -> Witnesses:
+        if self.budget:
+            return Witnesses(self.tree, self.paths, self.deletions, None)
+        known = self.tree if self.parameters.get("domain_knowledge", True) else without_facts(self.tree)
+        return Witnesses(known, self.paths, self.deletions, METHODS[self.method].witness)
+
+    # What is promised, and what a reader should know
+
+    @property
+    def guarantee(self) -> str:
+        """What is preserved, in a sentence, with the facts that this assumes."""
+        if self.fidelity is not None:
+            of_tree = self.change(fidelity=None).guarantee
+            return f"The rules approximate {self.fidelity.model}; what is promised is about a surrogate tree: {of_tree}"
+        return f"{self._promise}{_assume(self.assumptions if self.is_exact or not self.is_list else ())}"
+
+    @property
+    def _promise(self) -> str:
+        if self.default is None:
+            return METHODS[self.method].promise(self.parameters)
+        name = self.tree.class_names[self.default]
+        if self.is_exact:
+            return (
+                "Exact for every possible row: each row gets the class that the tree predicts, from a rule that covers "
+                f"it or, where none does, {name}."
+            )
+        if self.budget == 0:
+            return (
+                f"Every leaf of a written class lies in a rule of its class; all other rows are {name}. The rules are "
+                f"those of {self.method!r}, which promises: {self.each_leaf.guarantee}"
+            )
+        earlier = "exact" if METHODS[self.method].is_exact else "earlier"
+        return (
+            f"At most {100 * self.budget:.6g} % of the training rows (by weight) are answered differently from the "
+            "tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a rule "
+            f"with a training reliability more than {self.tolerance:g} below its leaf's, or with another class more "
+            f"common among its rows; {earlier} deletions may move reliability further."
+        )
+
+    @cached_property
+    def facts_used(self) -> FactsUsed:
+        """The facts that exact deletions depend on, rule by rule."""
+        return FactsUsed(self.tree, self.paths, self.deletions)
+
+    @cached_property
+    def assumptions(self) -> tuple[str, ...]:
+        """The facts about the columns that the guarantee assumes, in words.
+
+        A budget's guarantee is about the training rows, which satisfy all of them.
+        """
+        if self.default is None:
+            return self.facts_used.used
+        return () if self.budget else find_facts_of_choice(self.each_leaf, self.leaves, self.default)
+
+    def assumes(self, facts: Iterable[str]) -> bool:
+        """Whether the guarantee depends on one of some facts.
+
+        Parameters
+        ----------
+        facts : iterable of str
+            The facts, in words.
+        """
+        listed = list(facts)
+        if not listed or (self.is_list and self.budget):
+            return False
+        # A proof that the tree is monotone takes all facts or none; its certificate says which.
+        takes_all = "monotone" in self.parameters and "satisfy the facts" in str(self.parameters.get("certificate"))
+        return takes_all or not {*listed}.isdisjoint({*self.assumptions, *self.facts_used.used})
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on rows, on columns before a pipeline, and on classes that no leaf predicts, a sentence each."""
+        return (*self.own_remarks, *self._remark_classes())
+
+    @property
+    def own_remarks(self) -> tuple[str, ...]:
+        """Remarks of the method and of the pipeline, a sentence each."""
+        return (*self.making.notes, *(() if self.tree.columns is None else self.tree.columns.remarks))
+
+    def _remark_classes(self) -> Iterator[str]:
+        """Name the classes that rows have but no rule predicts."""
+        names, predicted = self.tree.class_names, set(self.paths.leaf_class.tolist())
+        counts = self.leaf_counts.sum(axis=0)
+        never = [class_id for class_id in np.flatnonzero(counts > 0).tolist() if class_id not in predicted]
+        if never:
+            share = read_share(float(counts[never].sum() / counts.sum()))
+            rows = f"{share} of the rows{' (by weight)' if self.is_weighted else ''}"
+            told = " or ".join(names[class_id] for class_id in never)
+            if len(predicted) == 1:
+                yield f"Every rule predicts {names[predicted.pop()]}, though {rows} are {told}."
+            else:
+                which = "that class" if len(never) == 1 else "those classes"
+                yield f"No rule predicts {told}, though {rows} are of {which}."
+        elif len(predicted) == 1 and len(names) > 1:
+            yield f"Every rule predicts {names[predicted.pop()]}: the tree tells no class apart from another."
+
+    @cached_property
+    def voice(self) -> PlainVoice:
+        """How conditions are put for people."""
+        return find_voice(self)
+
+    # What they say of rows
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+    def _make(self, place: int) -> Rule:
+        return Rule(self, place)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the label of each row: that of the line that decides it.
+
+        In a list the first rule that covers a row decides it, else "otherwise". With one rule for each leaf, the rule
+        with the highest training reliability wins, then the largest training support, the fewest conditions, the first.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+
+        Returns
+        -------
+        ndarray of labels, shape (n_rows,)
+            For a Spark DataFrame, that DataFrame with a lazily computed ``prediction`` column added.
+        """
+        return self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
+
+    def decide(self, rows: Rows) -> NDArray[np.int64]:
+        """Find the class index of each row, for rows in the tree's own terms; :meth:`predict` takes any rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        if self.is_exact and not self.tree.facts:  # rows that violate a fact get what the rules say, everywhere
+            return self.tree.leaf_class[apply_tree(self.tree, rows)]
+        return self.class_ids[self.find_lines(rows)]
+
+    def find_lines(self, rows: Rows) -> NDArray[np.int64]:
+        """Do what :meth:`apply` does, for rows in the tree's own terms.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        if not self.is_list and not self.is_ordered:  # which of the rules wins is not known: that of the row's own leaf
+            return self.find_leaves(rows)
+        order = self.leaves[self.order]
+        return self.line_of_place[find_winners(self.tree, self.paths, self.deleted, order, rows)]
+
+    def find_leaves(self, rows: Rows) -> NDArray[np.int64]:
+        """Find the leaf of each row, as a place in source order, for rows in the tree's own terms.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        return self.place_of_leaf[apply_tree(self.tree, rows)]
+
+    def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
+        """Predict class shares: those of the training rows of the line that decides each row, or the tree's own.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+        of : {"line", "leaf"}, default="line"
+            ``"line"`` gives the shares of the deciding line; rules made without rows give those of the row's own leaf.
+            ``"leaf"`` gives the tree's own probabilities, as its model predicts them.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_classes)
+        """
+        check_of(of)
+        if of == "line" and self.is_counted:
+            return self._on_rows("predict_proba", X, lambda rows: self.shares[self.find_lines(rows)])
+        return self._on_rows("predict_proba", X, lambda rows: self.leaf_shares[self.find_leaves(rows)])
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Find the line that decides each row, as an index into :attr:`lines`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+        """
+        return self._on_rows("apply", X, self.find_lines)
+
+    def covers(self, X: Any) -> NDArray[np.bool_]:
+        """Find the rules that cover each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_rules)
+        """
+        return self._on_rows(
+            "covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows, self.leaves)
+        )
+
+    def write_predictions(self, table: Any, to: Any) -> int:
+        """Write a table with the predicted class of each row, the number of its line (from 1) and its reliability.
+
+        The columns ``prediction``, ``rule`` and ``reliability`` are appended. The output is written whole or not at
+        all.
+
+        Parameters
+        ----------
+        table : path, relation, dataset, reader, frame or lazy frame
+            A table as in :func:`simplify`.
+        to : path, or tuple of (DuckDB connection, str)
+            A new Parquet file; or a connection and the name of a new table.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        from secateur.rules.predictions import write_predictions
+
+        return write_predictions(self, table, to)
+
+    # What is found out about them
+
+    def explain(self, row: Any) -> Explanation:
+        """Explain which line decides a row, what it asks, and which other rules cover the row.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
+        """
+        from secateur.results.explanation import explain_row
+
+        return explain_row(self, row)
+
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: Audit | None = None) -> Audit:
+        """Measure what was deleted and what it changed, against the source tree on these rows; line by line, too.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            Rows to audit on, ideally not those the tree was fitted on. A table as in :func:`simplify` is read a batch
+            at a time.
+        y : array-like of shape (n_rows,), or str
+            Their labels; for a table, the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+        since : Audit, default=None
+            An earlier audit of these rules, whose rows ``audit.per_line`` compares each line with; by default the
+            training rows, which the rules were fitted to.
+        """
+        from secateur.results.audit import audit_rows
+
+        with self._open(X, y, sample_weight) as rows:
+            return audit_rows(self, rows, since)
+
+    def overlaps(self, X: Any, *, sample_weight: Any = None) -> Overlaps:
+        """Find the rules of different classes that share rows, and how many; the pair that shares most comes first.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            A table as in :func:`simplify` is read a batch at a time.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+
+        Returns
+        -------
+        Overlaps
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> import secateur
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> X = X[:, :10]
+        >>> model = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
+        >>> named = {"method": "quinlan", "class_names": ["malignant", "benign"]}
+        >>> print(secateur.simplify(model, X, y, each_leaf=True, **named).overlaps(X))
+        1 pair of rules of different classes with rows in common:
+          rule 2 (malignant) and rule 3 (benign): 9 rows, 1.6% of all
+        """
+        from secateur.results.overlaps import find_overlaps
+
+        with self._open(X, None, sample_weight) as rows:
+            return find_overlaps(self, rows)
+
+    def diff(self, other: Rules) -> RulesDifference:
+        """Compare these rules with others by what they mean, whatever the trees they come from.
+
+        Parameters
+        ----------
+        other : Rules
+            The later rules, in the same form: two lists, or two with one rule for each leaf.
+        """
+        from secateur.results.difference import compare_rules
+
+        return compare_rules(self, other)
+
+    def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
+        """Prove the guarantee again, with code that shares nothing with the code that deleted and chose.
+
+        Parameters
+        ----------
+        X, y : array-like, or a table and the column of its labels, default=None
+            The training rows (for ``mismatch-certified``: the listed domain). By default those passed to ``simplify``,
+            unless these rules were read from a file. A table is read again, a batch at a time.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+        """
+        from secateur.export.json import rules_to_record
+        from secateur.verify import verify_rules
+
+        check_pair(X, y, sample_weight)
+        counted, domain = self._find_proof_rows(None if X is None else GivenRows(X, y, sample_weight))
+        record = rules_to_record(self)
+        if counted is None:
+            return verify_rules(self.tree, record, domain=domain)
+        with self._open(*counted) as rows:
+
+            def read_rows() -> Iterable[Any]:
+                return rows.map(self.tree, as_matrix)
+
+            if rows.is_once and self.is_list:  # they are read twice
+                parts = list(read_rows())
+                return verify_rules(self.tree, record, lambda: parts, domain=domain)
+            return verify_rules(self.tree, record, read_rows, domain=domain)
+
+    def _find_proof_rows(self, passed: GivenRows | None) -> tuple[GivenRows | None, Any]:
+        """Find the rows to recount, and the listed cases, if the method has some, in the tree's terms."""
+        counted, listed = passed or self.training, self.domain
+        if "domain" in self.parameters:
+            if passed is not None and self.parameters["domain"] != "training rows":
+                counted, listed = None, passed  # these are the listed cases, not the rows that were counted
+            elif listed is None:
+                listed = counted
+        if listed is None:
+            return counted, None
+        with self._open(listed.X, listed.y) as rows:
+            terms = ModelTerms.of(self.tree)
+            cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
+        return counted, as_matrix(cases.read_labelled(self.tree))[:2]
+
+    # Pictures and copies
+
+    def plot(self) -> Picture:
+        """Draw the list of rules: class, what each asks, and its rows.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("rules.svg")`` writes it.
+        """
+        from secateur.export.rules_picture import draw_rules
+
+        return draw_rules(self)
+
+    def plot_tree(self, max_depth: int | None = 3) -> Picture:
+        """Draw the tree that the rules come from: leaves coloured by class, branches as wide as their rows.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=3
+            What lies deeper is folded; None shows all.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``save("tree.svg")`` writes it.
+        """
+        from secateur.export.tree_picture import draw_tree
+
+        return draw_tree(self, max_depth)
+
+    @classmethod
+    def from_json(cls, text: str) -> Rules:
+        """Read rules that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+        """
+        from secateur.export.json import rules_from_json
+
+        return rules_from_json(text)
+
+    def without_rows(self) -> Rules:
+        """Give the same rules without the training rows that they hold."""
+        return self.change(training=None, domain=None)
+
+    def change(self, **fields: Any) -> Rules:
+        """Give the same rules with other fields, keeping what was found of the tree alone.
+
+        Parameters
+        ----------
+        **fields : object
+            New values of fields; the tree and the method stay.
+        """
+        made = replace(self, **fields)
+        found = ["paths", "place_of_leaf", *(() if "training" in fields else ("voice",))]
+        vars(made).update({name: value for name, value in vars(self).items() if name in found})
+        return made
+
+    def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> AbstractContextManager[RowSource]:
+        return open_rows(X, y, sample_weight, find_texts=partial(find_texts, self.tree, y))
+
+    def _on_rows(self, name: str, X: Any, find: Callable[[Rows], NDArray[Any]]) -> NDArray[Any]:
+        """Apply a function of rows in memory to rows of any kind."""
+        with self._open(X) as rows:
+            return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        views = ("each_leaf", "before_choice", "sections")  # which hold the rows, or these rules again
+        kept = {name: value for name, value in self.__dict__.items() if name not in views}
+        return {**kept, "training": None, "domain": None}  # the caller's rows stay with the caller
+
+    def __repr__(self) -> str:
+        told = f"{len(self)} rules with {self.n_conditions} conditions"
+        told += ", one for each leaf" if self.default is None else f", otherwise {self.tree.class_names[self.default]}"
+        if self.fidelity is not None:
+            agreed = f"{self.fidelity.overall} of {self.fidelity.n_rows} held-out rows"
+            return f"<Rules: {told}; approximates {self.fidelity.model}: the same for {agreed}>"
+        return f"<Rules: {told}; the tree has {self.tree_rules} rules with {self.tree_conditions}>"
+
+    def _repr_html_(self) -> str:
+        from secateur.export.html import rules_to_html
+
+        return rules_to_html(self)
+
+    def __rich__(self) -> Any:
+        from secateur.export.terminal import rules_to_table
+
+        return rules_to_table(self)
+
+
+def as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
+    """Give rows as the independent checker takes them."""
+    return listed.rows.matrix, listed.class_ids, listed.weights
+
+
+def _assume(facts: tuple[str, ...]) -> str:
+    return f" Holds for rows that satisfy: {'; '.join(facts)}." if facts else ""
+
+
+def _find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Find the share of a class among each row of counts."""
+    return divide_or_nan(counts[np.arange(len(counts)), class_ids], counts.sum(axis=1))
+
+
+def _spread(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Find the shares of all classes; where no row was counted, only the class is known."""
+    shares = np.zeros(counts.shape)
+    shares[np.arange(len(counts)), class_ids] = 1.0
+    total = counts.sum(axis=1, keepdims=True)
+    np.divide(counts, total, out=shares, where=total > 0)
+    return shares

@@ -1,0 +1,108 @@
+"""Case: rules as they are checked, with the tree walked anew, and what the checks found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.verify.boxes import Boxes
+from secateur.verify.paths import walk_paths
+from secateur.verify.possible import Possible
+from secateur.verify.verification import SHOWN_FAILURES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.tree.tree import Tree
+    from secateur.verify.placed_rows import PlacedRows
+
+    Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
+    Domain = tuple[NDArray[Any], NDArray[np.int64]]
+    RowReader = Callable[[], Iterable[Chunk]]
+
+__all__ = ["COUNT_TOLERANCE", "Case", "find_shares"]
+
+# Sums of weights may be taken in another order here than where they were counted.
+COUNT_TOLERANCE = 1e-9
+# Boxes are made for so many rules at a time that they have about this many sides.
+BOX_SIDES = 1 << 24
+
+
+class Case:
+    """Rules to check.
+
+    Parameters
+    ----------
+    tree : Tree
+    record : mapping
+        As :func:`verify_rules` takes it.
+    read_rows : callable or None
+        Gives the training rows in parts, as often as it is called.
+    domain : tuple of (matrix, class_ids), or None
+        The listed cases of ``mismatch-certified``.
+    """
+
+    def __init__(
+        self, tree: Tree, record: Mapping[str, Any], read_rows: RowReader | None, domain: Domain | None
+    ) -> None:
+        self.tree, self.record, self.read_rows, self.domain = tree, record, read_rows, domain
+        self.paths = walk_paths(tree)
+        self.leaves = self.paths.leaves
+        self.classes: NDArray[np.int64] = tree.leaf_class[self.leaves]
+        self.deleted: NDArray[np.bool_] = record["deleted"]
+        self.method: str = record["method"]
+        self.parameters: Mapping[str, Any] = record["parameters"]
+        self.facts = tree.facts if self.parameters.get("domain_knowledge", True) else type(tree.facts)()
+        self.possible = Possible(tree, self.facts)
+        self.failures: list[str] = []
+        self.checks: list[str] = []
+        self.unchecked: list[str] = []
+
+    def report(self, what: str, broken: list[str]) -> None:
+        """Note a check that holds, or the first sentences of what is broken."""
+        if not broken:
+            self.checks.append(what)
+        self.failures += broken[:SHOWN_FAILURES]
+        if len(broken) > SHOWN_FAILURES:
+            self.failures.append(f"… and {len(broken) - SHOWN_FAILURES} more of the kind.")
+
+    def expect(self, holds: bool, what: str, failure: str) -> None:
+        """Note one check."""
+        self.report(what, [] if holds else [failure])
+
+    @cached_property
+    def all_rules(self) -> NDArray[np.int64]:
+        """The places of all leaves."""
+        return np.arange(len(self.leaves))
+
+    def rules_with(self, entries: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Mark the rules that have one of the marked edges."""
+        return np.bincount(self.paths.rule[entries], minlength=len(self.leaves)) > 0
+
+    def covered(self, listed: PlacedRows, rules: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """List rules with the rows that satisfy their kept conditions."""
+        paths = self.paths
+        # All that reaches the node where a rule's first deleted condition stood satisfies the conditions above it.
+        top = self.leaves.copy()
+        gone = np.flatnonzero(self.deleted)[::-1]
+        top[paths.rule[gone]] = paths.parent[paths.links[gone]]
+        for boxes in self.make_boxes(~self.deleted, rules):
+            for place, inside in listed.satisfying(boxes, top[boxes.rules]):
+                yield int(boxes.rules[place]), inside
+
+    def make_boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[Boxes]:
+        """Make the boxes of the rules' kept edges, for a bounded number of rules at a time."""
+        width = 1 + sum(1 + len(levels or ()) for levels in self.tree.categories)
+        size = max(1, BOX_SIDES // width)
+        for first in range(0, len(rules), size):
+            yield Boxes(self.tree, self.paths, kept, rules[first : first + size])
+
+
+def find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Find the share of each rule's class; NaN without rows."""
+    with np.errstate(invalid="ignore"):
+        share: NDArray[np.float64] = counts[np.arange(len(counts)), class_ids] / counts.sum(axis=1)
+    return share

@@ -1,0 +1,392 @@
+"""Check what each method promised of the rules of all leaves, one promise after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import shorten
+from secateur.verify.boxes import find_foreign_leaves
+from secateur.verify.case import COUNT_TOLERANCE, Case, find_shares
+from secateur.verify.count_words import compare_totals, describe_difference
+from secateur.verify.monotone import Monotone, check_signs
+from secateur.verify.placed_rows import PlacedRows
+from secateur.verify.possible import Possible
+from secateur.verify.verification import NOT_RECHECKED, NOT_RECOUNTED, SHOWN_FAILURES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["EACH_LEAF", "EXACT", "check_promises", "check_structure"]
+
+EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
+WITHIN_TOLERANCE = ("faithful", "mismatch")
+PROTECTING = ("faithful",)
+CERTIFIED = ("mismatch-certified",)
+BUDGETED = ("budgeted",)
+UNPROMISED = ("quinlan",)
+EXACT_FIRST = ("budgeted",)
+EXACT_KIND = "no-foreign-leaf"
+EACH_LEAF = "one rule for each leaf, made of its path's conditions, with its class"
+
+
+def check_structure(case: Case) -> bool:
+    broken = []
+    leaves = case.leaves.tolist()
+    if case.record["leaf_ids"].tolist() != leaves:
+        broken.append("The rules are not one for each leaf in source order.")
+    else:
+        listed = walked = _cut(case.paths.links, case.paths.offsets)
+        if not all(np.array_equal(case.record[name], getattr(case.paths, name)) for name in ("links", "offsets")):
+            listed = _cut(case.record["links"], case.record["offsets"])
+        labels = case.tree.classes[case.classes].tolist()
+        parts = leaves, walked, listed, labels, case.record["predictions"]
+        for leaf, path, links, label, said in zip(*parts, strict=True):
+            if links != path:
+                broken.append(f"Kept and deleted links of the rule of leaf {leaf} are not the links of its path.")
+            elif said != label:
+                broken.append(f"The rule of leaf {leaf} predicts {said!r}, but the leaf does not.")
+    if not case.record.get("digest_ok", True):
+        broken.append("The file was changed after it was written: its digest does not fit its content.")
+    case.report(EACH_LEAF, broken)
+    return not broken
+
+
+def check_promises(case: Case) -> None:
+    """Check everything that the method promises of the rules of all leaves."""
+    method = case.method
+    if method not in (*EXACT, *WITHIN_TOLERANCE, *CERTIFIED, *BUDGETED, *UNPROMISED):
+        case.failures.append(f"There is no check for the method {method!r}, so nothing of it is proved.")
+    if method == "none":
+        lost = case.leaves[case.rules_with(case.deleted)].tolist()
+        case.report(
+            "nothing was deleted",
+            [f"The rule of leaf {leaf} lost a condition, although nothing was to be deleted." for leaf in lost],
+        )
+    if method in EXACT or method in EXACT_FIRST:
+        _check_boxes(case)
+    if method in PROTECTING and case.parameters.get("protect", True):
+        _check_protection(case)
+    if method in CERTIFIED:
+        _check_certificate(case)
+    counted = _count_rows(case)
+    _check_counts(case, counted)
+    if method in BUDGETED:
+        _check_conflict(case, counted)
+
+
+@dataclass
+class _Counted:
+    """What was counted of the training rows; counts are weights, shape (n_rules, n_classes)."""
+
+    rules: NDArray[np.float64]  # of rows that satisfy each rule's kept conditions
+    leaves: NDArray[np.float64]  # of rows that reach each leaf
+    n_rows: int = 0
+    total: float = 0.0
+    in_conflict: float = 0.0  # weight of the rows that rules of different classes cover
+    unanswered: int | None = None  # the first row that no rule of the tree's class covers
+    against_facts: list[str] = field(default_factory=list)  # facts that a row contradicts, a sentence each
+
+
+def _check_boxes(case: Case) -> None:
+    """Check that no rule's box meets the box of a leaf of another class; every pair is decided."""
+    # `budgeted` promises exactness of its first deletions only: what the others deleted counts as kept here.
+    gone = case.deleted if case.method in EXACT else case.deleted & _find_exact(case)
+    n_leaves = len(case.leaves)
+    met = np.full(n_leaves, n_leaves)  # the leftmost leaf of another class that a rule meets
+    place_of = dict(zip(case.leaves.tolist(), range(n_leaves), strict=True))
+    for boxes in case.make_boxes(~gone, case.all_rules):
+        found = find_foreign_leaves(case.tree, case.paths, boxes, case.classes[boxes.rules], case.possible)
+        for leaf, rules in found:
+            met[rules] = np.minimum(met[rules], place_of[leaf])
+    case.report(
+        "no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)"
+        + (f", checked among rows that satisfy: {'; '.join(case.possible.words)}" if case.possible.words else ""),
+        [
+            f"The rule of leaf {case.leaves[rule]} also covers rows of leaf {case.leaves[met[rule]]}, which "
+            "predicts another class: its exact deletions do not preserve the tree's predictions."
+            for rule in np.flatnonzero(met < n_leaves)
+        ],
+    )
+
+
+def _count_rows(case: Case) -> _Counted | None:
+    """Place the rows, a chunk at a time, and count what every promise about them needs."""
+    if case.read_rows is None:
+        return None
+    counted = _Counted(*np.zeros((2, len(case.leaves), case.tree.n_classes)))
+    for matrix, class_ids, weights in case.read_rows():
+        rows = PlacedRows(case.tree, matrix)
+        heavy = np.ones(rows.n_rows) if weights is None else weights
+        by_class = np.zeros((case.tree.n_classes, rows.n_rows), dtype=bool)
+        covered, classes = list(by_class), case.classes.tolist()
+        for rule, inside in case.covered(rows, case.all_rules):
+            covered[classes[rule]][inside] = True
+            if weights is None:
+                counted.rules[rule] += np.bincount(class_ids.take(inside), minlength=case.tree.n_classes)
+            else:
+                inside = np.sort(inside)  # so that weights are added in the order of the rows
+                counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], case.tree.n_classes)
+        place = rows.leaf_place(case.leaves)
+        cells = np.bincount(place * case.tree.n_classes + class_ids, heavy, counted.leaves.size)
+        counted.leaves += cells.reshape(counted.leaves.shape)
+        if case.possible.words:
+            counted.against_facts += case.possible.check_rows(matrix, counted.n_rows)
+        answered = by_class[case.classes[place], np.arange(rows.n_rows)]
+        if counted.unanswered is None and not answered.all():
+            counted.unanswered = counted.n_rows + int(answered.argmin())
+        counted.in_conflict += float(heavy[by_class.sum(axis=0) > 1].sum())
+        counted.total += float(heavy.sum())
+        counted.n_rows += rows.n_rows
+    return counted
+
+
+def _check_counts(case: Case, counted: _Counted | None) -> None:
+    """Check that stored counts are the rows' counts, and that reliabilities lie within the promised tolerance."""
+    if counted is None:
+        if case.method in WITHIN_TOLERANCE:
+            case.failures.append(f"The reliabilities were {NOT_RECOUNTED}")
+        else:
+            case.unchecked.append("supports and class counts were not recounted: no training rows were passed")
+        return
+    if case.possible.words:
+        case.report("the rows satisfy the facts that were given", counted.against_facts)
+    now, source = counted.rules, counted.leaves
+    recounted = {"class_counts": now, "leaf_counts": source}
+    differs = {
+        name: ~np.isnan(case.record[name]).any(axis=1)
+        & ~np.isclose(case.record[name], again, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
+        for name, again in recounted.items()
+    }
+    case.report(
+        "supports and class counts recounted from the rows",
+        compare_totals(source, case.record["leaf_counts"])
+        + [
+            describe_difference(
+                f"The rule of leaf {case.leaves[rule]}",
+                name,
+                case.tree.class_names,
+                again[rule],
+                case.record[name][rule],
+            )
+            for rule in np.flatnonzero(differs["class_counts"] | differs["leaf_counts"])
+            for name, again in recounted.items()
+            if differs[name][rule]
+        ],
+    )
+    if case.method in WITHIN_TOLERANCE:
+        tolerance = case.parameters.get("tolerance", 0.0)
+        judged = case.rules_with(case.deleted)
+        moved = find_shares(now, case.classes) - find_shares(source, case.classes)
+        kept = f"{'and each is' if judged.sum() > 1 else 'which is'} within {tolerance:g} of its leaf's reliability"
+        lost = f"{judged.sum()} of {len(judged)} rule{'s' * (len(judged) != 1)} lost a condition, {kept}"
+        case.report(
+            f"{lost} (recounted)" if judged.any() else "no rule lost a condition",
+            [
+                f"The rule of leaf {case.leaves[rule]} lost a condition, but no row reaches its leaf, so nothing "
+                "tells what its reliability was."
+                if np.isnan(moved[rule])
+                else f"The rule of leaf {case.leaves[rule]} moved its reliability by {moved[rule]:+.4g}, beyond "
+                f"{tolerance:g}."
+                for rule in np.flatnonzero(judged & ~(np.abs(moved) <= tolerance + COUNT_TOLERANCE))
+            ],
+        )
+
+
+def _check_protection(case: Case) -> None:
+    """Check that no condition is gone that points away from its class where all leaves have the class."""
+    tree, paths, counts = case.tree, case.paths, case.tree.counts
+    if counts is None:
+        return  # nothing points anywhere
+    own = case.classes[paths.rule]
+    lowest, highest = np.full((2, tree.n_nodes), case.classes[0])  # class of the leaves below each node
+    lowest[0], highest[0] = case.classes.min(), case.classes.max()
+    lowest[paths.links] = highest[paths.links] = own
+    np.minimum.at(lowest, paths.links, own)
+    np.maximum.at(highest, paths.links, own)
+    above = paths.parent[paths.links]
+    with np.errstate(invalid="ignore"):  # a node without rows has no share, and points nowhere
+        share = counts / counts.sum(axis=1, keepdims=True)
+    falls = share[paths.links, own] - share[above, own] < -case.parameters.get("rf_tol", 0.0)
+    broken = np.flatnonzero(case.deleted & falls & (lowest == highest)[above])
+    case.report(
+        "no condition is gone that points away from the class where all leaves have the class",
+        [
+            f"The rule of leaf {case.leaves[paths.rule[entry]]} lost the condition of link {paths.links[entry]}, "
+            "which is protected: it points away from the class where all leaves have the class."
+            for entry in broken.tolist()
+        ],
+    )
+
+
+def _check_conflict(case: Case, counted: _Counted | None) -> None:
+    """Check that every row is covered by a rule of the tree's class and that conflicts are within their limit."""
+    if counted is None:
+        case.failures.append(f"The conflicts were {NOT_RECOUNTED}")
+        return
+    spent = case.record["numbers"][case.record["kinds"] == "within-budget"]
+    stated, most = float(sum(spent.tolist())), case.parameters["max_conflict"]
+    share = counted.in_conflict / counted.total
+    case.expect(
+        counted.unanswered is None,
+        "every row is covered by a rule of the tree's class",
+        f"No rule of the tree's class covers row {counted.unanswered}.",
+    )
+    found = f"rules of different classes cover {share:.4g} of the rows" if share else "no row is in conflict"
+    case.expect(
+        share <= most + COUNT_TOLERANCE,
+        f"{found} (recounted), within the limit of {most:g}",
+        f"Rules of different classes cover {share:.4g} of the rows, beyond the limit of {most:g}.",
+    )
+    case.expect(
+        abs(share - stated) <= COUNT_TOLERANCE,
+        "what the deletions are said to have cost adds up to that",
+        f"The deletions are said to have cost {stated:.4g} of the rows, but {share:.4g} are in conflict.",
+    )
+    _check_guard(case, counted, case.parameters["tolerance"])
+
+
+def _check_guard(case: Case, counted: _Counted, tolerance: float) -> None:
+    """Check that rules which lost a condition to the budget are reliable, and say what most of their rows say."""
+    judged = case.rules_with(case.deleted & ~_find_exact(case))
+    fallen = find_shares(counted.leaves, case.classes) - find_shares(counted.rules, case.classes)
+    hits = counted.rules[case.all_rules, case.classes]
+    most = counted.rules.max(axis=1)
+    broken = []
+    for rule in np.flatnonzero(judged).tolist():
+        name = f"The rule of leaf {case.leaves[rule]} lost a condition to the budget, but"
+        if np.isnan(fallen[rule]):
+            broken.append(f"{name} no row reaches its leaf, so nothing tells what its reliability was.")
+        elif fallen[rule] > tolerance + COUNT_TOLERANCE:
+            broken.append(f"{name} is {fallen[rule]:.4g} less reliable than its leaf, beyond {tolerance:g}.")
+        elif hits[rule] < most[rule] * (1 - COUNT_TOLERANCE):
+            broken.append(f"{name} its class is not the commonest of its rows.")
+    case.report(
+        f"{judged.sum()} of {len(judged)} rules lost a condition to the budget; none is more than {tolerance:g} "
+        "less reliable than its leaf, and all state the commonest class of their rows (recounted)",
+        broken,
+    )
+    case.report(
+        "no two of them have the same conditions and different classes",
+        [
+            f"The rules of leaves {case.leaves[one]} and {case.leaves[other]} have the same conditions, but "
+            "predict different classes."
+            for one, other in _find_twins(case, np.flatnonzero(judged))
+        ],
+    )
+
+
+def _find_twins(case: Case, rules: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """List pairs of rules of different classes that allow the same values of every feature."""
+    first_of: dict[bytes, int] = {}
+    pairs = []
+    for boxes in case.make_boxes(~case.deleted, rules):
+        # Of a feature that has no number left only NaN counts; and -0.0 becomes 0.0.
+        is_empty = boxes.low >= boxes.high
+        low = np.where(is_empty, np.inf, boxes.low + 0.0)
+        high = np.where(is_empty, -np.inf, boxes.high + 0.0)
+        for place, rule in enumerate(boxes.rules.tolist()):
+            codes = [codes[place].tobytes() for codes in boxes.codes.values()]
+            sides = low[:, place].tobytes(), high[:, place].tobytes(), boxes.missing[:, place].tobytes()
+            one = first_of.setdefault(b"".join([*sides, *codes]), rule)
+            if case.classes[one] != case.classes[rule]:
+                pairs.append((one, rule))
+    return pairs
+
+
+def _check_certificate(case: Case) -> None:
+    """M1-D: check that the listed domain, or the tree's monotonicity, certifies each shortened rule."""
+    signs = case.parameters.get("monotone")
+    if signs is not None:
+        _check_monotone(case, signs)
+        return
+    unsigned = case.rules_with(case.deleted & (case.record["kinds"].astype(str) == "monotone"))
+    case.failures += [
+        f"The rule of leaf {case.leaves[rule]} is said to rest on monotonicity, but no signs are stated."
+        for rule in np.flatnonzero(unsigned)[:SHOWN_FAILURES]
+    ]
+    if case.domain is None:
+        case.failures.append(f"The domain was {NOT_RECHECKED}")
+        return
+    labels = case.domain[1]
+    refuting = np.full(len(case.leaves), len(labels))  # the first listed row of another class that a rule covers
+    widened = np.flatnonzero(case.rules_with(case.deleted))
+    for rule, rows in case.covered(PlacedRows(case.tree, case.domain[0]), widened):
+        foreign = rows[labels[rows] != case.classes[rule]]
+        refuting[rule] = foreign.min(initial=len(labels))
+    case.report(
+        "every shortened rule implies its class on the listed domain",
+        [
+            f"The rule of leaf {case.leaves[rule]} covers listed row {refuting[rule]}, which has another class."
+            for rule in np.flatnonzero(refuting < len(labels))
+        ],
+    )
+    _check_sentence(case, f"the {len(labels)} listed rows")
+
+
+def _check_monotone(case: Case, signs: Any) -> None:
+    """Check that the tree is monotone in the signs, for all rows or for those that the facts allow."""
+    useless = check_signs(case.tree, signs)
+    if useless is not None:
+        case.failures.append(useless)
+        return
+    # An order of categories rules out no row: it is part of what the signs say.
+    known, among = Possible(case.tree, replace(type(case.facts)(), orders=case.facts.orders)), ""
+    monotone = Monotone(case.tree, case.paths, signs, known, case.make_boxes)
+    case.failures += [
+        f"A sign is stated for {case.tree.feature_name(feature)!r}, but its categories have no order."
+        for feature in monotone.unordered
+    ]
+    wrong = monotone.find_wrong_order()
+    if wrong is not None and case.possible.words:
+        among = f", checked among rows that satisfy: {'; '.join(case.possible.words)}"
+        monotone = Monotone(case.tree, case.paths, signs, case.possible, case.make_boxes)
+        if monotone.too_many is not None:
+            case.failures.append(monotone.too_many)
+            return
+        wrong = monotone.find_wrong_order()
+    if wrong is not None:
+        case.failures.append(
+            f"The tree is not monotone in the stated signs: leaf {wrong[0]} predicts the second class, but a row "
+            f"that favours it no less reaches leaf {wrong[1]}, which predicts the first."
+        )
+        return
+    case.checks.append(f"the tree is monotone in the stated signs (all pairs of leaves compared){among}")
+    unreached, uncovered = monotone.find_uncovered(case.deleted)
+    refuted = {
+        rule: f"No row reaches leaf {case.leaves[rule]}, so no direction certifies its rule." for rule in unreached
+    }
+    for rule in uncovered:
+        refuted[rule] = (
+            f"The rule of leaf {case.leaves[rule]} lost a condition that the stated directions do not cover."
+        )
+    case.report(
+        "for every row of a shortened rule there is one of its leaf that favours its class no more",
+        [refuted[rule] for rule in sorted(refuted)],
+    )
+    about = f" that satisfy the facts {shorten(case.possible.words)}" if among else ""
+    _check_sentence(case, f"all rows{about}, for which the tree was proved to be monotone in the stated signs")
+
+
+def _check_sentence(case: Case, proved: str) -> None:
+    """Check that the guarantee speaks of the domain that was proved, and of no other."""
+    said = case.parameters.get("certificate")
+    case.expect(
+        said == proved,
+        "the guarantee names the certified domain as it was found here",
+        f"The guarantee is said to hold on another domain ({said}) than the one found here ({proved}).",
+    )
+
+
+def _find_exact(case: Case) -> NDArray[np.bool_]:
+    """Mark the edges that were deleted because no leaf of another class is met without them."""
+    return np.asarray(case.record["kinds"].astype(str) == EXACT_KIND)
+
+
+def _cut(links: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[int]]:
+    """Cut the links into those of each rule."""
+    flat = links.tolist()
+    return [flat[first:last] for first, last in pairwise(offsets.tolist())]

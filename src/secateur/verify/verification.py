@@ -1,0 +1,61 @@
+"""Verification: what the independent checker found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+__all__ = ["NOT_RECHECKED", "NOT_RECOUNTED", "SHOWN_FAILURES", "Verification"]
+
+SHOWN_FAILURES = 5
+NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
+NOT_RECHECKED = "not re-checked: pass its rows, verify(X, y), to prove the certificate."
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the independent checker found.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether everything that was promised was proved again.
+    failures : tuple of str
+        What is wrong or could not be proved, a sentence each.
+    checks : tuple of str
+        What was checked and holds.
+    unchecked : tuple of str
+        What was not checked, though no promise depends on it.
+    """
+
+    ok: bool
+    failures: tuple[str, ...]
+    checks: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether nothing was found wrong, but a promise can only be proved with the training rows."""
+        return bool(self.failures) and all(_lacks_rows(failure) for failure in self.failures)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def _repr_html_(self) -> str:
+        *lines, verdict = str(self).split("\n")
+        body = "".join(
+            f"<tr><td>{line[0]}</td><td style='text-align:left'>{escape(line[2:])}</td></tr>" for line in lines
+        )
+        return f"<div><p><b>{escape(verdict)}</b></p><table><tbody>{body}</tbody></table></div>"
+
+    def __str__(self) -> str:
+        lines = [f"✓ {check}" for check in self.checks]
+        lines += [f"– {item}" for item in self.unchecked]
+        lines += [f"{'?' if _lacks_rows(failure) else '✗'} {failure}" for failure in self.failures]
+        verdict = "Nothing is wrong, but not everything was checked." if self.lacks_rows else "NOT verified."
+        return "\n".join([*lines, "Verified." if self.ok else verdict])
+
+
+def _lacks_rows(failure: str) -> bool:
+    """Whether a promise was not found broken, but not looked at either."""
+    return failure.endswith((NOT_RECOUNTED, NOT_RECHECKED))
