@@ -51,11 +51,10 @@ from secateur.methods import METHODS
 
 CONFIGURATIONS = [
     RuleClassifier(),
-    RuleClassifier(method="layered"),
-    RuleClassifier(form="compact"),
-    RuleClassifier(form="compact", budget=0.05),
-    RuleClassifier(method="mismatch"),
-    RuleClassifier(method="budgeted"),
+    RuleClassifier(each_leaf=True),
+    RuleClassifier(method="mismatch", each_leaf=True),
+    RuleClassifier(budget=0.05),
+    RuleClassifier(method="budgeted", each_leaf=True),
     RuleClassifier(DecisionTreeClassifier(max_depth=3)),
     RuleClassifier(ExtraTreeClassifier()),
 ]
@@ -79,7 +78,7 @@ def test_it_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")  # they mix frames and arrays
 @pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", CONFIGURATIONS[:3], ids=["exact", "layered", "compact"])
+@pytest.mark.parametrize("estimator", CONFIGURATIONS[:3], ids=["list", "each leaf", "mismatch"])
 def test_it_passes_checks_of_names_and_output(estimator: RuleClassifier, check: Any) -> None:
     check("RuleClassifier", clone(estimator))
 
@@ -121,20 +120,20 @@ def beside_thresholds(model: Any, X: np.ndarray) -> np.ndarray:
     return np.concatenate(rows)
 
 
-@given(problem=sklearn_problems(), budget=st.sampled_from([None, 0.0, 0.1]))
+@given(problem=sklearn_problems(), budget=st.sampled_from([0.0, 0.1]))
 @settings(deadline=None)
-def test_it_predicts_what_compact_rules_of_the_same_tree_predict(problem: SklearnProblem, budget: float | None) -> None:
+def test_it_predicts_what_a_list_of_the_same_tree_predicts(problem: SklearnProblem, budget: float) -> None:
     X, y, weights, tree = problem
     rows = beside_thresholds(tree, X)
-    model = RuleClassifier(tree, form="compact", budget=budget).fit(X, y, sample_weight=weights)
+    model = RuleClassifier(tree, budget=budget).fit(X, y, sample_weight=weights)
     known = {"sample_weight": weights, "accepts_missing": bool(np.isnan(X).any())}
-    rules = secateur.compact(tree, X, y, budget=budget or 0.0, **known)
+    rules = secateur.simplify(tree, X, y, budget=budget, **known)
     refused = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
     rows = rows[~refused.any(axis=1)]
     assert model.rules_ == rules
     assert np.array_equal(model.predict(rows), rules.predict(rows))
     assert np.array_equal(model.predict_proba(rows), rules.predict_proba(rows))
-    assert np.array_equal(model.predict_proba(rows, of="leaf"), rules.rules.predict_proba(rows, of="leaf"))
+    assert np.array_equal(model.predict_proba(rows, of="leaf"), rules.predict_proba(rows, of="leaf"))
     assert np.array_equal(model.transform(rows), rules.covers(rows))
     assert len(model.get_feature_names_out()) == len(rules)
     assert np.array_equal(model.classes_, tree.classes_)
@@ -144,16 +143,16 @@ def test_it_predicts_what_compact_rules_of_the_same_tree_predict(problem: Sklear
 
 def test_the_default_predicts_as_the_tree_does(cancer: tuple[Any, Any]) -> None:
     X, y = cancer
-    for model in (RuleClassifier(random_state=0), RuleClassifier(form="compact", random_state=0)):
+    for model in (RuleClassifier(random_state=0), RuleClassifier(each_leaf=True, random_state=0)):
         model.fit(X[::2], y[::2])
         assert model.rules_.method == "exact"
         assert np.array_equal(model.predict(X), model.estimator_.predict(X))
 
 
-def test_a_class_weight_shapes_the_tree_and_not_the_counts_of_compact_rules(cancer: tuple[Any, Any]) -> None:
+def test_a_class_weight_shapes_the_tree_and_not_the_counts_of_a_list(cancer: tuple[Any, Any]) -> None:
     X, y = cancer
     tree = DecisionTreeClassifier(max_depth=3, class_weight={0: 10, 1: 1}, random_state=0)
-    model = RuleClassifier(tree, form="compact").fit(X, y)
+    model = RuleClassifier(tree).fit(X, y)
     assert np.array_equal(model.predict(X), model.estimator_.predict(X))
     assert model.rules_.decided_counts.sum() == len(y)
 
@@ -161,19 +160,19 @@ def test_a_class_weight_shapes_the_tree_and_not_the_counts_of_compact_rules(canc
 def test_the_class_of_otherwise_is_chosen(cancer: tuple[Any, Any]) -> None:
     X, y = cancer
     for label in (0, 1):
-        rules = RuleClassifier(form="compact", otherwise=label, random_state=0).fit(X, y).rules_
-        assert rules.otherwise == label
+        rules = RuleClassifier(otherwise=label, random_state=0).fit(X, y).rules_
+        assert rules.lines[-1].prediction == label
         assert rules.verify(X, y)
-    model = RuleClassifier(form="compact", otherwise=7)
+    model = RuleClassifier(otherwise=7)
     with pytest.raises(ParameterError, match=r"There is no class .* to leave to otherwise: the classes are"):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
 
 
-def test_a_grid_search_goes_over_the_budget_of_compact_rules(cancer: tuple[Any, Any]) -> None:
+def test_a_grid_search_goes_over_the_budget_of_a_list(cancer: tuple[Any, Any]) -> None:
     X, y = cancer
-    grid = {"form": ["compact", "each-leaf"], "budget": [None, 0.0, 0.05]}
+    grid = {"method": ["exact", "mismatch"], "budget": [0.0, 0.05, 0.1]}
     search = GridSearchCV(RuleClassifier(random_state=0), grid, cv=3, error_score="raise").fit(X, y)
     assert len(search.cv_results_["params"]) == 6
 
@@ -182,12 +181,15 @@ def test_a_grid_search_goes_over_the_budget_of_compact_rules(cancer: tuple[Any, 
 @settings(deadline=None)
 def test_it_predicts_what_the_rules_of_the_same_tree_predict(problem: SklearnProblem, method: str) -> None:
     X, y, weights, tree = problem
-    options: dict[str, Any] = {"method": method, "accepts_missing": bool(np.isnan(X).any())}
+    options: dict[str, Any] = {"method": method, "accepts_missing": bool(np.isnan(X).any()), "each_leaf": True}
     rules = secateur.simplify(tree, X, y, **options, sample_weight=weights)
     rows = beside_thresholds(tree, X)
     refused = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
     rows = rows[~refused.any(axis=1)]
-    for model in (RuleClassifier(tree, method=method), RuleClassifier(FrozenEstimator(tree), **options)):
+    for model in (
+        RuleClassifier(tree, method=method, each_leaf=True),
+        RuleClassifier(FrozenEstimator(tree), **options),
+    ):
         model.fit(X, y, sample_weight=weights)
         assert model.rules_ == rules
         assert np.array_equal(model.predict(rows), rules.predict(rows))
@@ -222,9 +224,9 @@ def test_every_argument_of_simplify_reaches_it() -> None:
     blind = RuleClassifier(model.estimator, **given_options, domain_knowledge=False).fit(X, y)
     assert blind.rules_ == secateur.simplify(model.estimator_, X, y, **given_options, domain_knowledge=False)
     for method, options in [
-        ("layered", {"tolerance": 0.3, "rf_tol": 1e-9}),
+        ("mismatch", {"tolerance": 0.3, "rf_tol": 1e-9}),
         ("faithful", {"tolerance": 0.3, "protect": False, "rf_tol": 1e-9}),
-        ("budgeted", {"budget": 0.2, "smoothing": 10, "tolerance": 0.3}),
+        ("budgeted", {"max_conflict": 0.2, "smoothing": 10, "tolerance": 0.3}),
         ("quinlan", {"alpha": 0.4}),
         ("mismatch-certified", {"monotone": {"age": 1}, "rf_tol": 1e-9}),
     ]:
@@ -275,13 +277,13 @@ def test_no_training_row_is_kept(cancer: tuple[Any, Any]) -> None:
 def test_a_grid_search_goes_over_the_depth_of_the_tree_and_the_tolerance(source: Any, cancer: tuple[Any, Any]) -> None:
     X, y = cancer
     grid = {"estimator__max_depth": [1, 3], "tolerance": [0.0, 0.2]}
-    model = RuleClassifier(source, method="layered", random_state=0)
+    model = RuleClassifier(source, method="mismatch", random_state=0)
     search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, y)
     best = search.best_estimator_
     assert best.estimator_.max_depth == search.best_params_["estimator__max_depth"] == 3
     assert best.rules_.parameters["tolerance"] == search.best_params_["tolerance"]
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    assert best.rules_ == secateur.simplify(tree, X, y, method="layered", tolerance=best.tolerance)
+    assert best.rules_ == secateur.simplify(tree, X, y, method="mismatch", tolerance=best.tolerance)
 
 
 def test_parameters_of_the_default_tree_make_it_a_given_one() -> None:
@@ -380,7 +382,9 @@ def test_the_tag_of_missing_values_follows_the_tree() -> None:
     for tree in (DecisionTreeClassifier(), DecisionTreeClassifier(criterion="gini"), ExtraTreeClassifier()):
         taken = get_tags(tree).input_tags.allow_nan
         assert get_tags(RuleClassifier(tree)).input_tags.allow_nan == taken
-    local = secateur.LocalSearchTreeClassifier()
+    from secateur.lab import LocalSearchTreeClassifier
+
+    local = LocalSearchTreeClassifier()
     assert get_tags(RuleClassifier(local)).input_tags.allow_nan is False
     X = np.array([[0.0], [np.nan], [1.0]])
     with pytest.raises(ValueError, match="contains NaN"):
@@ -490,9 +494,8 @@ def test_it_is_also_the_last_step_of_a_pipeline(cancer: tuple[Any, Any]) -> None
 
 def test_names_of_activations_are_unique_and_read_as_rules() -> None:
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = RuleClassifier(DecisionTreeClassifier(random_state=0), method="budgeted", budget=0.5, tolerance=1.0).fit(
-        X, y
-    )
+    wide: dict[str, Any] = {"method": "budgeted", "max_conflict": 0.5, "tolerance": 1.0, "each_leaf": True}
+    model = RuleClassifier(DecisionTreeClassifier(random_state=0), **wide).fit(X, y)
     texts = [rule.text for rule in model.rules_]
     names = model.get_feature_names_out()
     assert len(set(texts)) < len(texts)  # else this would test nothing
@@ -509,7 +512,7 @@ def test_names_of_activations_are_unique_and_read_as_rules() -> None:
 def test_text_without_an_encoder_is_one_sentence(library: Any) -> None:
     frame = library.DataFrame({"age": [1, 2, 3, 4], "ward": ["A", "B", "A", "B"]})
     with pytest.raises(
-        secateur.InputError, match="Column 'ward' holds text, but the tree takes numbers: put an encoder"
+        InputError, match="Column 'ward' holds text, but the tree takes numbers: put an encoder"
     ):
         RuleClassifier().fit(frame, [0, 1, 0, 1])
 
@@ -551,10 +554,10 @@ SAVED: dict[str, Any] = {
     "frozen": RuleClassifier(FrozenEstimator(DecisionTreeClassifier(max_depth=3, random_state=0))),
     "text": RuleClassifier(make_text_pipeline()),
     "derived": RuleClassifier(make_pipeline(PCA(2), DecisionTreeClassifier(max_depth=3))),
-    "layered": RuleClassifier(method="layered"),
-    "compact": RuleClassifier(form="compact"),
-    "compact text": RuleClassifier(make_text_pipeline(), form="compact", otherwise="default"),
-    "compact budget": RuleClassifier(form="compact", budget=0.03),
+    "layered": RuleClassifier(method="mismatch"),
+    "compact": RuleClassifier(),
+    "compact text": RuleClassifier(make_text_pipeline(), otherwise="default"),
+    "compact budget": RuleClassifier(budget=0.03),
 }
 
 
@@ -590,7 +593,7 @@ def test_an_unfitted_model_is_saved_and_cloned() -> None:
 
 def test_rules_that_were_read_from_a_file_keep_what_it_said() -> None:
     X, y = load_iris(return_X_y=True)
-    read = secateur.RuleSet.from_json(RuleClassifier(random_state=0).fit(X, y).rules_.to_json())
+    read = secateur.Rules.from_json(RuleClassifier(random_state=0).fit(X, y).rules_.to_json())
     again = rules_from_state(rules_to_state(read))
     assert again == read
     assert again.stored == read.stored
@@ -630,10 +633,10 @@ def test_the_page_of_an_estimator_shows_it_and_its_tree() -> None:
     [
         (DecisionTreeRegressor(), "found DecisionTreeRegressor, which is a regressor"),
         (make_pipeline(StandardScaler(), DecisionTreeRegressor()), "found Pipeline, which is a regressor"),
-        (RandomForestClassifier(3), "takes one tree, found RandomForestClassifier.*ForestRules"),
-        (make_pipeline(StandardScaler(), RandomForestClassifier(3)), "takes one tree, found Pipeline"),
-        (GradientBoostingClassifier(), "takes one tree, found GradientBoostingClassifier"),
-        (FrozenEstimator(RandomForestClassifier(3)), "takes one tree, found RandomForestClassifier"),
+        (RandomForestClassifier(3), "is for one tree, found RandomForestClassifier.*each_leaf=True"),
+        (make_pipeline(StandardScaler(), RandomForestClassifier(3)), "is for one tree, found Pipeline"),
+        (GradientBoostingClassifier(), "is for one tree, found GradientBoostingClassifier"),
+        (FrozenEstimator(RandomForestClassifier(3)), "is for one tree, found RandomForestClassifier"),
         (make_pipeline(StandardScaler(), LogisticRegression()), "found LogisticRegression"),
     ],
     ids=["regressor", "regressor at the end", "forest", "forest at the end", "boosting", "frozen forest", "line"],
@@ -641,7 +644,7 @@ def test_the_page_of_an_estimator_shows_it_and_its_tree() -> None:
 def test_a_model_that_is_no_single_tree_is_refused(source: Any, message: str) -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(UnsupportedModelError, match=message):
-        RuleClassifier(source).fit(X, y)
+        RuleClassifier(source, each_leaf=True).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -653,9 +656,9 @@ def test_a_model_that_is_no_single_tree_is_refused(source: Any, message: str) ->
     ],
     ids=["forest", "boosting at the end", "frozen forest"],
 )
-def test_several_trees_are_approximated_by_compact_rules(source: Any) -> None:
+def test_several_trees_are_approximated_by_a_list(source: Any) -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
-    model = RuleClassifier(source, form="compact", max_rules=4, random_state=0).fit(X.to_numpy(), y)
+    model = RuleClassifier(source, max_rules=4, random_state=0).fit(X.to_numpy(), y)
     assert model.rules_.fidelity is not None
     assert len(model.rules_) <= 4
     assert model.score(X.to_numpy(), y) > 0.8
@@ -664,7 +667,7 @@ def test_several_trees_are_approximated_by_compact_rules(source: Any) -> None:
     assert str(again.rules_.fidelity) == str(model.rules_.fidelity)
     assert again.predict(X.to_numpy()).tolist() == model.predict(X.to_numpy()).tolist()
     with pytest.raises(ParameterError, match="is approximated, and budget is for one tree"):
-        RuleClassifier(source, form="compact", budget=0.01).fit(X.to_numpy(), y)
+        RuleClassifier(source, budget=0.01).fit(X.to_numpy(), y)
 
 
 @pytest.mark.parametrize("source", ["tree", 3, DecisionTreeClassifier])
@@ -685,9 +688,8 @@ def test_what_is_no_estimator_is_refused(source: Any) -> None:
         ({"alpha": -0.1}, "Expected alpha"),
         ({"smoothing": None}, "Expected smoothing"),
         ({"rf_tol": np.inf}, "Expected rf_tol"),
-        ({"form": "short"}, r"Expected form as one of \['each-leaf', 'compact'\], found 'short'"),
-        ({"form": "compact", "budget": 2}, "Expected budget as a number from 0 to 1, found 2"),
-        ({"form": "compact", "method": "budgeted", "budget": 0.1}, "not by the method 'budgeted': leave out method"),
+        ({"each_leaf": "yes"}, "Expected each_leaf as True or False, found 'yes'"),
+        ({"budget": 2}, "Expected budget as a number from 0 to 1, found 2"),
     ],
 )
 def test_a_bad_parameter_is_refused_before_anything_is_fitted(options: dict[str, Any], message: str) -> None:

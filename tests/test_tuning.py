@@ -1,4 +1,4 @@
-"""Picking a knob by cross-validation: the curve is what folds give, the pick follows its rule, and errors are kind."""
+"""Picking a parameter by cross-validation: the curve is what folds give, the pick follows its rule, errors are kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import InputError, ParameterError
+from secateur.errors import InputError, ParameterError
 
 GRID = (0.0, 0.02, 0.1)
 
@@ -29,7 +29,7 @@ def problem() -> tuple[Any, Any, Any]:
 
 
 def audit_by_hand(problem: tuple[Any, Any, Any], folds: Any, weights: Any = None, **settings: Any) -> list[Any]:
-    """The audits of one value of the knob, fold after fold."""
+    """The audits of one value of the parameter, fold after fold."""
     model, X, y = problem
     found = []
     for train, test in folds:
@@ -42,56 +42,58 @@ def audit_by_hand(problem: tuple[Any, Any, Any], folds: Any, weights: Any = None
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_curve_of_a_budget_is_the_mean_over_folds_of_audits_on_rows_left_out(
-    problem: tuple[Any, Any, Any], weighted: bool
+@pytest.mark.parametrize(
+    ("over", "fixed"),
+    [
+        ("budget", {}),
+        ("max_conflict", {"method": "budgeted", "each_leaf": True}),
+    ],
+)
+def test_the_curve_is_the_mean_over_folds_of_audits_on_rows_left_out(
+    problem: tuple[Any, Any, Any], over: str, fixed: dict[str, Any], weighted: bool
 ) -> None:
     model, X, y = problem
     weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
-    selection = secateur.select_budget(
-        model, X, y, grid=GRID, tolerance=0.2, cv=3, sample_weight=weights, progress=False
-    )
+    given: dict[str, Any] = {"grid": GRID, "tolerance": 0.2, "cv": 3, "sample_weight": weights, "progress": False}
+    selection = secateur.select(model, X, y, over=over, ceiling=1.0, min_accuracy_change=-1, **given)
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    for point, budget in zip(selection.curve, GRID, strict=True):
-        audits = audit_by_hand(problem, folds, weights, method="budgeted", budget=budget, tolerance=0.2)
-        assert point.value == budget
-        assert point.removed == pytest.approx(np.mean([audit.removed for audit in audits]))
-        assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))
-        assert point.delta_accuracy == pytest.approx(np.mean([audit.delta_accuracy for audit in audits]))
-        assert point.macro_dev == pytest.approx(np.mean([audit.macro_dev for audit in audits]))
+    for point, value in zip(selection.curve, GRID, strict=True):
+        tolerance = {"tolerance": 0.2} if value or fixed else {}
+        audits = audit_by_hand(problem, folds, weights, **{over: value}, **tolerance, **fixed)
+        assert point.value == value
+        for name in ("removed", "conflict", "delta_accuracy", "macro_dev"):
+            assert getattr(point, name) == pytest.approx(np.mean([getattr(audit, name) for audit in audits]))
+        assert point.difference == pytest.approx(np.mean([100 - audit.agreement for audit in audits]))
         assert point.conflict_sd == pytest.approx(np.std([audit.conflict for audit in audits]))
+        assert point.difference_sd == pytest.approx(np.std([audit.agreement for audit in audits]), abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["faithful", "layered", "mismatch"])
+@pytest.mark.parametrize("method", ["faithful", "mismatch"])
 def test_the_curve_of_a_tolerance_is_that_of_the_method(problem: tuple[Any, Any, Any], method: str) -> None:
     folds = list(KFold(3).split(problem[1]))
-    selection = secateur.select_tolerance(*problem, method=method, grid=GRID, cv=KFold(3), progress=False)
+    selection = secateur.select(*problem, over="tolerance", method=method, grid=GRID, cv=KFold(3), progress=False)
     for point, tolerance in zip(selection.curve, GRID, strict=True):
-        audits = audit_by_hand(problem, folds, method=method, tolerance=tolerance)
+        audits = audit_by_hand(problem, folds, method=method, tolerance=tolerance, each_leaf=True)
         assert point.removed == pytest.approx(np.mean([audit.removed for audit in audits]))
         assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))
 
 
-def test_the_pick_deletes_most_among_what_is_allowed(problem: tuple[Any, Any, Any]) -> None:
-    for ceiling in (0.005, 0.01, 0.02, 0.05, 1.0):
-        selection = secateur.select_budget(
-            *problem,
-            max_conflict=ceiling,
-            min_accuracy_change=-1,
-            cv=3,
-            progress=False,
-            grid=(0, 0.01, 0.02, 0.04, 0.5),
-        )
-        allowed = [point for point in selection.curve if point.conflict <= 100 * ceiling]
+@pytest.mark.parametrize("over", ["budget", "max_conflict"])
+def test_the_pick_deletes_most_among_what_is_allowed(problem: tuple[Any, Any, Any], over: str) -> None:
+    given: dict[str, Any] = {"over": over, "min_accuracy_change": -1, "cv": 3, "progress": False}
+    for ceiling in (0.01, 0.02, 0.05, 1.0):
+        selection = secateur.select(*problem, ceiling=ceiling, grid=(0, 0.01, 0.02, 0.04, 0.5), **given)
+        assert selection.ceiling == ceiling
+        measured = [getattr(point, selection.measure) for point in selection.curve]
+        allowed = [point for point, found in zip(selection.curve, measured, strict=True) if found <= 100 * ceiling]
         assert [point.is_allowed for point in selection.curve] == [point in allowed for point in selection.curve]
         best = max(point.removed for point in allowed)
         assert selection.value == min(point.value for point in allowed if point.removed == best)
 
 
 def test_where_nothing_is_allowed_the_smallest_is_picked_with_a_warning(problem: tuple[Any, Any, Any]) -> None:
-    with pytest.warns(UserWarning, match="No budget of the grid keeps the mean conflict"):
-        selection = secateur.select_budget(
-            *problem, max_conflict=0.0, grid=(0.1, 0.2), cv=3, min_accuracy_change=1, progress=False
-        )
+    with pytest.warns(UserWarning, match="No budget of the grid keeps the mean difference"):
+        selection = secateur.select(*problem, ceiling=0.0, grid=(0.1, 0.2), cv=3, min_accuracy_change=1, progress=False)
     assert selection.value == 0.1
     assert "← picked (not allowed)" in str(selection)
 
@@ -99,20 +101,22 @@ def test_where_nothing_is_allowed_the_smallest_is_picked_with_a_warning(problem:
 def test_frames_arrays_jobs_and_fitted_models_give_the_same_selection() -> None:
     data = load_wine(as_frame=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0)
-    wanted = secateur.select_budget(model, data.data.to_numpy(), data.target, grid=GRID, cv=3, progress=False)
+    given: dict[str, Any] = {"grid": GRID, "cv": 3, "progress": False, "ceiling": 1, "min_accuracy_change": -1}
+    wanted = secateur.select(model, data.data.to_numpy(), data.target, **given)
     fitted = clone(model).fit(data.data, data.target)
     for X in (data.data, pl.from_pandas(data.data)):
-        assert secateur.select_budget(fitted, X, data.target, grid=GRID, cv=3, progress=False).curve == wanted.curve
-    assert secateur.select_budget(model, data.data, data.target, grid=GRID, cv=3, n_jobs=2).curve == wanted.curve
+        assert secateur.select(fitted, X, data.target, **given).curve == wanted.curve
+    assert secateur.select(model, data.data, data.target, n_jobs=2, **given).curve == wanted.curve
 
 
 def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any, Any]) -> None:
-    selection = secateur.select_tolerance(*problem, grid=GRID, cv=3, progress=False, min_accuracy_change=-1)
+    given: dict[str, Any] = {"grid": GRID, "cv": 3, "progress": False, "min_accuracy_change": -1}
+    selection = secateur.select(*problem, over="tolerance", **given)
     frame = selection.to_frame("pandas")
     assert isinstance(frame, pd.DataFrame)
     assert frame["value"].tolist() == list(GRID)
     assert frame["removed"].tolist() == [point.removed for point in selection.curve]
-    assert f"tolerance = {selection.value:g} for layered" in str(selection)
+    assert f"tolerance = {selection.value:g} for mismatch" in str(selection)
     assert "← picked" in str(selection)
     axes = selection.plot()
     assert axes.lines[0].get_xdata().tolist() == [point.conflict for point in selection.curve]
@@ -122,70 +126,74 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"over": "depth"}, "over as one of budget, tolerance, max_conflict, found 'depth'"),
         ({"grid": ()}, "The grid is empty"),
         ({"grid": (0.1, 0.05)}, "in increasing order without repeats"),
         ({"grid": (0.1, 0.1)}, "in increasing order without repeats"),
         ({"grid": (0.1, 1.5)}, "every budget of the grid as a number from 0 to 1, found 1.5"),
         ({"grid": "0.1"}, "grid as a list of numbers"),
-        ({"max_conflict": -0.1}, "max_conflict as a number from 0 to 1"),
+        ({"ceiling": -0.1}, "ceiling as a number from 0 to 1"),
         ({"min_accuracy_change": "x"}, "min_accuracy_change as a number from -1 to 1"),
         ({"cv": 1}, "cv as a number of folds from 2 on"),
         ({"cv": True}, "cv as a number of folds from 2 on"),
         ({"cv": "x"}, "cv as a number of folds from 2 on"),
         ({"cv": 300}, "Expected at least 300 rows of every class for 300 folds, found 212 of class 0"),
-        ({"otherwise": 0}, "otherwise is for form='compact'; one rule for each leaf leaves no class out"),
-        ({"smoothing": -1}, "smoothing as a number that is not negative"),
+        ({"over": "max_conflict", "otherwise": 0}, "otherwise is for a list, whose budget is picked"),
+        ({"over": "max_conflict", "smoothing": -1}, "smoothing as a number that is not negative"),
+        ({"smoothing": 5}, "'exact' has no setting 'smoothing'|smoothing"),
     ],
 )
 def test_bad_settings_are_refused_in_a_sentence(
     problem: tuple[Any, Any, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((ParameterError, InputError), match=message):
-        secateur.select_budget(*problem, progress=False, **settings)
+        secateur.select(*problem, progress=False, **settings)
 
 
 def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
     tree = secateur.from_model(clone(model).fit(X, y))
     with pytest.raises(InputError, match="fits the model anew in every fold, which a Tree cannot"):
-        secateur.select_budget(tree, X, y)
-    with pytest.raises(ParameterError, match="can be selected for 'faithful', 'mismatch' and 'layered', found 'exact'"):
-        secateur.select_tolerance(model, X, y, method="exact")
+        secateur.select(tree, X, y)
+    with pytest.raises(ParameterError, match="can be selected for 'faithful' and 'mismatch', found 'exact'"):
+        secateur.select(model, X, y, over="tolerance", method="exact")
     with pytest.raises(InputError, match="one label for each of the 569 rows"):
-        secateur.select_budget(model, X, y[:-1])
+        secateur.select(model, X, y[:-1])
     with pytest.raises(InputError, match="one weight for each of the 569 rows"):
-        secateur.select_budget(model, X, y, sample_weight=np.ones(5000))
+        secateur.select(model, X, y, sample_weight=np.ones(5000))
     with pytest.raises(InputError, match=r"found a sparse matrix: pass X\.toarray\(\)"):
-        secateur.select_budget(model, scipy.sparse.csr_matrix(X), y)
+        secateur.select(model, scipy.sparse.csr_matrix(X), y)
     order = np.argsort(y, kind="stable")
     with pytest.raises(InputError, match="training rows of fold 0 have no row of class 0: use a stratified splitter"):
-        secateur.select_budget(model, X[order][150:450], y[order][150:450], cv=KFold(4))
+        secateur.select(model, X[order][150:450], y[order][150:450], cv=KFold(4))
 
 
 def test_a_fold_without_the_missing_value_still_takes_it() -> None:
     X, y = load_wine(return_X_y=True)
     X[3, 2] = np.nan
     model = DecisionTreeClassifier(max_depth=3, random_state=0)
-    selection = secateur.select_budget(model, X, y, grid=GRID, cv=3, progress=False, max_conflict=1)
-    assert len(selection.curve) == len(GRID)
+    given: dict[str, Any] = {"grid": GRID, "cv": 3, "progress": False, "ceiling": 1, "min_accuracy_change": -1}
+    assert len(secateur.select(model, X, y, **given).curve) == len(GRID)
 
 
 def test_a_method_may_go_by_its_paper_name(problem: tuple[Any, Any, Any]) -> None:
-    selection = secateur.select_tolerance(*problem, method="M1-P", grid=GRID, cv=3, progress=False, max_conflict=1)
+    given: dict[str, Any] = {"grid": GRID, "cv": 3, "progress": False, "ceiling": 1}
+    selection = secateur.select(*problem, over="tolerance", method="M1-P", **given)
     assert selection.method == "mismatch"
 
 
 def test_labels_may_stand_in_a_column(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
-    column = secateur.select_budget(model, X, y[:, None], grid=GRID, cv=3, progress=False)
-    assert column.curve == secateur.select_budget(model, X, y, grid=GRID, cv=3, progress=False).curve
+    given: dict[str, Any] = {"grid": GRID, "cv": 3, "progress": False, "ceiling": 1, "min_accuracy_change": -1}
+    assert secateur.select(model, X, y[:, None], **given).curve == secateur.select(model, X, y, **given).curve
 
 
 def test_weights_reach_the_tree_at_the_end_of_a_pipeline() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     weights = np.random.default_rng(0).integers(1, 4, len(y))
     model = DecisionTreeClassifier(max_depth=3, random_state=0)
-    alone = secateur.select_tolerance(model, X, y, grid=[0.0, 0.1], cv=2, sample_weight=weights, progress=False)
+    given: dict[str, Any] = {"over": "tolerance", "grid": [0.0, 0.1], "cv": 2, "sample_weight": weights}
+    alone = secateur.select(model, X, y, progress=False, min_accuracy_change=-1, **given)
     steps = make_pipeline(FunctionTransformer(), model)
-    piped = secateur.select_tolerance(steps, X, y, grid=[0.0, 0.1], cv=2, sample_weight=weights, progress=False)
+    piped = secateur.select(steps, X, y, progress=False, min_accuracy_change=-1, **given)
     assert piped.curve == alone.curve

@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
-from secateur.adapters.forests import is_ensemble, is_forest
+from secateur.adapters.forests import is_ensemble
 from secateur.adapters.pipelines import is_pipeline
 from secateur.approximation import approximate
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
@@ -23,7 +23,7 @@ from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
 from secateur.methods.contract import DEFAULT_TOLERANCE
-from secateur.methods.settings import check_share
+from secateur.methods.settings import check_flag, check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.simplification import simplify
@@ -34,13 +34,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
 __all__ = ["RuleClassifier"]
 
-FORMS = ("each-leaf", "compact")
 DEFAULT_DEPTH = 5  # at most 32 rules, which a person can still read
 
 # Arguments that go to simplify as they are, beside the settings of the method.
@@ -58,34 +56,32 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     rules that cover it.
 
     A setting that the chosen method or form does not read does nothing, so that a search can try several at once:
-    ``budget`` is read by compact rules and by ``budgeted``, ``otherwise`` by compact rules.
+    ``budget`` and ``otherwise`` are read by lists.
 
     Parameters
     ----------
     estimator : estimator, default=None
         The tree, or a pipeline that ends in one, whose rules are then in the columns that go into it. It is cloned and
         fitted. A ``sklearn.frozen.FrozenEstimator`` around a fitted one is used as it is. By default a
-        ``DecisionTreeClassifier`` of depth 5. With ``form="compact"`` also a forest or a boosted model, which the rules
-        then approximate, as those of :func:`secateur.approximate` do.
+        ``DecisionTreeClassifier`` of depth 5. A forest or a boosted model is approximated by the list, as by
+        :func:`secateur.approximate`.
     method : str, default="exact"
         A name in :data:`METHODS`, or one of the paper's. The default predicts as the tree does.
     tolerance : float in [0, 1], default=0.05
-        ε of ``faithful``, ``mismatch``, ``layered`` and ``budgeted``: how far a rule's training reliability may move
-        from its leaf's own (``budgeted``: how far below). The exact deletions of ``layered`` and ``budgeted`` are not
-        held to it.
-        Of compact rules with a budget: how far it may fall.
-    form : {"each-leaf", "compact"}, default="each-leaf"
-        One rule for each leaf, or few rules and "otherwise", as :func:`secateur.compact` gives them.
+        ε of ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may move from its leaf's
+        own (``budgeted``: how far below). Of a list with a budget: how far it may fall.
+    each_leaf : bool, default=False
+        Whether to make one rule for each leaf instead of a list that ends in "otherwise".
+    budget : float in [0, 1], default=0.0
+        Of a list: fraction of training rows whose answer may differ from the tree's.
     otherwise : label, default="auto"
-        The class that compact rules leave to "otherwise"; by default the one that leaves the fewest conditions.
+        The class that a list leaves to "otherwise"; by default the one that leaves the fewest conditions.
     fidelity, max_rules : float and int, default=None
         Of a forest or a boosted model: what the list should be, as in :func:`secateur.approximate`.
     protect : bool, default=True
         Whether ``faithful`` keeps conditions that point away from the class where all leaves have the class.
-    budget : float in [0, 1], default=None
-        Of compact rules: the share of training rows that may be decided otherwise than by the tree; None is 0. With one
-        rule for each leaf, δ of ``budgeted``: the share of rows that rules of different classes may cover; None is
-        0.015.
+    max_conflict : float in [0, 1], default=0.015
+        δ of ``budgeted``: the share of rows that rules of different classes may cover.
     smoothing : float, default=1000
         n0 of ``budgeted``: how many rows the shuffled copies of the training rows count for.
     alpha : float in [0, 1], default=0.01
@@ -94,7 +90,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         Signs for ``mismatch-certified``, in which the tree must be monotone; without them it holds on the training
         rows.
     rf_tol : float, default=1e-12
-        A class share that changes by no more than this along a link counts as unchanged.
+        A class share that changes by no more than this along an edge counts as unchanged.
     feature_names, class_names : sequence of str, default=None
         How columns and classes read, where neither rows nor model say.
     accepts_missing : bool, default=None
@@ -110,7 +106,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     ----------
     estimator_ : estimator
         The fitted tree or pipeline.
-    rules_ : RuleSet or CompactRules
+    rules_ : Rules
         Its rules after deletion. They do not hold the training rows: pass them to ``rules_.verify(X, y)``.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
@@ -131,26 +127,24 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     >>> from sklearn.model_selection import GridSearchCV
     >>> grid = {"estimator__max_depth": [2, 3], "tolerance": [0.0, 0.1]}
-    >>> search = GridSearchCV(RuleClassifier(method="layered", random_state=0), grid).fit(X, y)
+    >>> search = GridSearchCV(RuleClassifier(method="mismatch", random_state=0), grid).fit(X, y)
     >>> search.best_estimator_.rules_
-    <RuleSet: ... rules by 'layered', ... conditions deleted>
+    <Rules: ... rules with ... conditions, otherwise ...; the tree has ... rules with ...>
 
-    Few rules that predict as the tree does:
+    A short list that predicts as the tree does:
 
     >>> names = ["setosa", "versicolor", "virginica"]
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0)
-    >>> print(RuleClassifier(tree, form="compact", class_names=names).fit(X, y).rules_)
+    >>> print(RuleClassifier(tree, class_names=names).fit(X, y).rules_)
     These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.
     <BLANKLINE>
-    setosa if
-      1. petal width (cm) ≤ 0.8    50 rows, 100.0% setosa   (stands for 1 leaf)
-    virginica if
-      2. petal width (cm) > 1.75   46 rows, 97.8% virginica   (stands for 1 leaf)
-    otherwise versicolor           54 rows, 90.7% versicolor
+    1. setosa     if petal width (cm) ≤ 0.8    50 rows, 100.0% setosa
+    2. virginica  if petal width (cm) > 1.75   46 rows, 97.8% virginica
+    3. versicolor otherwise                    54 rows, 90.7% versicolor
     <BLANKLINE>
     Right for 96.0% of the 150 training rows; always saying setosa is right for 33.3%.
-    Nothing is lost: every possible row gets the tree's answer.
+    No answer changes: every possible row gets the tree's answer.
     """
 
     def __init__(
@@ -159,12 +153,13 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         method: str = "exact",
         tolerance: float = DEFAULT_TOLERANCE,
         *,
-        form: str = "each-leaf",
+        each_leaf: bool = False,
+        budget: float = 0.0,
         otherwise: Any = "auto",
         fidelity: float | None = None,
         max_rules: int | None = None,
         protect: bool = True,
-        budget: float | None = None,
+        max_conflict: float = 0.015,
         smoothing: float = 1000,
         alpha: float = 0.01,
         monotone: Any = None,
@@ -181,12 +176,13 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.estimator = estimator
         self.method = method
         self.tolerance = tolerance
-        self.form = form
+        self.each_leaf = each_leaf
+        self.budget = budget
         self.otherwise = otherwise
         self.fidelity = fidelity
         self.max_rules = max_rules
         self.protect = protect
-        self.budget = budget
+        self.max_conflict = max_conflict
         self.smoothing = smoothing
         self.alpha = alpha
         self.monotone = monotone
@@ -223,26 +219,25 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         options = {name: getattr(self, name) for name in OTHERS} | self._find_settings()
         X, y, sample_weight = hold_rows(X, y, sample_weight, "A tree is fitted to rows in memory")
         source = self._tree_to_fit()
-        _check_kind(source, self.form)
+        _check_kind(source, each_leaf=self.each_leaf)
         fitted = clone(source)
         X, y = self._check_training_rows(fitted, X, y)
         weights = check_weights(sample_weight, len(y))
         _set_seeds(fitted, self.random_state)
         fitted.fit(X, y, **self._route(fitted, weights, fit_params))
-        rules: RuleSet | CompactRules
-        if self.form == "compact" and is_ensemble(_thaw(fitted)):
+        if is_ensemble(_thaw(fitted)):
             rules = self._approximate(_thaw(fitted), X, y)
         else:
             if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
                 options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
-            rules = self._make_rules(simplify(_thaw(fitted), X, y, sample_weight=weights, **options))
+            rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options).without_rows()
         self.estimator_ = fitted
         self.classes_ = np.asarray(getattr(fitted, "classes_", rules.tree.classes))
         self.rules_ = rules
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row by the rule that wins, or of compact rules by "otherwise" where none covers it.
+        """Predict the class of each row by the line that decides it.
 
         Parameters
         ----------
@@ -257,10 +252,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         is_lazy = not isinstance(labels, np.ndarray)  # on Spark
         return labels if is_lazy else labels.astype(self.classes_.dtype, copy=False)
 
-    def predict_proba(self, X: Any, of: str = "rule") -> NDArray[np.float64]:
-        """Give the class shares of the training rows that the winning rule covers, or the tree's own.
-
-        Of compact rules they are those of the training rows that the same rule, or "otherwise", decides.
+    def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
+        """Give the class shares of the training rows of the line that decides each row, or the tree's own.
 
         The largest share is usually that of the class from ``predict``. It is not where a rule was widened until most
         of its rows are of other classes, or where the tree has a ``class_weight``, which the shares leave out.
@@ -268,7 +261,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-        of : {"rule", "leaf"}, default="rule"
+        of : {"line", "leaf"}, default="line"
             ``"leaf"`` gives the probabilities that the tree itself predicts.
 
         Returns
@@ -354,30 +347,20 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     def _find_settings(self) -> dict[str, Any]:
         """Check the settings of all methods, and list those that the chosen one reads."""
         chosen = find_method(self.method)
-        if self.form not in FORMS:
-            raise ParameterError(f"Expected form as one of {list(FORMS)}, found {self.form!r}.")
-        given = {name: value for name, value in self.get_params(deep=False).items() if name != "budget"}
-        if self.budget is not None:
-            given["budget"] = check_share("budget", self.budget)
+        given = self.get_params(deep=False)
         for method in METHODS.values():
             replace(method, **{name: given[name] for name in method.parameters if name in given})
-        if self.form == "compact" and given.pop("budget", None) and "budget" in chosen.parameters:
-            raise ParameterError(
-                f"The budget of compact rules is spent by them, not by the method {chosen.name!r}: leave out method or "
-                "form."
-            )
-        return {name: given[name] for name in chosen.parameters if name in given}
+        settings = {name: given[name] for name in chosen.parameters if name in given}
+        if check_flag("each_leaf", self.each_leaf):
+            return {**settings, "each_leaf": True}
+        budget = check_share("budget", self.budget)
+        if budget:
+            settings["tolerance"] = check_share("tolerance", self.tolerance)
+        return {**settings, "budget": budget, "otherwise": self.otherwise}
 
-    def _make_rules(self, rules: RuleSet) -> RuleSet | CompactRules:
-        """Give the rules their form; the training rows stay with the caller."""
-        if self.form != "compact":
-            return replace(rules, training=None)
-        budget = 0.0 if self.budget is None else self.budget
-        return rules.compact(budget=budget, tolerance=self.tolerance, otherwise=self.otherwise).without_rows()
-
-    def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> CompactRules:
-        """Make compact rules that approximate a model of several trees."""
-        others = {"method": "exact", "budget": None, "groups": None, "integers": None, "facts": None}
+    def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Rules:
+        """Make a list that approximates a model of several trees."""
+        others = {"method": "exact", "budget": 0.0, "groups": None, "integers": None, "facts": None}
         for name, default in others.items():
             if getattr(self, name) != default:
                 raise ParameterError(
@@ -468,7 +451,7 @@ def _thaw(model: Any) -> Any:
     return model
 
 
-def _check_kind(estimator: Any, form: str) -> None:
+def _check_kind(estimator: Any, *, each_leaf: bool) -> None:
     """Refuse what cannot become a tree, before spending time on fitting it."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise ParameterError(
@@ -477,10 +460,10 @@ def _check_kind(estimator: Any, form: str) -> None:
         )
     model = _thaw(estimator)
     found = type(model).__qualname__
-    if form != "compact" and is_forest(model):
+    if each_leaf and is_ensemble(model):
         raise UnsupportedModelError(
-            f"RuleClassifier takes one tree, found {found}. Pass form='compact' for few rules that approximate it; a "
-            "fitted forest whose trees vote goes into secateur.simplify, which gives ForestRules."
+            f"each_leaf=True is for one tree, found {found}. Leave it out for a list that approximates the model; a "
+            "fitted forest whose trees vote goes into secateur.simplify(forest, X, y, each_leaf=True)."
         )
     if hasattr(model, "__sklearn_tags__") and is_regressor(model):
         raise UnsupportedModelError(

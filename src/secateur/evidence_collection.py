@@ -68,7 +68,7 @@ def collect_evidence(
     >>> evidence = chunks[0].merge(chunks[1])
     >>> evidence
     <Evidence: 150 rows for 5 rules, for every method that counts can serve>
-    >>> secateur.simplify(model, evidence=evidence) == secateur.simplify(model, X, y)
+    >>> secateur.simplify(model, evidence=evidence, each_leaf=True) == secateur.simplify(model, X, y, each_leaf=True)
     True
     """
     if X is None or y is None:

@@ -14,38 +14,38 @@ __all__ = ["Selection", "SelectionPoint"]
 
 @dataclass(frozen=True)
 class SelectionPoint:
-    """What one value of the knob does on the rows left out: means over the folds.
+    """What one value of the parameter does on the rows left out: means over the folds.
 
     Attributes
     ----------
     value : float
         The tolerance or budget.
     removed : float
-        Percentage of all conditions that were deleted; of compact rules, that are not written.
-    conflict : float or None
-        Percentage of rows covered by rules of different classes; None for compact rules.
+        Percentage of the tree's conditions that are gone.
+    conflict : float
+        Percentage of rows covered by rules of different classes.
+    difference : float
+        Percentage of rows whose answer differs from that of the fold's tree.
     delta_accuracy : float
         Accuracy of the rules minus that of their tree, in percentage points.
     macro_dev : float
         Mean absolute change of precision and recall over classes, in percentage points.
-    conflict_sd, delta_accuracy_sd : float
+    conflict_sd, difference_sd, delta_accuracy_sd : float
         Standard deviations over the folds.
     is_allowed : bool
-        Whether conflict (of compact rules, disagreement) and accuracy change are within what was asked for.
-    disagreement, disagreement_sd : float or None
-        Of compact rules, the percentage of rows decided otherwise than by the fold's tree, and its standard deviation.
+        Whether the measure of the ceiling and the accuracy change are within what was asked for.
     """
 
     value: float
     removed: float
-    conflict: float | None
+    conflict: float
+    difference: float
     delta_accuracy: float
     macro_dev: float
-    conflict_sd: float | None
+    conflict_sd: float
+    difference_sd: float
     delta_accuracy_sd: float
     is_allowed: bool
-    disagreement: float | None = None
-    disagreement_sd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,39 +54,29 @@ class Selection:
 
     Attributes
     ----------
-    parameter : {"tolerance", "budget"}
-        The argument of :func:`simplify`, or of :func:`compact`, that it is for.
+    parameter : {"budget", "tolerance", "max_conflict"}
+        The argument of :func:`simplify` that it is for.
     value : float
         What to pass there.
     method : str
-        The method tried, or ``"compact"``.
-    max_conflict : float or None
-        What was asked for, as a share; None for compact rules.
+        The method tried.
+    measure : {"difference", "conflict"}
+        What the ceiling is for: answers that differ from the tree's, or rows that rules of different classes cover.
+    ceiling : float
+        The mean share of rows left out that was asked for.
     min_accuracy_change : float
         What was asked for, as a share.
     curve : tuple of SelectionPoint
         One point for each value of the grid.
-    max_disagreement : float or None
-        Of compact rules, what was asked for, as a share.
     """
 
     parameter: str
     value: float
     method: str
-    max_conflict: float | None
+    measure: str
+    ceiling: float
     min_accuracy_change: float
     curve: tuple[SelectionPoint, ...] = field(repr=False)
-    max_disagreement: float | None = None
-
-    @property
-    def measure(self) -> str:
-        """What the ceiling is for: ``"conflict"``, or of compact rules ``"disagreement"``."""
-        return "conflict" if self.max_disagreement is None else "disagreement"
-
-    @property
-    def ceiling(self) -> float:
-        """The share of rows left out that was asked for."""
-        return float((self.max_conflict if self.max_disagreement is None else self.max_disagreement) or 0.0)
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the curve into a data frame, one row for each value.
@@ -104,7 +94,7 @@ class Selection:
         return make_frame({name: [getattr(point, name) for point in self.curve] for name in names}, library)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve: conditions removed against conflict or disagreement, the picked value marked.
+        """Draw the curve: conditions removed against conflict or difference, the picked value marked.
 
         Parameters
         ----------
@@ -132,7 +122,7 @@ class Selection:
         ax.plot([along[picked]], [removed[picked]], "s", color="tab:orange", markersize=10, label=label)
         ceiling = 100 * self.ceiling
         ax.axvline(ceiling, color="gray", linestyle="--", label=f"ceiling {ceiling:g} %")
-        words = "conflict" if self.measure == "conflict" else "decided otherwise than by the tree,"
+        words = "conflict" if self.measure == "conflict" else "answers that differ from the tree's"
         ax.set(xlabel=f"{words} on rows left out, %", ylabel="conditions removed, %")
         ax.set_title(f"{self.method}, means over folds")
         ax.legend()

@@ -149,7 +149,10 @@ def simplify(
     >>> for line in simplify(model, data.data, data.target, **named).lines:
     ...     print(line)
     setosa if petal width (cm) ≤ 0.8
-    versicolor if petal width (cm) ≤ 1.65 and petal length (cm) between 2.45 and 4.95
+    versicolor if 0.8 < petal width (cm) ≤ 1.65 and petal length (cm) ≤ 4.95
+    versicolor if 1.55 < petal width (cm) ≤ 1.75 and 4.95 < petal length (cm) ≤ 5.45
+    versicolor if petal width (cm) > 1.75 and petal length (cm) ≤ 4.85 and sepal width (cm) > 3.1
+    otherwise virginica
     >>> rules = simplify(model, data.data, data.target, each_leaf=True, **named)
     >>> print(*rules[5].source_conditions, sep=" and ")
     1.55 < petal width (cm) <= 1.75 and petal length (cm) > 5.45

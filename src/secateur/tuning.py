@@ -1,4 +1,4 @@
-"""Pick a method's knob by cross-validation: delete most under a ceiling of conflict, or of disagreement with the tree.
+"""Pick a tunable parameter by cross-validation: delete most under a ceiling of conflict, or of answers that differ.
 
 In every fold a clone of the model is fitted to the other folds, its rules are shortened for each value of the grid,
 and audited on the rows left out. The picked value is then for the model itself, with all training rows.
@@ -7,21 +7,20 @@ and audited on the rows left out. The picked value is then for the model itself,
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
+from secateur.choosing import choose_lines
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
-from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_share, is_number
-from secateur.results.compact_audit import CompactAudit
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
 from secateur.selection import Selection, SelectionPoint
@@ -33,34 +32,48 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.results.audit import Audit
+    from secateur.rules.rules import Rules
 
-__all__ = ["select_budget", "select_tolerance"]
-
-# Budgets of compact rules to try by default.
-COMPACT_GRID = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03)
-SMOOTHING = 1000
-# The share of rows left out that may be in conflict by default. A tolerance says nothing of conflict, which comes with
-# the deletions that it allows; a budget is a limit on conflict itself, and 0.015 is what `budgeted` spends by default.
-MAX_CONFLICT_OF_TOLERANCE, MAX_CONFLICT_OF_BUDGET = 0.05, 0.02
-# And, for compact rules, that may be decided otherwise than by the tree: the budget that the documents begin with.
-MAX_DISAGREEMENT = 0.01
+__all__ = ["select"]
 
 
-def select_tolerance(
+class _Kind(NamedTuple):
+    """What is asked by default of rules that are chosen by one parameter."""
+
+    method: str
+    measure: str  # what the ceiling is for
+    ceiling: float
+    min_accuracy_change: float
+
+
+# A tolerance says nothing of conflict, which comes with the deletions that it allows; `max_conflict` is a limit on
+# conflict itself, and 0.015 is what `budgeted` spends by default; 0.01 is the budget that the documents begin with.
+KINDS = {
+    "budget": _Kind("exact", "difference", 0.01, -0.01),
+    "tolerance": _Kind("mismatch", "conflict", 0.05, 0.0),
+    "max_conflict": _Kind("budgeted", "conflict", 0.02, -0.01),
+}
+BUDGETS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03)  # to try by default
+
+
+def select(
     model: Any,
     X: Any,
     y: Any,
     *,
-    method: str = "layered",
+    over: str = "budget",
+    method: str | None = None,
     grid: Sequence[float] | None = None,
-    max_conflict: float = MAX_CONFLICT_OF_TOLERANCE,
-    min_accuracy_change: float = 0.0,
+    ceiling: float | None = None,
+    min_accuracy_change: float | None = None,
+    otherwise: Any = "auto",
     cv: Any = 5,
     sample_weight: Any = None,
     n_jobs: int | None = None,
     progress: bool = True,
+    **settings: Any,
 ) -> Selection:
-    """Pick the tolerance ε of ``faithful``, ``layered`` or ``mismatch`` by cross-validation.
+    """Pick the budget of a list, or a setting of a method, by cross-validation.
 
     Parameters
     ----------
@@ -70,13 +83,20 @@ def select_tolerance(
         The training rows, as :func:`simplify` takes them.
     y : array-like of shape (n_rows,), or str
         Their labels; of a table or data frame the column that holds them.
-    method : {"faithful", "layered", "mismatch"}, default="layered"
+    over : {"budget", "tolerance", "max_conflict"}, default="budget"
+        What to pick: the budget of a list; or, with one rule for each leaf, ε of ``faithful`` or ``mismatch``, or δ of
+        ``budgeted``.
+    method : str, default=None
+        The method that deletes; by default ``exact``, ``mismatch`` or ``budgeted``.
     grid : sequence of float, default=None
-        The values to try, in increasing order; by default 0, 0.01, 0.03, 0.05, 0.1 and 0.2.
-    max_conflict : float in [0, 1], default=0.05
-        The mean share of rows left out that rules of different classes may cover.
-    min_accuracy_change : float in [-1, 1], default=0.0
-        The lowest mean change of accuracy allowed on rows left out.
+        The values to try, in increasing order; by default 8 budgets from 0 to 0.03, or the method's own.
+    ceiling : float in [0, 1], default=None
+        The mean share of rows left out whose answer may differ from the tree's, by default 0.01; of a tolerance or
+        ``max_conflict``, that rules of different classes may cover, by default 0.05 and 0.02.
+    min_accuracy_change : float in [-1, 1], default=None
+        The lowest mean change of accuracy allowed on rows left out; by default -0.01, of a tolerance 0.
+    otherwise : label, default="auto"
+        The class that a list does not write.
     cv : int or splitter, default=5
         Number of folds (stratified, shuffled with a fixed seed), or an object with ``split``.
     sample_weight : array-like of shape (n_rows,), or str, default=None
@@ -85,12 +105,14 @@ def select_tolerance(
         Processes, as joblib counts them.
     progress : bool, default=True
         Whether to show a bar on a terminal.
+    **settings : object
+        Other settings of the method, and ``tolerance`` of a list with a budget.
 
     Returns
     -------
     Selection
-        Of the values whose mean conflict and accuracy change are allowed, the one that deletes most, and of equal
-        ones the smallest. If none is allowed, the smallest of the grid, with a warning.
+        Of the values whose means are allowed, the one that deletes most, and of equal ones the smallest. If none is
+        allowed, the smallest of the grid, with a warning.
 
     Examples
     --------
@@ -98,98 +120,25 @@ def select_tolerance(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    >>> selection = select_tolerance(model, X, y, max_conflict=0.02, min_accuracy_change=-0.01)
-    >>> selection.value
-    0.2
-    >>> rules = simplify(model, X, y, method="layered", tolerance=selection.value)
+    >>> selection = select(model, X, y, grid=(0, 0.005, 0.01), ceiling=0.02)
+    >>> rules = simplify(model, X, y, budget=selection.value)
+    >>> selection = select(model, X, y, over="tolerance", ceiling=0.02, min_accuracy_change=-0.01)
+    >>> rules = simplify(model, X, y, method="mismatch", tolerance=selection.value)
     """
-    search = _Search.plan("tolerance", method, grid, max_conflict, min_accuracy_change)
-    return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
-
-
-def select_budget(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    form: str = "each-leaf",
-    smoothing: float = SMOOTHING,
-    tolerance: float = DEFAULT_TOLERANCE,
-    otherwise: Any = "auto",
-    grid: Sequence[float] | None = None,
-    max_conflict: float | None = None,
-    max_disagreement: float | None = None,
-    min_accuracy_change: float = -0.01,
-    cv: Any = 5,
-    sample_weight: Any = None,
-    n_jobs: int | None = None,
-    progress: bool = True,
-) -> Selection:
-    """Pick the budget δ of ``budgeted``, or of :func:`compact`, by cross-validation.
-
-    Parameters
-    ----------
-    model, X, y : estimator, training rows and labels
-        As in :func:`select_tolerance`.
-    form : {"each-leaf", "compact"}, default="each-leaf"
-        One rule for each leaf, shortened by ``budgeted``; or compact rules.
-    smoothing : float, default=1000
-        n0 of ``budgeted``; compact rules have no such setting.
-    tolerance : float in [0, 1], default=0.05
-        How far below its leaf's reliability a rule may end that lost a condition to the budget.
-    otherwise : optional
-        As in :func:`compact`, for compact rules.
-    grid : sequence of float, default=None
-        The values to try, in increasing order; by default 13 of them from 0 to 0.05, for compact rules 8
-        from 0 to 0.03.
-    max_conflict : float in [0, 1], default=None
-        The mean share of rows left out that rules of different classes may cover; by default 0.02. Not for compact
-        rules.
-    max_disagreement : float in [0, 1], default=None
-        For compact rules, the mean share of rows left out that may be decided otherwise than by the tree; by default
-        0.01.
-    min_accuracy_change : float in [-1, 1], default=-0.01
-        The lowest mean change of accuracy allowed on rows left out.
-    cv, sample_weight, n_jobs, progress : optional
-        As in :func:`select_tolerance`.
-
-    Returns
-    -------
-    Selection
-        Chosen as by :func:`select_tolerance`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from secateur import compact
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    >>> selection = select_budget(model, X, y, grid=(0, 0.01, 0.02))
-    >>> rules = simplify(model, X, y, method="budgeted", budget=selection.value)
-    >>> selection = select_budget(model, X, y, form="compact", grid=(0, 0.005, 0.01), max_disagreement=0.02)
-    >>> rules = compact(model, X, y, budget=selection.value)
-    """
-    if form == "compact":
-        if max_conflict is not None or smoothing != SMOOTHING:
-            other = "smoothing" if max_conflict is None else "max_conflict"
-            raise ParameterError(
-                f"{other} is for form='each-leaf'; compact rules are held to max_disagreement, the share of rows "
-                "decided otherwise than by the tree."
-            )
-        search = _Search.plan_compact(grid, max_disagreement, min_accuracy_change, tolerance, otherwise)
-    elif form == "each-leaf":
-        if max_disagreement is not None:
-            raise ParameterError("max_disagreement is for form='compact'; one rule for each leaf has max_conflict.")
-        if not isinstance(otherwise, str) or otherwise != "auto":
-            raise ParameterError("otherwise is for form='compact'; one rule for each leaf leaves no class out.")
-        ceiling = MAX_CONFLICT_OF_BUDGET if max_conflict is None else max_conflict
-        guard = {"smoothing": smoothing, "tolerance": check_share("tolerance", tolerance)}
-        search = _Search.plan("budget", "budgeted", grid, ceiling, min_accuracy_change, **guard)
-    else:
-        raise ParameterError(
-            f"Expected form as 'each-leaf' or 'compact', found {form!r}.{did_you_mean(form, ('each-leaf', 'compact'))}"
-        )
+    if over not in KINDS:
+        raise ParameterError(f"Expected over as one of {', '.join(KINDS)}, found {over!r}.{did_you_mean(over, KINDS)}")
+    kind = KINDS[over]
+    if over != "budget" and not (isinstance(otherwise, str) and otherwise == "auto"):
+        raise ParameterError(f"otherwise is for a list, whose budget is picked; leave it out for over={over!r}.")
+    search = _Search.plan(over, kind.method if method is None else method, grid, settings)
+    search = replace(
+        search,
+        ceiling=check_share("ceiling", kind.ceiling if ceiling is None else ceiling),
+        min_accuracy_change=_check_change(
+            kind.min_accuracy_change if min_accuracy_change is None else min_accuracy_change
+        ),
+        otherwise=otherwise,
+    )
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -200,37 +149,34 @@ class _Search:
     parameter: str
     method: str
     values: list[float]
-    ceiling: float
-    min_accuracy_change: float
-    settings: dict[str, Any]
-    is_compact: bool = False
+    settings: dict[str, Any]  # of the method
+    guard: dict[str, Any]  # of a list
+    ceiling: float = 0.0
+    min_accuracy_change: float = 0.0
+    otherwise: Any = "auto"
+
+    @property
+    def is_list(self) -> bool:
+        return self.parameter == "budget"
 
     @property
     def measure(self) -> str:
-        return "disagreement" if self.is_compact else "conflict"
+        return KINDS[self.parameter].measure
 
     @classmethod
-    def plan(
-        cls, parameter: str, method: str, grid: Any, max_conflict: float, min_accuracy_change: float, **settings: Any
-    ) -> _Search:
+    def plan(cls, over: str, method: str, grid: Any, settings: dict[str, Any]) -> _Search:
+        guard: dict[str, Any] = {}
+        if over == "budget" and "tolerance" in settings:
+            guard["tolerance"] = check_share("tolerance", settings["tolerance"])
+            if "tolerance" not in find_method(method).parameters:
+                settings = {name: value for name, value in settings.items() if name != "tolerance"}
         chosen = find_method(method, settings)
-        if chosen.knob is None or chosen.knob.setting != parameter:
-            fit = list_methods(reading=parameter, as_knob=True)
-            raise ParameterError(f"A {parameter} can be selected for {fit}, found {method!r}.")
-        check_share("max_conflict", max_conflict)
-        _check_accuracy_change(min_accuracy_change)
-        values = _check_grid(parameter, chosen.knob.grid if grid is None else grid)
-        return cls(parameter, chosen.name, values, float(max_conflict), float(min_accuracy_change), settings)
-
-    @classmethod
-    def plan_compact(
-        cls, grid: Any, max_disagreement: float | None, min_accuracy_change: float, tolerance: float, otherwise: Any
-    ) -> _Search:
-        ceiling = check_share("max_disagreement", MAX_DISAGREEMENT if max_disagreement is None else max_disagreement)
-        _check_accuracy_change(min_accuracy_change)
-        settings = {"tolerance": check_share("tolerance", tolerance), "otherwise": otherwise}
-        values = _check_grid("budget", COMPACT_GRID if grid is None else grid)
-        return cls("budget", "compact", values, ceiling, float(min_accuracy_change), settings, is_compact=True)
+        if over == "budget":
+            return cls(over, chosen.name, _check_grid(over, BUDGETS if grid is None else grid), settings, guard)
+        if chosen.knob is None or chosen.knob.setting != over:
+            fit = list_methods(reading=over, as_knob=True)
+            raise ParameterError(f"A {over} can be selected for {fit}, found {method!r}.")
+        return cls(over, chosen.name, _check_grid(over, chosen.knob.grid if grid is None else grid), settings, guard)
 
 
 @dataclass(frozen=True)
@@ -292,11 +238,7 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
         warnings.warn(
             f"No {search.parameter} of the grid keeps the mean {search.measure} within {search.ceiling:g} and the mean "
             f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked. "
-            + (
-                "A budget of 0 changes no answer."
-                if search.is_compact
-                else "The method 'exact' brings no row into conflict."
-            ),
+            "The method 'exact' without a budget changes no answer and brings no row into conflict.",
             stacklevel=3,
         )
     # Of equal deletion, the smaller value.
@@ -305,16 +247,16 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
         parameter=search.parameter,
         value=picked,
         method=search.method,
-        max_conflict=None if search.is_compact else search.ceiling,
+        measure=search.measure,
+        ceiling=search.ceiling,
         min_accuracy_change=search.min_accuracy_change,
         curve=curve,
-        max_disagreement=search.ceiling if search.is_compact else None,
     )
 
 
 def _audit_folds(
     model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool
-) -> list[list[Audit | CompactAudit]]:
+) -> list[list[Audit]]:
     """Audit each value in each fold."""
     from joblib import Parallel, delayed
 
@@ -342,27 +284,25 @@ def _audit_folds(
 
 def _audit_fold(
     model: Any, search: _Search, train: _Sample, test: _Sample, accepts_missing: bool | None
-) -> list[Audit | CompactAudit]:
+) -> list[Audit]:
     from sklearn.base import clone
 
     # A pipeline hands weights to a step by its name.
     key = f"{model.steps[-1][0]}__sample_weight" if is_pipeline(model) else "sample_weight"
     weighted: dict[str, Any] = {} if train.weights is None else {key: train.weights}
     tree = clone(model).fit(train.X, train.y, **weighted)
-    audits: list[Audit | CompactAudit] = []
-    if search.is_compact:
-        rules = simplify(
-            *(tree, train.X, train.y), method="exact", sample_weight=train.weights, accepts_missing=accepts_missing
-        )
-        for value in search.values:
-            found = rules.compact(budget=value, **search.settings)
-            audits.append(found.audit(test.X, test.y, sample_weight=test.weights))
-        return audits
-    for value in search.values:
-        knobs: dict[str, Any] = {**search.settings, search.parameter: value, "accepts_missing": accepts_missing}
-        rules = simplify(tree, train.X, train.y, method=search.method, sample_weight=train.weights, **knobs)
-        audits.append(rules.audit(test.X, test.y, sample_weight=test.weights))
-    return audits
+    known: dict[str, Any] = {"sample_weight": train.weights, "accepts_missing": accepts_missing}
+    make = partial(simplify, tree, train.X, train.y, method=search.method, each_leaf=True, **known)
+
+    def audit(rules: Rules) -> Audit:
+        return rules.audit(test.X, test.y, sample_weight=test.weights)
+
+    if not search.is_list:
+        return [audit(make(**{**search.settings, search.parameter: value})) for value in search.values]
+    rules = make(**search.settings)
+    return [
+        audit(choose_lines(rules, budget=value, otherwise=search.otherwise, **search.guard)) for value in search.values
+    ]
 
 
 def _make_folds(cv: Any, labels: NDArray[Any]) -> Any:
@@ -392,19 +332,18 @@ def _check_grid(parameter: str, grid: Sequence[float]) -> list[float]:
     return values
 
 
-def _check_accuracy_change(value: Any) -> None:
+def _check_change(value: Any) -> float:
     if not is_number(value) or not -1 <= value <= 1:
         raise ParameterError(f"Expected min_accuracy_change as a number from -1 to 1, found {value!r}.")
+    return float(value)
 
 
-def _summarize(value: float, audits: list[Audit | CompactAudit], search: _Search) -> SelectionPoint:
-    measure = search.measure
-    removed = [100.0 - one.conditions_left if isinstance(one, CompactAudit) else one.removed for one in audits]
-    found = {name: [getattr(audit, name) for audit in audits] for name in (measure, "delta_accuracy", "macro_dev")}
+def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionPoint:
+    found = {name: [getattr(audit, name) for audit in audits] for name in ("removed", "conflict", "delta_accuracy")}
+    found["difference"] = [100.0 - audit.agreement for audit in audits]
+    found["macro_dev"] = [audit.macro_dev for audit in audits]
     means = {name: float(np.mean(numbers)) for name, numbers in found.items()}
-    spread = {f"{name}_sd": float(np.std(found[name])) for name in (measure, "delta_accuracy")}
-    is_allowed = means[measure] <= 100 * search.ceiling
+    spread = {f"{name}_sd": float(np.std(found[name])) for name in ("conflict", "difference", "delta_accuracy")}
+    is_allowed = means[search.measure] <= 100 * search.ceiling
     is_allowed &= means["delta_accuracy"] >= 100 * search.min_accuracy_change
-    absent: dict[str, Any] = {"conflict": None, "conflict_sd": None} if search.is_compact else {}
-    numbers: dict[str, Any] = {**absent, **means, **spread}
-    return SelectionPoint(value=value, removed=float(np.mean(removed)), is_allowed=is_allowed, **numbers)
+    return SelectionPoint(value=value, is_allowed=is_allowed, **means, **spread)

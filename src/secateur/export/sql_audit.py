@@ -12,10 +12,10 @@ The result has a few rows for each leaf and class, however many rows the table h
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlglot import exp
@@ -130,7 +130,7 @@ def audit_to_sql(
     [('rain', 'missing'), ('rain', 'strange')]
     """
     opened = _open_table(rules, y, dialect, table, sample_weight, labels, by)
-    source, decided, features, columns, known = opened
+    source, decided, features, columns, known = opened[:5]
     label = len(columns)
     refused, refusals = _find_refusal(source, columns)
     leaves = list_tests(rules, np.zeros_like(rules.deleted), features, np.arange(rules.tree_rules))
@@ -150,9 +150,7 @@ def audit_to_sql(
     }
     step = [*((name, source.own_column(name)) for name in by), *made.items()]
 
-    def own(name: str) -> Node:
-        return column_of(decided, make_name(name))
-
+    own = opened.own
     keys = [
         *((name, own(name)) for name in (*by, "refused", "truth", "leaf")),
         ("rule", own("rule" if is_ordered else "leaf")),
@@ -178,17 +176,7 @@ def audit_to_sql(
     return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
 
 
-def coverage_to_sql(
-    rules: Rules,
-    asked: Sequence[int],
-    y: str,
-    dialect: str = "duckdb",
-    table: str | Sequence[str] = "rows",
-    *,
-    sample_weight: str | None = None,
-    labels: Sequence[Label] | None = None,
-    by: Sequence[str] = (),
-) -> str:
+def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, table: Any, **options: Any) -> str:
     """Write a SELECT that counts the rows of a table by class, for each of some rules those that satisfy it.
 
     Rows that :func:`audit_to_sql` refuses must not be in the table.
@@ -198,7 +186,7 @@ def coverage_to_sql(
     rules : Rules
     asked : sequence of int
         Places of their leaves, a few hundred at most: each has a column of its own.
-    y, dialect, table, sample_weight, labels, by : optional
+    y, dialect, table, **options
         As in :func:`audit_to_sql`.
 
     Returns
@@ -207,53 +195,27 @@ def coverage_to_sql(
         Its result has the columns of ``by``, then ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its
         rows, and with weights ``squares_k``, that of their squared weights.
     """
-    source, decided, features, columns, known = _open_table(rules, y, dialect, table, sample_weight, labels, by)
-    tests = dict(
-        list_tests(rules, rules.deleted, features, np.array(asked, dtype=np.int64))
-    )  # a rule that no row can pass is not among them
-    label = len(columns)
-    step: list[tuple[str, Node]] = [*((name, source.own_column(name)) for name in by)]
-    step.append(("truth", _find_truth(source, label, known)))
-    if sample_weight is not None:
-        step.append((WEIGHT, source.value(label + 1)))
-    for place, rule in enumerate(asked):
-        passes = source.find_first([(tests[rule], 1, "")], default=0) if rule in tests else make_number(0)
-        step.append((f"rule_{place}", passes))
+    opened = _open_table(rules, y, dialect, table, **options)
+    marks = [(f"rule_{place}", opened.mark(rule, 1)) for place, rule in enumerate(opened.list_asked(rules, asked))]
 
-    def own(name: str) -> Node:
-        return column_of(decided, make_name(name))
+    def add_up(name: str, amount: Node) -> Node:
+        passes = exp.EQ(this=opened.own(name), expression=make_number(1))
+        return exp.Sum(this=exp.Case(ifs=[when(passes, amount)], default=make_number(0)))
 
-    def add_up(place: int, make: Callable[[], Node]) -> Node:
-        passes = exp.EQ(this=own(f"rule_{place}"), expression=make_number(1))
-        return exp.Sum(this=exp.Case(ifs=[when(passes, make())], default=make_number(0)))
-
-    keys = [(name, own(name)) for name in (*by, "truth")]
     counted: list[tuple[str, Node]] = []
-    for place in range(len(asked)):
-        if sample_weight is None:
-            counted.append((f"rows_{place}", add_up(place, lambda: make_number(1))))
+    for place, (name, _) in enumerate(marks):
+        if not opened.is_weighted:
+            counted.append((f"rows_{place}", add_up(name, make_number(1))))
         else:
-            counted.append((f"rows_{place}", add_up(place, lambda: own(WEIGHT))))
-            squared = add_up(place, lambda: exp.Mul(this=own(WEIGHT), expression=own(WEIGHT)))
-            counted.append((f"squares_{place}", squared))
-    final = exp.select(*(named(node, name) for name, node in (*keys, *counted)), copy=False)
-    final = final.from_(exp.Table(this=own_name(decided)), copy=False)
-    final = final.group_by(*(own(name) for name in (*by, "truth")), copy=False)
-    final = source.attach(final, decided, [named(node, name) for name, node in step])
-    return final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
+            squared = exp.Mul(this=opened.own(WEIGHT), expression=opened.own(WEIGHT))
+            counted += [
+                (f"rows_{place}", add_up(name, opened.own(WEIGHT))),
+                (f"squares_{place}", add_up(name, squared)),
+            ]
+    return opened.write(marks, [], counted)
 
 
-def cover_sets_to_sql(
-    rules: Rules,
-    asked: Sequence[int],
-    y: str,
-    dialect: str = "duckdb",
-    table: str | Sequence[str] = "rows",
-    *,
-    sample_weight: str | None = None,
-    labels: Sequence[Label] | None = None,
-    by: Sequence[str] = (),
-) -> str:
+def cover_sets_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, table: Any, **options: Any) -> str:
     """Write a SELECT that counts the rows of a table by class and by which of some rules they satisfy.
 
     Rows that :func:`audit_to_sql` refuses must not be in the table.
@@ -263,7 +225,7 @@ def cover_sets_to_sql(
     rules : Rules
     asked : sequence of int
         Places of their leaves.
-    y, dialect, table, sample_weight, labels, by : optional
+    y, dialect, table, **options
         As in :func:`audit_to_sql`.
 
     Returns
@@ -272,33 +234,17 @@ def cover_sets_to_sql(
         Its result has the columns of ``by``, then ``truth`` (class), ``set_0`` and so on, each a number whose bits tell
         which of 30 rules a row satisfies, and ``n_rows``, or with weights ``weight``, their sum.
     """
-    source, decided, features, columns, known = _open_table(rules, y, dialect, table, sample_weight, labels, by)
-    tests = dict(
-        list_tests(rules, rules.deleted, features, np.array(asked, dtype=np.int64))
-    )  # a rule that no row can pass is not among them
-    step: list[tuple[str, Node]] = [(name, source.own_column(name)) for name in by]
-    step.append(("truth", _find_truth(source, len(columns), known)))
-    if sample_weight is not None:
-        step.append((WEIGHT, source.value(len(columns) + 1)))
-    sets = [f"{SET}{place}" for place in range(-(-len(asked) // SET_BITS))]
-    for place, name in enumerate(sets):
-        marks = []
-        for bit, rule in enumerate(asked[place * SET_BITS : (place + 1) * SET_BITS]):
-            if rule in tests:
-                marks.append(source.find_first([(tests[rule], 1 << bit, "")], default=0))
-        step.append((name, _add(marks)))
-
-    def own(name: str) -> Node:
-        return column_of(decided, make_name(name))
-
-    keys = [*by, "truth", *sets]
-    weight = exp.Count(this=exp.Star()) if sample_weight is None else exp.Sum(this=own(WEIGHT))
-    total = (N_ROWS if sample_weight is None else WEIGHT, weight)
-    final = exp.select(*(named(node, name) for name, node in (*((k, own(k)) for k in keys), total)), copy=False)
-    final = final.from_(exp.Table(this=own_name(decided)), copy=False)
-    final = final.group_by(*(own(name) for name in keys), copy=False)
-    final = source.attach(final, decided, [named(node, name) for name, node in step])
-    return final.sql(dialect=find_dialect(dialect).name, pretty=True, copy=False)
+    opened = _open_table(rules, y, dialect, table, **options)
+    listed = opened.list_asked(rules, asked)
+    marks: list[tuple[str, Node]] = []
+    for first in range(0, len(listed), SET_BITS):
+        bits = [opened.mark(tests, 1 << bit) for bit, tests in enumerate(listed[first : first + SET_BITS])]
+        marks.append((f"{SET}{len(marks)}", _add(bits)))
+    if opened.is_weighted:
+        total: tuple[str, Node] = WEIGHT, exp.Sum(this=opened.own(WEIGHT))
+    else:
+        total = N_ROWS, exp.Count(this=exp.Star())
+    return opened.write(marks, [name for name, _ in marks], [total])
 
 
 class _Opened(NamedTuple):
@@ -309,6 +255,36 @@ class _Opened(NamedTuple):
     features: list[int]
     columns: list[Column]
     labels: tuple[Label, ...]
+    by: Sequence[str]
+    is_weighted: bool
+    dialect: str
+
+    def own(self, name: str) -> Node:
+        """Name a column of the step."""
+        return column_of(self.decided, make_name(name))
+
+    def list_asked(self, rules: Rules, asked: Sequence[int]) -> list[tuple[ColumnTest, ...] | None]:
+        """List the tests of some rules; None of those that no row can pass."""
+        found = dict(list_tests(rules, rules.deleted, self.features, np.array(asked, dtype=np.int64)))
+        return [found.get(rule) for rule in asked]
+
+    def mark(self, tests: tuple[ColumnTest, ...] | None, number: int) -> Node:
+        """Give a number to rows that pass some tests, else 0."""
+        return make_number(0) if tests is None else self.source.find_first([(tests, number, "")], default=0)
+
+    def write(self, marks: list[tuple[str, Node]], keys: list[str], counted: list[tuple[str, Node]]) -> str:
+        """Write the statement that marks rows, groups them by class and some marks, and counts each group."""
+        label = len(self.columns)
+        step: list[tuple[str, Node]] = [(name, self.source.own_column(name)) for name in self.by]
+        step.append(("truth", _find_truth(self.source, label, self.labels)))
+        step += [(WEIGHT, self.source.value(label + 1))] if self.is_weighted else []
+        grouped = [*self.by, "truth", *keys]
+        shown = [*((name, self.own(name)) for name in grouped), *counted]
+        final = exp.select(*(named(node, name) for name, node in shown), copy=False)
+        final = final.from_(exp.Table(this=own_name(self.decided)), copy=False)
+        final = final.group_by(*(self.own(name) for name in grouped), copy=False)
+        final = self.source.attach(final, self.decided, [named(node, name) for name, node in (*step, *marks)])
+        return final.sql(dialect=self.dialect, pretty=True, copy=False)
 
 
 def _open_table(
@@ -316,9 +292,9 @@ def _open_table(
     y: str,
     dialect: str,
     table: str | Sequence[str],
-    sample_weight: str | None,
-    labels: Sequence[Label] | None,
-    by: Sequence[str],
+    sample_weight: str | None = None,
+    labels: Sequence[Label] | None = None,
+    by: Sequence[str] = (),
 ) -> _Opened:
     tree, chosen = rules.tree, find_dialect(dialect)
     known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
@@ -330,7 +306,8 @@ def _open_table(
     check_names(chosen, by)
     taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
     source = TypedTable([*columns, *others], chosen, table, taken)
-    return _Opened(source, taken.take("decided"), features, columns, known)
+    weighted = sample_weight is not None
+    return _Opened(source, taken.take("decided"), features, columns, known, by, weighted, chosen.name)
 
 
 def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:

@@ -1,1 +1,100 @@
-"""What is found out about rules: audits, explanations, diagnoses, differences, and the sentences that tell of them."""
+"""What is found out about rules: audits, explanations, diagnoses, differences, and the sentences that tell of them.
+
+Here are the types of results, by name; functions and methods make them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from secateur.counting.counted_evidence import Evidence
+    from secateur.export.picture import Picture
+    from secateur.report import Report
+    from secateur.results.audit import Audit
+    from secateur.results.deletion_effects import PairEffect, PairEffects, SetEffect
+    from secateur.results.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
+    from secateur.results.difference import RuleChange, RulesDifference
+    from secateur.results.explanation import Explanation
+    from secateur.results.fidelity import Agreement, Fidelity, WeakestRegion
+    from secateur.results.overlaps import Overlap, Overlaps
+    from secateur.results.per_line import LineAudit, LineAudits
+    from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
+    from secateur.rules.making import Choice, Making
+    from secateur.rules.merged import MergedRule, MergedRules
+    from secateur.rules.rule import Section, UnwrittenRule
+    from secateur.selection import Selection, SelectionPoint
+    from secateur.verify import Verification
+    from secateur.words.conditions import Condition
+    from secateur.words.reasons import Reason
+
+__all__ = [
+    "Agreement",
+    "Audit",
+    "Choice",
+    "Condition",
+    "Diagnosis",
+    "DiagnosisRow",
+    "Evidence",
+    "Explanation",
+    "Fidelity",
+    "ForestAudit",
+    "ForestDiagnosis",
+    "ForestRules",
+    "ForestVerification",
+    "LineAudit",
+    "LineAudits",
+    "Making",
+    "MergedRule",
+    "MergedRules",
+    "Overlap",
+    "Overlaps",
+    "PairEffect",
+    "PairEffects",
+    "Picture",
+    "Reason",
+    "Report",
+    "RuleChange",
+    "RulesDifference",
+    "Section",
+    "Selection",
+    "SelectionPoint",
+    "SetEffect",
+    "UnwrittenRule",
+    "Verification",
+    "WeakestRegion",
+]
+
+# Loaded when first asked for, some from rooms that come later.
+_HOME = {
+    **dict.fromkeys(("Agreement", "Fidelity", "WeakestRegion"), "results.fidelity"),
+    **dict.fromkeys(("Choice", "Making"), "rules.making"),
+    **dict.fromkeys(("Diagnosis", "DiagnosisRow", "ForestDiagnosis"), "results.diagnosis"),
+    **dict.fromkeys(("ForestAudit", "ForestRules", "ForestVerification"), "rules.forest"),
+    **dict.fromkeys(("LineAudit", "LineAudits"), "results.per_line"),
+    **dict.fromkeys(("MergedRule", "MergedRules"), "rules.merged"),
+    **dict.fromkeys(("Overlap", "Overlaps"), "results.overlaps"),
+    **dict.fromkeys(("PairEffect", "PairEffects", "SetEffect"), "results.deletion_effects"),
+    **dict.fromkeys(("RuleChange", "RulesDifference"), "results.difference"),
+    **dict.fromkeys(("Section", "UnwrittenRule"), "rules.rule"),
+    **dict.fromkeys(("Selection", "SelectionPoint"), "selection"),
+    "Audit": "results.audit",
+    "Condition": "words.conditions",
+    "Evidence": "counting.counted_evidence",
+    "Explanation": "results.explanation",
+    "Picture": "export.picture",
+    "Reason": "words.reasons",
+    "Report": "report",
+    "Verification": "verify",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'secateur.results' has no attribute {name!r}")
+    return getattr(import_module(f"secateur.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -154,8 +154,8 @@ def warn_of_weights(rules: Rules) -> list[str]:
     if (alarm := _warn_of_labels(own, counted, rules.paths.leaf_class[known])) is not None:
         return [alarm]
     return [
-        "Percentages count rows unweighted. The model was fitted with weights or on other rows, so a line may predict a "
-        "class that most of its rows do not have."
+        "Percentages count rows unweighted. The model was fitted with weights or on other rows, so a line may predict "
+        "a class that most of its rows do not have."
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.counting.overlap_pairs import count_overlaps
+from secateur.counting.overlap_pairs import PairCounts, count_overlaps
 from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.array_sequence import ArrayTable
@@ -19,7 +19,6 @@ from secateur.words.conditions import count_of, read_count, read_share
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.counting.overlap_pairs import PairCounts
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import Rows
     from secateur.rules.rules import Rules

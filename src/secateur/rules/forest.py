@@ -142,7 +142,7 @@ class ForestRules(Sequence[Rules]):
     >>> import secateur
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    >>> rules = secateur.simplify(forest, X, y, method="exact")
+    >>> rules = secateur.simplify(forest, X, y, each_leaf=True)
     >>> len(rules), rules[0].method
     (10, 'exact')
     >>> bool((rules.predict_proba(X) == forest.predict_proba(X)).all())

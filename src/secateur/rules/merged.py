@@ -149,7 +149,7 @@ class MergedRules(ArraySequence[MergedRule]):
     >>> import secateur
     >>> X, y = load_iris(return_X_y=True)
     >>> stumps = RandomForestClassifier(20, max_depth=1, random_state=0).fit(X, y)
-    >>> merged = secateur.simplify(stumps, X, y).merged()
+    >>> merged = secateur.simplify(stumps, X, y, each_leaf=True).merged()
     >>> merged[0].votes >= merged[1].votes, sum(len(rule.members) for rule in merged)
     (True, 40)
     """

@@ -14,26 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.counting.coverage import cover_rows, find_winners
-from secateur.methods import METHODS, Deletions
+from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
 from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.deciding import Deciding, check_of, without_facts
-from secateur.rules.making import Choice, Making, StoredContent
+from secateur.rules.leaf_rules import LeafRules, find_shares, spread_shares
+from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import Rule, Section, find_covering_rules, list_unwritten
 from secateur.rules.writable import Writable
-from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
-from secateur.tree.shares import divide_or_nan, none_if_nan
-from secateur.words.assumptions import FactsUsed, find_facts_of_choice
+from secateur.tree.shares import none_if_nan
+from secateur.words.assumptions import find_facts_of_choice
 from secateur.words.conditions import read_share
 from secateur.words.plain_words import find_voice
-from secateur.words.reasons import make_reasons
-from secateur.words.witnesses import Witnesses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -47,17 +45,14 @@ if TYPE_CHECKING:
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.rule import UnwrittenRule
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
     from secateur.verify import Verification
     from secateur.words.plain_words import PlainVoice
-    from secateur.words.reasons import Reason
 
 __all__ = ["Rules", "as_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
-class Rules(Writable, ArraySequence[Rule]):
+class Rules(LeafRules, Writable, ArraySequence[Rule]):
     """The rules of a tree after deletion: a short list that ends in "otherwise", or one rule for each leaf.
 
     Made by :func:`secateur.simplify` or :func:`secateur.approximate`, or read back by :meth:`from_json`. A sequence of
@@ -107,11 +102,6 @@ class Rules(Writable, ArraySequence[Rule]):
     True
     """
 
-    tree: Tree
-    making: Making
-    deletions: Deletions
-    leaf_counts: NDArray[np.float64]
-    covered_counts: NDArray[np.float64]
     leaves: NDArray[np.int64]
     default: int | None = None
     decided_counts: NDArray[np.float64] | None = None
@@ -130,38 +120,6 @@ class Rules(Writable, ArraySequence[Rule]):
             arrays += [*self.choice.stand_ins, self.choice.drop_costs]
         for array in arrays:
             array.flags.writeable = False
-
-    # How they were made
-
-    @property
-    def method(self) -> str:
-        """Name of the method that deleted."""
-        return self.making.method
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The method's parameters."""
-        return self.making.parameters
-
-    @property
-    def budget(self) -> float:
-        """Fraction of training rows whose answer may differ from the tree's."""
-        return self.making.budget
-
-    @property
-    def tolerance(self) -> float:
-        """How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for."""
-        return self.making.tolerance
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether the counts come from rows, so that overlapping rules can be ranked."""
-        return self.making.is_ranked
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether the counts are sums of weights, not numbers of rows."""
-        return self.making.is_weighted
 
     @property
     def is_list(self) -> bool:
@@ -190,75 +148,12 @@ class Rules(Writable, ArraySequence[Rule]):
         counts = self.choice.covered_counts
         return self.each_leaf.change(deletions=self.choice.deletions, covered_counts=counts, making=making)
 
-    # By leaf, in source order
-
-    @cached_property
-    def paths(self) -> Paths:
-        """The path of each leaf."""
-        return trace_paths(self.tree, float(self.parameters.get("rf_tol", DEFAULT_RF_TOL)))
-
-    @property
-    def deleted(self) -> NDArray[np.bool_]:
-        """Mark of each (leaf, edge) that was deleted, shape (n_entries,)."""
-        return self.deletions.deleted
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of kept edges of each leaf's rule, shape (n_leaves,)."""
-        return np.bincount(self.paths.rule[~self.deleted], minlength=self.paths.n_rules)
-
-    @cached_property
-    def leaf_support(self) -> NDArray[np.float64]:
-        """(Weighted) training rows that reach each leaf; NaN where not known."""
-        return self.leaf_counts.sum(axis=1)  # type: ignore[no-any-return]
-
-    @cached_property
-    def leaf_reliability(self) -> NDArray[np.float64]:
-        """Share of each leaf's rows in its class; NaN where not known or no row reaches it."""
-        return _find_shares(self.leaf_counts, self.paths.leaf_class)
-
-    @cached_property
-    def covered_support(self) -> NDArray[np.float64]:
-        """(Weighted) training rows that satisfy each leaf's rule after deletion; NaN where not known."""
-        return self.covered_counts.sum(axis=1)  # type: ignore[no-any-return]
-
-    @cached_property
-    def covered_reliability(self) -> NDArray[np.float64]:
-        """Share of those rows in the leaf's class; NaN where not known or no row satisfies the rule."""
-        return _find_shares(self.covered_counts, self.paths.leaf_class)
-
-    @cached_property
-    def assimilated_into(self) -> NDArray[np.int64]:
-        """The ancestor whose rule each leaf's rule became, by node id, shape (n_leaves,); -1 where it did not.
-
-        A rule is assimilated when its kept conditions are exactly the path to a proper ancestor of its leaf (0, the
-        root, if none is kept) and it covers more training rows than its leaf.
-        """
-        paths = self.paths
-        ends = paths.offsets[1:]
-        gone_before = np.cumsum(np.concatenate([[0], self.deleted]))
-        n_gone = gone_before[ends] - gone_before[paths.offsets[:-1]]
-        # The kept edges are a prefix of the path exactly when the deleted ones are its last.
-        is_prefix = (n_gone > 0) & (gone_before[ends] - gone_before[ends - n_gone] == n_gone)
-        last_kept = np.concatenate([[0], paths.links])[ends - n_gone]  # behind the root, edges are shifted by one
-        into = np.where(n_gone == np.diff(paths.offsets), 0, last_kept)
-        return np.where(is_prefix & (self.covered_support > self.leaf_support), into, -1)
-
-    @cached_property
-    def place_of_leaf(self) -> NDArray[np.int64]:
-        """Place of each leaf in source order, by node id; -1 for other nodes."""
-        place = np.full(self.tree.n_nodes, -1, dtype=np.int64)
-        place[self.paths.leaf_ids] = np.arange(self.paths.n_rules)
-        return place
-
     @cached_property
     def line_of_place(self) -> NDArray[np.int64]:
         """The written rule of each leaf, by its place; that of "otherwise" for others, and for -1."""
         line = np.full(self.paths.n_rules + 1, len(self), dtype=np.int64)
         line[self.leaves] = np.arange(len(self))
         return line
-
-    # By line, as printed
 
     @property
     def lines(self) -> tuple[Rule, ...]:
@@ -290,7 +185,7 @@ class Rules(Writable, ArraySequence[Rule]):
     @cached_property
     def reliability(self) -> NDArray[np.float64]:
         """Share of those rows in the line's class; NaN where not known, or without rows."""
-        return _find_shares(self.counts, self.class_ids)
+        return find_shares(self.counts, self.class_ids)
 
     @property
     def is_counted(self) -> bool:
@@ -300,20 +195,7 @@ class Rules(Writable, ArraySequence[Rule]):
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Class shares of each line's training rows, shape (n_lines, n_classes); where it has none, its class."""
-        return _spread(self.counts, self.class_ids)
-
-    @cached_property
-    def leaf_shares(self) -> NDArray[np.float64]:
-        """Class shares of each leaf as the tree's own model predicts them, shape (n_leaves, n_classes)."""
-        own = self.leaf_counts if self.tree.counts is None else self.tree.counts[self.paths.leaf_ids]
-        return _spread(own, self.paths.leaf_class)
-
-    @cached_property
-    def ranking(self) -> NDArray[np.int64]:
-        """Rank the rules of all leaves: by reliability, then support, then fewer conditions, then source order."""
-        known = (self.covered_support, self.covered_reliability)
-        support, reliability = (np.nan_to_num(values, nan=-1.0) for values in known)
-        return np.lexsort((self.lengths, -support, -reliability))
+        return spread_shares(self.counts, self.class_ids)
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -329,16 +211,6 @@ class Rules(Writable, ArraySequence[Rule]):
     def n_conditions(self) -> int:
         """Number of conditions of all rules together, as edges of the tree."""
         return int(self.lengths[self.leaves].sum())
-
-    @property
-    def tree_conditions(self) -> int:
-        """Number of conditions of the tree's own rules, one for each leaf."""
-        return len(self.paths.links)
-
-    @property
-    def tree_rules(self) -> int:
-        """Number of leaves of the tree."""
-        return self.paths.n_rules
 
     @property
     def rest_word(self) -> str:
@@ -367,36 +239,6 @@ class Rules(Writable, ArraySequence[Rule]):
         Rules of the class of "otherwise" are not among them: all of them are left to it.
         """
         return list_unwritten(self)
-
-    def reasons_of(self, place: int) -> dict[int, Reason]:
-        """Why each edge of the rule of a leaf was deleted or kept.
-
-        Parameters
-        ----------
-        place : int
-            Place of its leaf in source order.
-        """
-        spending = {"budget": self.budget, "tolerance": self.tolerance} if self.budget else {}
-        found = make_reasons(
-            self.tree,
-            self.paths,
-            self.deletions,
-            place,
-            {**self.parameters, **spending},
-            self._witnesses,
-            self.facts_used.of_rule(place),
-            METHODS[self.method].words,
-        )
-        return {reason.link_id: reason for reason in found}
-
-    @cached_property
-    def _witnesses(self) -> Witnesses:
-        if self.budget:
-            return Witnesses(self.tree, self.paths, self.deletions, None)
-        known = self.tree if self.parameters.get("domain_knowledge", True) else without_facts(self.tree)
-        return Witnesses(known, self.paths, self.deletions, METHODS[self.method].witness)
-
-    # What is promised, and what a reader should know
 
     @property
     def guarantee(self) -> str:
@@ -430,11 +272,6 @@ class Rules(Writable, ArraySequence[Rule]):
         )
 
     @cached_property
-    def facts_used(self) -> FactsUsed:
-        """The facts that exact deletions depend on, rule by rule."""
-        return FactsUsed(self.tree, self.paths, self.deletions)
-
-    @cached_property
     def assumptions(self) -> tuple[str, ...]:
         """The facts about the columns that the guarantee assumes, in words.
 
@@ -464,11 +301,6 @@ class Rules(Writable, ArraySequence[Rule]):
         """Remarks on rows, on columns before a pipeline, and on classes that no leaf predicts, a sentence each."""
         return (*self.own_remarks, *self._remark_classes())
 
-    @property
-    def own_remarks(self) -> tuple[str, ...]:
-        """Remarks of the method and of the pipeline, a sentence each."""
-        return (*self.making.notes, *(() if self.tree.columns is None else self.tree.columns.remarks))
-
     def _remark_classes(self) -> Iterator[str]:
         """Name the classes that rows have but no rule predicts."""
         names, predicted = self.tree.class_names, set(self.paths.leaf_class.tolist())
@@ -490,8 +322,6 @@ class Rules(Writable, ArraySequence[Rule]):
     def voice(self) -> PlainVoice:
         """How conditions are put for people."""
         return find_voice(self)
-
-    # What they say of rows
 
     def __len__(self) -> int:
         return len(self.leaves)
@@ -547,19 +377,6 @@ class Rules(Writable, ArraySequence[Rule]):
             return self.find_leaves(rows)
         order = self.leaves[self.order]
         return self.line_of_place[find_winners(self.tree, self.paths, self.deleted, order, rows)]
-
-    def find_leaves(self, rows: Rows) -> NDArray[np.int64]:
-        """Find the leaf of each row, as a place in source order, for rows in the tree's own terms.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
-        """
-        return self.place_of_leaf[apply_tree(self.tree, rows)]
 
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows of the line that decides each row, or the tree's own.
@@ -632,8 +449,6 @@ class Rules(Writable, ArraySequence[Rule]):
         from secateur.rules.predictions import write_predictions
 
         return write_predictions(self, table, to)
-
-    # What is found out about them
 
     def explain(self, row: Any) -> Explanation:
         """Explain which line decides a row, what it asks, and which other rules cover the row.
@@ -752,8 +567,6 @@ class Rules(Writable, ArraySequence[Rule]):
             cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
         return counted, as_matrix(cases.read_labelled(self.tree))[:2]
 
-    # Pictures and copies
-
     def plot(self) -> Picture:
         """Draw the list of rules: class, what each asks, and its rows.
 
@@ -851,17 +664,3 @@ def as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], ND
 
 def _assume(facts: tuple[str, ...]) -> str:
     return f" Holds for rows that satisfy: {'; '.join(facts)}." if facts else ""
-
-
-def _find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Find the share of a class among each row of counts."""
-    return divide_or_nan(counts[np.arange(len(counts)), class_ids], counts.sum(axis=1))
-
-
-def _spread(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Find the shares of all classes; where no row was counted, only the class is known."""
-    shares = np.zeros(counts.shape)
-    shares[np.arange(len(counts)), class_ids] = 1.0
-    total = counts.sum(axis=1, keepdims=True)
-    np.divide(counts, total, out=shares, where=total > 0)
-    return shares
