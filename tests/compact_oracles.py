@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 import secateur
 
 
-def covering(rules: secateur.CompactRules, row: Any) -> list[int]:
+def covering(rules: secateur.Rules, row: Any) -> list[int]:
     """Indices of the written rules that a row in the tree's terms satisfies."""
     return [rule.index for rule in rules if oracles.satisfies(rules.tree, row, rule.kept_ids)]
 
 
-def deciding(rules: secateur.CompactRules, row: Any) -> int:
+def deciding(rules: secateur.Rules, row: Any) -> int:
     """Index of the rule that decides a row, the first that holds as they are printed; -1 for "otherwise".
 
     Its class is that of the rule that ranks highest: by reliability, support, shortness, source.
@@ -27,19 +27,19 @@ def deciding(rules: secateur.CompactRules, row: Any) -> int:
 
     def rank(index: int) -> tuple[float, float, int, int]:
         rule = rules[index]
-        return (-(rule.reliability or 0.0), -(rule.support or 0.0), len(rule.kept_ids), rule.source.index)
+        return (-(rule.covered_reliability or 0.0), -(rule.covered_support or 0.0), len(rule.kept_ids), rule.place)
 
     assert rules[found[0]].prediction == rules[min(found, key=rank)].prediction
     return found[0]
 
 
-def said(rules: secateur.CompactRules, index: int) -> int:
+def said(rules: secateur.Rules, index: int) -> int:
     """The class index that a rule, or for -1 "otherwise", predicts."""
-    return int(rules.otherwise_id if index < 0 else rules.class_ids[index])
+    return int(rules.default if index < 0 else rules.class_ids[index])
 
 
 def count_decided(
-    rules: secateur.CompactRules, X: Any, y: NDArray[np.int64], weights: list[float] | None
+    rules: secateur.Rules, X: Any, y: NDArray[np.int64], weights: list[float] | None
 ) -> NDArray[np.float64]:
     """Rows of each class that each rule, and at the end "otherwise", decides."""
     counts = np.zeros((len(rules) + 1, rules.tree.n_classes))

@@ -33,7 +33,7 @@ HOSTILE = (
 )
 
 
-def ward_rules(**changes: Any) -> secateur.RuleSet:
+def ward_rules(**changes: Any) -> secateur.Rules:
     """Three rules over a number and a category that may be missing."""
     tree = make_tree(
         children_left=[1, 2, -1, -1, -1],
@@ -50,10 +50,10 @@ def ward_rules(**changes: Any) -> secateur.RuleSet:
         accepts_missing=[False, True],
         dtype="float32",
     )
-    return secateur.simplify(replace(tree, feature_names=("age", "ward"), **changes), method="none")
+    return secateur.simplify(replace(tree, feature_names=("age", "ward"), **changes), method="none", each_leaf=True)
 
 
-def hostile_rules(*, numbers: bool = True) -> secateur.RuleSet:
+def hostile_rules(*, numbers: bool = True) -> secateur.Rules:
     """A tree that asks for every hostile name once, as a column of numbers or of hostile categories."""
     n = len(HOSTILE)
     # A chain: node 2k asks for column k; its left child 2k + 1 is a leaf.
@@ -83,4 +83,4 @@ def hostile_rules(*, numbers: bool = True) -> secateur.RuleSet:
         dtype="float32",
     )
     tree = replace(tree, feature_names=HOSTILE, class_names=HOSTILE)
-    return secateur.simplify(tree, method="none")
+    return secateur.simplify(tree, method="none", each_leaf=True)

@@ -375,18 +375,6 @@ def delete_sibling(tree: Tree) -> Deletion:
     return {leaf: sib(tree, leaf) for leaf in leaves(tree)}
 
 
-def delete_subtree(tree: Tree) -> Deletion:
-    """Delete each link whose sibling subtree predicts nothing but the leaf's class."""
-    return {
-        leaf: [
-            link
-            for link in path(tree, leaf)
-            if labels_below(tree, other_child(tree, link)) == {int(tree.leaf_class[leaf])}
-        ]
-        for leaf in leaves(tree)
-    }
-
-
 def delete_exact(tree: Tree) -> Deletion:
     """Link by link, root to leaf: delete it if what is left still meets no leaf of another class."""
     result = {}
@@ -447,19 +435,6 @@ def delete_mismatch(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float
         candidates = [link for link in mismatched_links(tree, leaf, rf_tol) if not inside_h(tree, leaf, link)][::-1]
         accepted = reliability_select(tree, X, y, w, leaf, candidates, [], tolerance)
         result[leaf] = [link for link in path(tree, leaf) if link in accepted]
-    return result
-
-
-def delete_layered(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float, rf_tol: float = RF_TOL) -> Deletion:
-    """Exact first, then ReliabilitySelect on the mismatched links outside H_c(L) that remain."""
-    tree = fill_counts(tree, X, y, w)
-    result = {}
-    for leaf, gone in delete_exact(tree).items():
-        candidates = [
-            link for link in mismatched_links(tree, leaf, rf_tol) if not inside_h(tree, leaf, link) and link not in gone
-        ][::-1]
-        accepted = reliability_select(tree, X, y, w, leaf, candidates, gone, tolerance)
-        result[leaf] = [link for link in path(tree, leaf) if link in gone or link in accepted]
     return result
 
 

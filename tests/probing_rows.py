@@ -31,7 +31,7 @@ METHODS = [name for name in secateur.METHODS if name != "mismatch-certified"]
 class Probe(NamedTuple):
     """Rules, rows in their holder's terms, and what the rules say of each."""
 
-    rules: secateur.RuleSet
+    rules: secateur.Rules
     listed: DecisionList
     names: list[str]
     rows: list[dict[str, Any]]
@@ -44,7 +44,7 @@ class Probe(NamedTuple):
         return any(isinstance(value, str) for value in self.columns(name))
 
 
-def make_probe(rules: secateur.RuleSet, rows: list[dict[str, Any]]) -> Probe:
+def make_probe(rules: secateur.Rules, rows: list[dict[str, Any]]) -> Probe:
     listed = make_decision_list(rules)
     names = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
     return Probe(rules, listed, names, rows, [answer_row(listed, row) for row in rows])
@@ -82,7 +82,7 @@ def numbers_at_limits(listed: DecisionList, place: int) -> list[float]:
 def fitted_probe() -> Probe:
     """A tree that scikit-learn fitted, and rows at and beside every one of its thresholds."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, method="layered")
+    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, method="mismatch", each_leaf=True)
     listed = make_decision_list(rules)
     rows = X.to_dict("records")
     for place, column in enumerate(listed.columns):
@@ -94,7 +94,9 @@ def closed_probe() -> Probe:
     """Rules whose ward must be one of three, even where the rule that decides does not ask for it."""
     tree = ward_rules().tree
     columns = Columns(cuts=(None, None), closed=(False, True))
-    rules = secateur.simplify(replace(tree, columns=columns, accepts_missing=np.array([False, False])), method="none")
+    rules = secateur.simplify(
+        replace(tree, columns=columns, accepts_missing=np.array([False, False])), method="none", each_leaf=True
+    )
     probe = make_probe(rules, [{"age": age, "ward": ward} for age in (0.1, 0.9) for ward in ("A", "C", "D")])
     assert [number for _, number, _ in probe.answers] == [1, 2, None, 3, 3, None]
     return probe
@@ -109,7 +111,9 @@ def probes(draw: st.DrawFn, *, max_rows: int = 25) -> Probe:
     tree: Tree = draw(strategies.trees())
     X, y, _ = draw(strategies.labelled_rows(tree))
     method = draw(st.sampled_from(METHODS))
-    rules = secateur.simplify(tree, X, tree.classes[y], method=method, **own_settings(method, tolerance=0.2))
+    rules = secateur.simplify(
+        tree, X, tree.classes[y], method=method, each_leaf=True, **own_settings(method, tolerance=0.2)
+    )
     if draw(st.booleans()):
         rules = replace(rules, tree=replace(tree, columns=draw(refusing_columns(tree))))
     return make_probe(rules, draw(asked_rows(rules, max_rows)))
@@ -128,7 +132,7 @@ def refusing_columns(draw: st.DrawFn, tree: Tree) -> Columns:
     )
 
 
-def asked_rows(rules: secateur.RuleSet, max_rows: int = 25) -> st.SearchStrategy[list[dict[str, Any]]]:
+def asked_rows(rules: secateur.Rules, max_rows: int = 25) -> st.SearchStrategy[list[dict[str, Any]]]:
     tree, listed = rules.tree, make_decision_list(rules)
     cells: dict[str, st.SearchStrategy[Any]] = {
         tree.feature_name(feature): st.sampled_from([0.0, 0.5]) if levels is None else st.sampled_from(levels)

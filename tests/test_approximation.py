@@ -23,9 +23,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-import secateur
-from secateur import CompactRules, approximate, approximation
+from secateur import Rules, approximate, approximation
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
+from secateur.results import Agreement
 from secateur.surrogates.answers import name_model
 
 
@@ -314,7 +314,7 @@ def test_the_weakest_region_has_enough_rows_and_an_interval_that_allows_for_the_
     assert weakest.n_regions == len(large)
     assert weakest.agreement.share == (large[:, 1] / large[:, 0]).min()
     assert weakest.agreement.level == pytest.approx(1 - 0.05 / len(large))
-    plain = secateur.Agreement(weakest.agreement.n_rows, weakest.agreement.n_same)
+    plain = Agreement(weakest.agreement.n_rows, weakest.agreement.n_same)
     assert weakest.agreement.interval[0] < plain.interval[0]  # type: ignore[index]
     assert f"the lowest of {len(large)} regions" in str(rules)
 
@@ -473,7 +473,7 @@ def test_a_model_that_says_one_class_gets_one_line() -> None:
     assert len(rules) == 0
     assert "always no" in str(rules)
     assert rules.fidelity.share == 1  # type: ignore[union-attr]
-    assert CompactRules.from_json(rules.to_json()) == rules
+    assert Rules.from_json(rules.to_json()) == rules
 
 
 def test_a_class_that_only_held_out_rows_get_counts_as_another() -> None:
@@ -685,13 +685,13 @@ def test_rows_without_a_label_are_refused_rather_than_counted_as_wrong(labels: A
 
 
 @pytest.fixture(scope="module")
-def rules() -> CompactRules:
+def rules() -> Rules:
     table = make_table()
     return approximate(say_ill, table, say_ill(table), fidelity=0.9)
 
 
-def test_json_brings_everything_back(rules: CompactRules) -> None:
-    again = CompactRules.from_json(rules.to_json())
+def test_json_brings_everything_back(rules: Rules) -> None:
+    again = Rules.from_json(rules.to_json())
     assert again == rules
     assert again.fidelity.to_dict() == rules.fidelity.to_dict()  # type: ignore[union-attr]
     assert str(again).replace(",", "") == str(rules).replace(",", "")
@@ -699,25 +699,25 @@ def test_json_brings_everything_back(rules: CompactRules) -> None:
     assert any("the function say_ill" in text for text in again.verify().unchecked)
 
 
-def test_a_fidelity_that_was_edited_is_refused(rules: CompactRules) -> None:
+def test_a_fidelity_that_was_edited_is_refused(rules: Rules) -> None:
     content = json.loads(rules.to_json())
     content["approximation"]["fidelity"] = 0.999
     with pytest.raises(FormatError, match="do not add up to its fidelity; it was edited"):
-        CompactRules.from_json(json.dumps(content))
+        Rules.from_json(json.dumps(content))
     content = json.loads(rules.to_json())
     content["approximation"]["counts"][0] = [0] * len(content["approximation"]["counts"][0])
     with pytest.raises(FormatError):
-        CompactRules.from_json(json.dumps(content))
+        Rules.from_json(json.dumps(content))
     content = json.loads(rules.to_json())
     content["approximation"]["model"] = "a better one"
     content["approximation"]["n_building"] += 1
     content["approximation"]["n_queries"] += 1
-    altered = CompactRules.from_json(json.dumps(content)).verify()
+    altered = Rules.from_json(json.dumps(content)).verify()
     assert not altered
     assert any("digest" in failure for failure in altered.failures)
 
 
-def test_every_form_tells_of_held_out_rows(rules: CompactRules) -> None:
+def test_every_form_tells_of_held_out_rows(rules: Rules) -> None:
     frame = rules.to_frame("pandas")
     assert frame["held_out_rows"].sum() == rules.fidelity.n_rows  # type: ignore[union-attr]
     assert (frame["fidelity_low"] <= frame["fidelity"]).all()
@@ -727,7 +727,7 @@ def test_every_form_tells_of_held_out_rows(rules: CompactRules) -> None:
     assert "which was not asked about this row" in str(rules.explain(make_table(1, seed=3)))
 
 
-def test_the_rows_held_do_not_change_what_is_told(rules: CompactRules) -> None:
+def test_the_rows_held_do_not_change_what_is_told(rules: Rules) -> None:
     assert rules.without_rows().fidelity is rules.fidelity
 
 

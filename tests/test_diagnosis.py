@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.counting import violations
-from secateur.errors import InputError
+from secateur.errors import InputError, ParameterError
 from secateur.tree.tree import Tree
 
 SET_NAMES = {-1: "reliability-decreasing", 0: "reliability-preserving", 1: "reliability-increasing"}
@@ -91,7 +91,7 @@ def test_rows_certify_a_mismatched_condition_alone_exactly_where_m1_d_deletes_it
 ) -> None:
     X, _, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans())))
     y = tree.classes[[oracles.tree_class(tree, row) for row in X]]  # so that equal rows have equal labels
-    rules = secateur.simplify(tree, X, y, sample_weight=w, method="mismatch-certified")
+    rules = secateur.simplify(tree, X, y, sample_weight=w, method="mismatch-certified", each_leaf=True)
     for row in secateur.diagnose(tree, X, y, sample_weight=w):
         rule = next(rule for rule in rules if rule.leaf_id == row.leaf_id)
         tried = [link for link, reason in rule.reasons.items() if reason.kind not in ("matched", "neutral")]
@@ -138,7 +138,7 @@ def test_a_monotone_tree_shows_its_certificate() -> None:
     for row in secateur.diagnose(model, X, y):
         above = ">" in row.condition
         assert row.monotone == (above == (row.prediction == 0))
-    rules = secateur.simplify(model, X, y, method="M1-D")
+    rules = secateur.simplify(model, X, y, method="M1-D", each_leaf=True)
     assert rules.parameters["monotone"] == [1, 1]
     fresh = rng.uniform(-0.5, 1.5, size=(5000, 2))
     own = model.predict(fresh)
@@ -253,20 +253,18 @@ def test_what_cannot_be_answered_is_one_sentence_with_a_way_out() -> None:
     X, y, model = cancer()
     found = secateur.diagnose(model, X, y)
     leaf = found.leaf_ids[0]
-    with pytest.raises(secateur.ParameterError, match=r"The tree has no leaf 1: its leaves are \d+, "):
+    with pytest.raises(ParameterError, match=r"The tree has no leaf 1: its leaves are \d+, "):
         found.effect_of(1, [])
-    with pytest.raises(secateur.ParameterError, match=f"The rule of leaf {leaf} has no condition 999: name its cond"):
+    with pytest.raises(ParameterError, match=f"The rule of leaf {leaf} has no condition 999: name its cond"):
         found.effect_of(leaf, [999])
     without = secateur.diagnose(model)
     for ask in (without.pairs, lambda: without.effect_of(leaf, [])):
-        with pytest.raises(secateur.InputError, match="is not known without rows: pass X and y"):
+        with pytest.raises(InputError, match="is not known without rows: pass X and y"):
             ask()
     narrow = secateur.collect_evidence(model, X, y, method="mismatch")
-    with pytest.raises(
-        secateur.InputError, match=r"collected for 'mismatch' and tells rows apart only by .* pass X and"
-    ):
+    with pytest.raises(InputError, match=r"collected for 'mismatch' and tells rows apart only by .* pass X and"):
         secateur.diagnose(model, evidence=narrow)
-    with pytest.raises(secateur.InputError, match="X was passed beside evidence"):
+    with pytest.raises(InputError, match="X was passed beside evidence"):
         secateur.diagnose(model, X, y, evidence=secateur.collect_evidence(model, X, y))
 
 
@@ -300,7 +298,7 @@ def test_a_pickled_diagnosis_keeps_its_rows_to_itself() -> None:
     again = pickle.loads(stored)
     assert list(again) == list(found)
     assert len(stored) < X.to_numpy().nbytes
-    with pytest.raises(secateur.InputError, match="without rows"):
+    with pytest.raises(InputError, match="without rows"):
         again.pairs()
     counted = secateur.diagnose(model, evidence=secateur.collect_evidence(model, X, y))
     assert list(pickle.loads(pickle.dumps(counted)).pairs()) == list(found.pairs())
@@ -360,9 +358,9 @@ def test_texts_and_records_say_what_the_rows_say(tree: Tree, data: st.DataObject
 
 def test_the_tree_of_a_rule_set_is_diagnosed_before_deletion() -> None:
     X, y, model = cancer()
-    rules = secateur.simplify(model, X, y)
+    rules = secateur.simplify(model, X, y, each_leaf=True)
     assert list(secateur.diagnose(rules, X, y)) == list(secateur.diagnose(rules.tree, X, y))
-    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y)
+    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y, each_leaf=True)
     with pytest.raises(InputError, match=r"found the rules of a forest: diagnose one tree's, such as rules\[0\]"):
         secateur.diagnose(forest, X, y)
 

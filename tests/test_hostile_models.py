@@ -15,9 +15,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import FormatError, InputError, ParameterError, RuleSet, Tree
+from secateur import Rules, Tree
 from secateur.adapters import read_pmml
 from secateur.cli.model_files import load_model
+from secateur.errors import FormatError, InputError, ParameterError
+from secateur.results import Evidence
 
 CORPUS = Path(__file__).parent / "fuzz" / "corpus"
 RNG = np.random.default_rng(0)
@@ -27,7 +29,7 @@ MODEL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
 
 
 def test_rules_and_trees_of_the_corpus_are_refused_when_they_are_read() -> None:
-    for name, read in (("rules-206-rp", RuleSet), ("rules-578-r", RuleSet), ("tree-476-tp", Tree)):
+    for name, read in (("rules-206-rp", Rules), ("rules-578-r", Rules), ("tree-476-tp", Tree)):
         with pytest.raises(FormatError, match=r"Infinity|class count|expected a range"):
             read.from_json((CORPUS / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[attr-defined]
 
@@ -44,11 +46,11 @@ def test_rules_and_trees_of_the_corpus_are_refused_when_they_are_read() -> None:
     ],
 )
 def test_numbers_that_no_rows_give_are_refused(field: str, value: Any, sentence: str) -> None:
-    content = json.loads(secateur.simplify(MODEL, X, Y).to_json())
+    content = json.loads(secateur.simplify(MODEL, X, Y, each_leaf=True).to_json())
     rule = content["rules"][0]
     (rule["reasons"][0] if field == "before" else rule)[field] = value
     with pytest.raises(FormatError, match=sentence):
-        RuleSet.from_json(json.dumps(content).replace('"1e999"', "1e999"))
+        Rules.from_json(json.dumps(content).replace('"1e999"', "1e999"))
 
 
 @pytest.mark.parametrize("ends", [[], [[]], [1.0], [2.0, 1.0], [1.0, 2.0, 3.0], None, "no"])
@@ -63,7 +65,7 @@ def test_a_range_has_two_ends(ends: Any) -> None:
 def test_a_pmml_node_whose_values_all_go_to_one_child_is_read() -> None:
     tree = read_pmml((CORPUS / "pmml-52-tree.pmml").read_bytes())
     rows = pd.DataFrame({"age": [10.0, 40.0, 10.0], "income": 0.0, "city": ["Oslo", "Oslo", "New York"]})
-    assert secateur.simplify(tree).predict(rows).tolist() == ["no", "yes", "no"]
+    assert secateur.simplify(tree, each_leaf=True).predict(rows).tolist() == ["no", "yes", "no"]
 
 
 def test_a_skops_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +80,7 @@ def test_a_skops_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkey
     evidence = secateur.collect_evidence(MODEL, X, Y).to_bytes()
     monkeypatch.setenv("SECATEUR_MAX_MODEL", "100")
     with pytest.raises(FormatError, match="The evidence unpacks to"):
-        secateur.Evidence.from_bytes(evidence)
+        Evidence.from_bytes(evidence)
 
 
 def test_devices_and_pipes_are_no_model(tmp_path: Path) -> None:
@@ -89,9 +91,9 @@ def test_devices_and_pipes_are_no_model(tmp_path: Path) -> None:
 def test_labels_beyond_signed_numbers_are_labels() -> None:
     labels = (X[:, 0] > 0).astype(np.uint64) + np.uint64(2**63 + 5)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, labels)
-    rules = secateur.simplify(model, X, labels)
+    rules = secateur.simplify(model, X, labels, each_leaf=True)
     assert rules.predict(X).tolist() == model.predict(X).tolist()
-    assert RuleSet.from_json(rules.to_json()).predict(X).tolist() == model.predict(X).tolist()
+    assert Rules.from_json(rules.to_json()).predict(X).tolist() == model.predict(X).tolist()
     assert rules.audit(X, labels).accuracy == 100
     assert rules.verify(X, labels).ok
 
@@ -101,23 +103,23 @@ def test_labels_beyond_signed_numbers_are_labels() -> None:
 def test_labels_of_every_whole_type_are_told_apart(dtype: Any, lowest: int) -> None:
     labels = ((X[:, 0] > 0) + (0 if dtype is bool else lowest)).astype(dtype)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, labels)
-    assert secateur.simplify(model, X, labels).audit(X, labels).accuracy == 100
+    assert secateur.simplify(model, X, labels, each_leaf=True).audit(X, labels).accuracy == 100
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_half_a_character_is_in_no_frame(library: str) -> None:
-    rules = secateur.simplify(MODEL, X, Y, feature_names=["a\ud800", "b"])
+    rules = secateur.simplify(MODEL, X, Y, feature_names=["a\ud800", "b"], each_leaf=True)
     assert "a\\ud800" in " ".join(rules.to_frame(library)["rule"]), "in a text for people it is written out"
     labels = np.where(Y[0] == Y, "a\ud800", "b").astype(object)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, labels)
     with pytest.raises(ParameterError, match=rf"frame of {library} cannot hold '\\ud800', half of a character"):
-        secateur.simplify(model, X, labels).to_frame(library)
+        secateur.simplify(model, X, labels, each_leaf=True).to_frame(library)
 
 
 @pytest.mark.parametrize("row", [pd.Series(X[0]), X[0]])
 def test_one_row_without_its_brackets_is_refused(row: Any) -> None:
     with pytest.raises(InputError, match="Reshape a single row"):
-        secateur.simplify(MODEL, X, Y).predict(row)
+        secateur.simplify(MODEL, X, Y, each_leaf=True).predict(row)
 
 
 @pytest.mark.program

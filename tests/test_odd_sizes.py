@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.results.audit import compare_classes
 from secateur.results.scores import find_distances
 from secateur.tree.tree import make_tree
@@ -67,13 +68,13 @@ def test_a_chain_deeper_than_pythons_stack_is_written_read_and_verified() -> Non
         n_features=10,
         accepts_missing=[False] * 10,
     )
-    rules = secateur.simplify(tree, method="exact")
-    again = secateur.RuleSet.from_json(rules.to_json())
+    rules = secateur.simplify(tree, method="exact", each_leaf=True)
+    again = secateur.Rules.from_json(rules.to_json())
     assert again.deleted.tolist() == rules.deleted.tolist()
     assert again.verify().ok
     assert secateur.Tree.from_json(tree.to_json()) == tree
-    compact = rules.compact()
-    assert secateur.CompactRules.from_json(compact.to_json()).verify().ok
+    compact = choose_lines(rules)
+    assert secateur.Rules.from_json(compact.to_json()).verify().ok
 
 
 def _add_up(counts: np.ndarray, is_split: np.ndarray) -> np.ndarray:

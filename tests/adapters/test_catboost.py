@@ -14,7 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 from threshold_rows import make_rows, rows_beside
 
 import secateur
-from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -110,7 +111,7 @@ def test_leaves_that_no_row_reaches_stay() -> None:
     tree = from_model(model)
     assert tree.n_leaves == 4 > len(set(apply_tree(tree, check_rows(tree, X)).tolist()))
     assert_same(tree, model, rows_beside(tree, X))
-    rules = secateur.simplify(model, X, y, method="exact")
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
     assert rules.verify().ok
     assert rules.predict(X).tolist() == model.predict(X).tolist()
 
@@ -136,7 +137,7 @@ def test_one_hot_splits_are_read_by_the_labels_of_the_rows() -> None:
         assert len(set(tree.feature[~tree.is_leaf].tolist())) == 3
         for rows in (frame, strange):
             assert_same(tree, model, rows)
-    rules = secateur.simplify(model, frame, y, method="exact")
+    rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
     assert rules.predict(strange).tolist() == model.predict(strange).tolist()
     assert rules.verify().ok
     with pytest.raises(UnsupportedModelError, match=r"hashes of categories, but not their labels\. Pass the training"):
@@ -169,7 +170,7 @@ def test_a_pipeline_is_read_in_the_columns_before_it() -> None:
         (OneHotEncoder(handle_unknown="ignore"), ["town"]), remainder="passthrough", sparse_threshold=1.0
     )
     model = make_pipeline(encode, catboost.CatBoostClassifier(**SETTINGS)).fit(frame, y)
-    rules = secateur.simplify(model, frame, y, method="exact")
+    rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
     rows = pd.concat([frame, frame.iloc[::5].assign(town="Bern")], ignore_index=True)
     assert rules.predict(rows).tolist() == model.predict(rows).tolist()
     assert rules.verify().ok
@@ -181,7 +182,7 @@ def test_rules_are_made_and_verified() -> None:
     plain = catboost.CatBoost(SETTINGS | {"loss_function": "Logloss"}).fit(X, y)
     models = [plain, fit_one(X, y, grow_policy="Lossguide"), fit_one(X, labels_of(X, 3))]
     for model, wanted in zip(models, [y, y, labels_of(X, 3)], strict=True):
-        rules = secateur.simplify(model, X, wanted, method="exact")
+        rules = secateur.simplify(model, X, wanted, method="exact", each_leaf=True)
         assert rules.verify().ok
         assert rules.predict(X).tolist() == model.predict(X, prediction_type="Class").ravel().tolist()
 

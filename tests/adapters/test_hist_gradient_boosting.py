@@ -14,8 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import secateur
-from secateur import Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
 from secateur.adapters.forests import is_forest
+from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -86,7 +87,10 @@ def test_leaves_and_predictions_of_numbers_equal_the_models(missing: bool) -> No
     if missing:
         rows[generator.random(rows.shape) < 0.2] = np.nan
     assert_tree_equals_model(tree, model, np.vstack([rows, X]))
-    assert secateur.simplify(model, X, y, method="exact").tree == secateur.simplify(tree, X, y, method="exact").tree
+    assert (
+        secateur.simplify(model, X, y, method="exact", each_leaf=True).tree
+        == secateur.simplify(tree, X, y, method="exact", each_leaf=True).tree
+    )
 
 
 def test_a_split_that_leaves_one_side_to_missing_values_is_read() -> None:
@@ -154,7 +158,7 @@ def test_categories_keep_their_labels(seed: int, missing: bool) -> None:
             for name in ("age", "town", "code"):
                 sprinkle(generator, rows[name].array)
         assert_tree_equals_model(tested if number and not missing else tree, model, rows)
-    assert secateur.simplify(model, frame, y, method="layered").verify()
+    assert secateur.simplify(model, frame, y, method="mismatch", each_leaf=True).verify()
 
 
 def test_categories_by_mask_of_a_matrix_are_its_own_numbers() -> None:
@@ -210,7 +214,7 @@ def test_a_pipeline_may_end_in_it() -> None:
 def test_what_is_not_one_tree_is_refused() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(UnsupportedModelError, match=r"has 3 classes, and so a tree for each of them"):
-        secateur.simplify(fit(X, y), X, y, method="layered")
+        secateur.simplify(fit(X, y), X, y, method="mismatch", each_leaf=True)
     with pytest.raises(UnsupportedModelError, match=r"adds up 4 trees, .* Fit it with max_iter=1"):
         from_model(fit(X, y == 1, max_iter=4))
     with pytest.raises(UnsupportedModelError, match="is not fitted yet"):
@@ -225,6 +229,6 @@ def test_a_column_of_categories_that_no_split_asks_for_may_hold_them() -> None:
     frame = pd.DataFrame({"a": rng.normal(size=300), "g": pd.Categorical(["same"] * 299 + ["other"])})
     y = (frame["a"] > 0).astype(int)
     model = HistGradientBoostingClassifier(max_iter=1, learning_rate=1, max_leaf_nodes=3).fit(frame, y)
-    rules = secateur.simplify(model, frame, y, method="exact")
+    rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
     assert set(rules.tree.feature.tolist()) == {-1, 0}
     np.testing.assert_array_equal(rules.predict(frame), model.predict(frame))

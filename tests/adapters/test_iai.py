@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 
 import secateur
-from secateur import FormatError, InputError, ParameterError, Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
 from secateur.adapters import read_iai
+from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -256,7 +257,7 @@ def test_saved_files_equal_the_predictor(make_predictor: Any, name: str) -> None
 
 
 def test_the_rules_of_a_saved_file_read_as_they_should() -> None:
-    rules = secateur.simplify(read_iai(MODELS / "iai_grid_search.json"), method="exact")
+    rules = secateur.simplify(read_iai(MODELS / "iai_grid_search.json"), method="exact", each_leaf=True)
     assert [rule.text for rule in rules] == [
         "a <= 0.5 and town in {Oslo, Rome} => no",
         "a <= 0.5 and (town not in {Oslo, Rome} or missing) => so",

@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import secateur
-from secateur import ParameterError, Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
+from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -99,7 +100,7 @@ def test_a_pipeline_keeps_the_names_of_a_frame_and_simplifies() -> None:
     model = binarized(depth_budget=3).fit(data.data, data.target)
     tree = from_model(model)
     assert tree.feature_names == tuple(data.feature_names)
-    rules = secateur.simplify(model, data.data, data.target, method="exact")
+    rules = secateur.simplify(model, data.data, data.target, method="exact", each_leaf=True)
     assert rules.predict(data.data).tolist() == model.predict(data.data).tolist()
     assert rules.verify().ok
     assert from_model(binarized().fit(data.data.to_numpy(), data.target)).feature_names is None

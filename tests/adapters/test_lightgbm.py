@@ -13,7 +13,8 @@ from sklearn.preprocessing import OneHotEncoder
 from threshold_rows import ZERO_GAP, make_rows, rows_beside
 
 import secateur
-from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -125,7 +126,7 @@ def test_categorical_columns_of_a_frame_are_read_by_their_labels() -> None:
     strange.loc[::3, "town"] = "Paris"
     for rows in (frame, strange.astype({"town": "category"}), strange.iloc[::3].astype({"town": "category"})):
         assert_same(tree, model, rows)
-    rules = secateur.simplify(model, frame, y, method="exact")
+    rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
     assert rules.predict(frame).tolist() == model.predict(frame).tolist()
     assert rules.verify().ok
     with pytest.raises(UnsupportedModelError, match=r"not which columns they are of\. Pass the training rows"):
@@ -145,7 +146,7 @@ def test_a_pipeline_is_read_in_the_columns_before_it() -> None:
     )
     for settings in ({}, {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.7}):
         model = make_pipeline(encode, lightgbm.LGBMClassifier(n_estimators=1, **QUIET | settings)).fit(frame, y)
-        rules = secateur.simplify(model, frame, y, method="exact")
+        rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
         rows = pd.concat([frame, frame.iloc[::5].assign(town="Bern")], ignore_index=True)
         assert rules.tree.feature_names == ("a", "b", "town")
         assert rules.predict(rows).tolist() == model.predict(rows).tolist()
@@ -157,7 +158,7 @@ def test_rules_are_made_and_verified() -> None:
     y = labels_of(X)
     model = fit_one(X, y, num_leaves=12)
     for source in (model, model.booster_):
-        rules = secateur.simplify(source, X, y, method="exact")
+        rules = secateur.simplify(source, X, y, method="exact", each_leaf=True)
         assert rules.verify().ok
         assert rules.predict(X).tolist() == model.predict(X).tolist()
         assert rules.tree.counts is not None

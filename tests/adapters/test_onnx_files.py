@@ -18,8 +18,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import FormatError, Tree, UnsupportedModelError
+from secateur import Tree
 from secateur.adapters import read_onnx
+from secateur.errors import FormatError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -386,7 +387,7 @@ UNSUPPORTED: dict[str, tuple[Callable[[], Any], str]] = {
     "rules of ours": (
         lambda: onnx.load_model_from_string(
             secateur.simplify(
-                DecisionTreeClassifier(max_depth=1).fit(*load_iris(return_X_y=True)), method="none"
+                DecisionTreeClassifier(max_depth=1).fit(*load_iris(return_X_y=True)), method="none", each_leaf=True
             ).to_onnx()
         ),
         "holds rules that secateur wrote, and no tree",
@@ -446,12 +447,12 @@ def test_a_fitted_tree_and_its_file_give_the_same_rules() -> None:
     X = X.astype(np.float32)
     fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     read = read_onnx(convert(fitted, X[:1]))
-    assert [str(rule) for rule in secateur.simplify(read, X, y, method="layered")] == [
-        str(rule) for rule in secateur.simplify(fitted, X, y, method="layered")
+    assert [str(rule) for rule in secateur.simplify(read, X, y, method="mismatch", each_leaf=True)] == [
+        str(rule) for rule in secateur.simplify(fitted, X, y, method="mismatch", each_leaf=True)
     ]
 
 
 def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secateur.adapters.file_reading.find_spec", lambda name: None)
-    with pytest.raises(secateur.ParameterError, match=r"pip install secateur\[onnx\]"):
+    with pytest.raises(ParameterError, match=r"pip install secateur\[onnx\]"):
         read_onnx(b"")

@@ -40,10 +40,11 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import secateur
-from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model, simplify
+from secateur import Tree, from_model, simplify
 from secateur.adapters import scikit_learn
 from secateur.adapters.pipelines import read_behind
 from secateur.adapters.pipelines.numbers import Scale
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -215,9 +216,9 @@ def test_a_pipeline_simplifies_and_explains() -> None:
         (OneHotEncoder(handle_unknown="ignore"), ["city"]),
         tree=DecisionTreeClassifier(max_depth=4, random_state=0),
     ).fit(X, y)
-    rules = simplify(pipe, X, y, method="none")
+    rules = simplify(pipe, X, y, method="none", each_leaf=True)
     assert rules.predict(X).tolist() == pipe.predict(X).tolist()
-    exact = simplify(pipe, method="exact")
+    exact = simplify(pipe, method="exact", each_leaf=True)
     assert exact.predict(X).tolist() == pipe.predict(X).tolist()
     row = X.iloc[3].to_dict()
     explained = rules.explain(row)
@@ -531,7 +532,7 @@ def test_rules_from_json_need_the_derived_columns_by_name() -> None:
 def test_a_row_with_derived_columns_is_explained() -> None:
     X, y = mixed_frame()
     pipe = DERIVED["pca"][0]().fit(X, y)
-    rules = simplify(pipe, X, y, method="none")
+    rules = simplify(pipe, X, y, method="none", each_leaf=True)
     for row in (3, 4):
         assert rules.explain(X.iloc[row].to_dict()).prediction == pipe.predict(X.iloc[[row]])[0]
         assert rules.explain(X.iloc[[row]]).prediction == pipe.predict(X.iloc[[row]])[0]
@@ -935,15 +936,15 @@ def test_a_frame_of_other_columns_is_refused_before_it_is_encoded(case: str) -> 
     make, sentence = REFUSED_ROWS[case]
     pipe, X, y = small_pipe()
     with pytest.raises(InputError, match=sentence):
-        simplify(pipe, make(X), y, method="layered")
+        simplify(pipe, make(X), y, method="mismatch", each_leaf=True)
 
 
 def test_rows_that_the_steps_refuse_are_refused_in_their_words() -> None:
     pipe, X, y = small_pipe()
     with pytest.raises(InputError, match=r"The pipeline refuses X: .*unknown categories"):
-        simplify(pipe, X.assign(grade="top"), y, method="layered")
+        simplify(pipe, X.assign(grade="top"), y, method="mismatch", each_leaf=True)
     with pytest.raises(InputError, match=r"The pipeline refuses X: .*could not convert string to float"):
-        simplify(pipe, X.assign(age="old"), y, method="layered")
+        simplify(pipe, X.assign(age="old"), y, method="mismatch", each_leaf=True)
 
 
 def test_columns_that_the_tree_does_not_test_may_hold_anything() -> None:
@@ -1083,7 +1084,10 @@ def test_trees_of_a_forest_that_ask_different_columns_read_them_all() -> None:
     X, y = shop()
     for seed in range(12):
         model = make_pipeline(StandardScaler(), RandomForestClassifier(3, max_depth=1, random_state=seed)).fit(X, y)
-        for rules in (secateur.simplify(model, X, y, method="exact"), secateur.simplify(model, method="exact")):
+        for rules in (
+            secateur.simplify(model, X, y, method="exact", each_leaf=True),
+            secateur.simplify(model, method="exact", each_leaf=True),
+        ):
             np.testing.assert_array_equal(rules.predict(X), model.predict(X))
             np.testing.assert_array_equal(rules.predict_proba(X), model.predict_proba(X))
 
@@ -1093,10 +1097,10 @@ def test_a_number_that_a_function_has_no_value_for_is_refused() -> None:
     log = FunctionTransformer(np.log1p, inverse_func=np.expm1)
     prepare = make_column_transformer((log, ["p"]), remainder="passthrough")
     model = make_pipeline(prepare, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact")
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
     with pytest.raises(InputError, match=r"'p' of X holds -5.0 \(row 0\), for which a function of the pipeline has no"):
         rules.predict(X.assign(p=-5.0))
-    again = secateur.RuleSet.from_json(rules.to_json())
+    again = secateur.Rules.from_json(rules.to_json())
     with pytest.raises(InputError, match="has no value"):
         again.predict(X.assign(p=-5.0))
 
@@ -1104,7 +1108,7 @@ def test_a_number_that_a_function_has_no_value_for_is_refused() -> None:
 def test_a_fraction_in_a_column_of_whole_numbers_goes_where_the_pipeline_sends_it() -> None:
     X, y = shop()
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact")
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
     between = X.assign(n=X["n"] + np.linspace(0, 0.999, len(X)))
     np.testing.assert_array_equal(rules.predict(between), model.predict(between))
 
@@ -1117,7 +1121,7 @@ def test_blanks_are_seen_where_columns_of_different_types_make_an_array_of_objec
     y = (np.nan_to_num(blank) > 0) & (np.asarray(X["n"]) > 2)
     prepare = make_column_transformer(("passthrough", ["flag", "n"]), ("passthrough", ["a"]))
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact")
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
     np.testing.assert_array_equal(rules.predict(X), model.predict(X))
 
 
@@ -1128,7 +1132,7 @@ def test_without_knowledge_blanks_that_only_rows_show_still_count() -> None:
         X[rng.random(X.shape) < 0.2] = np.nan
         y = (np.nan_to_num(X[:, 0], nan=-1) > 0) ^ (np.nan_to_num(X[:, 1], nan=1) > 0.5)
         model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=4, random_state=seed)).fit(X, y)
-        rules = secateur.simplify(model, X, y, method="exact", domain_knowledge=False)
+        rules = secateur.simplify(model, X, y, method="exact", domain_knowledge=False, each_leaf=True)
         assert rules.verify()
         assert rules.audit(X, y).conflict == 0
 
@@ -1139,9 +1143,9 @@ def test_without_knowledge_a_forest_behind_a_pipeline_forgets_its_categories() -
     y = X["city"].isin(["a", "b"]) ^ (X["n"] > 0.5)
     prepare = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough")
     model = make_pipeline(prepare, RandomForestClassifier(5, random_state=0)).fit(X, y)
-    alone = secateur.simplify(model[-1], method="exact")
-    forgot = secateur.simplify(model, X, y, method="exact", domain_knowledge=False)
-    told = secateur.simplify(model, X, y, method="exact")
+    alone = secateur.simplify(model[-1], method="exact", each_leaf=True)
+    forgot = secateur.simplify(model, X, y, method="exact", domain_knowledge=False, each_leaf=True)
+    told = secateur.simplify(model, X, y, method="exact", each_leaf=True)
     assert [rules.deleted.sum() for rules in forgot] == [rules.deleted.sum() for rules in alone]
     assert told.n_deleted > forgot.n_deleted
 
@@ -1151,7 +1155,7 @@ def test_a_fact_about_a_column_that_the_tree_does_not_ask_says_so() -> None:
     X["c"] = 5.0
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, y)
     with pytest.raises(ParameterError, match="the tree does not ask for 'c', so nothing rests on it"):
-        secateur.simplify(model, X, y, method="exact", facts=["c >= 1"])
+        secateur.simplify(model, X, y, method="exact", facts=["c >= 1"], each_leaf=True)
 
 
 def test_a_column_that_the_pipeline_drops_may_hold_anything() -> None:
@@ -1160,7 +1164,7 @@ def test_a_column_that_the_pipeline_drops_may_hold_anything() -> None:
         wide = X.assign(unused=unused)
         prepare = make_column_transformer((StandardScaler(), ["p", "n"]))
         model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(wide, y)
-        rules = secateur.simplify(model, wide, y, method="exact")
+        rules = secateur.simplify(model, wide, y, method="exact", each_leaf=True)
         assert rules.predict(wide).tolist() == model.predict(wide).tolist()
         assert rules.verify()
 
@@ -1180,7 +1184,7 @@ def test_whole_numbers_with_blanks_are_doubles_to_a_pipeline(dtype: Any) -> None
         ),
     ):
         model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(X, y)
-        rules = secateur.simplify(model, X, y, method="exact")
+        rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
         assert rules.predict(rows).tolist() == model.predict(rows).tolist()
 
 
@@ -1188,7 +1192,7 @@ def test_texts_in_an_array_and_a_column_that_only_the_pipeline_makes() -> None:
     X = np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "y"]] * 10)
     y = [0, 1, 1, 0] * 10
     model = make_pipeline(OneHotEncoder(sparse_output=False), PCA(3), DecisionTreeClassifier(random_state=0)).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact")
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
     assert rules.predict(X).tolist() == y
 
 
@@ -1199,14 +1203,16 @@ def test_a_function_that_makes_nan_of_finite_numbers_is_seen() -> None:
     with np.errstate(invalid="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make_pipeline(FunctionTransformer(np.log), DecisionTreeClassifier(random_state=0)).fit(X, y)
-        rules = secateur.simplify(model, X, y, method="exact")
+        rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
         np.testing.assert_array_equal(rules.predict(X), model.predict(X))
 
 
 def test_a_pipeline_that_ends_in_something_else_says_so() -> None:
     X, y = shop()
     with pytest.raises(UnsupportedModelError, match=r"The last step of the pipeline cannot be read\. .* Logistic"):
-        secateur.simplify(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y, method="layered")
+        secateur.simplify(
+            make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y, method="mismatch", each_leaf=True
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -1222,7 +1228,7 @@ def test_a_target_encoder_beside_blanks_takes_its_own_training_rows(seed: int) -
     y = np.where((frame["age"].fillna(80) > 45) ^ (rng.random(200) < 0.1) ^ (frame["ward"] > "B"), "yes", "no")
     steps = make_column_transformer((StandardScaler(), ["age"]), (TargetEncoder(), ["ward"]))
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(frame, y)
-    rules = simplify(model, frame, y)
+    rules = simplify(model, frame, y, each_leaf=True)
     assert rules.predict(frame).tolist() == model.predict(frame).tolist()
     assert rules.verify(frame, y).ok
 
@@ -1235,7 +1241,7 @@ def test_truth_values_with_blanks_behind_frames_are_taken() -> None:
     steps = make_column_transformer((FunctionTransformer(), ["flag"]), (StandardScaler(), ["x"]))
     steps.set_output(transform="pandas")
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(frame, y)
-    rules = simplify(model, frame, y)
+    rules = simplify(model, frame, y, each_leaf=True)
     assert rules.predict(frame).tolist() == model.predict(frame).tolist()
     assert rules.verify(frame, y).ok
 

@@ -15,8 +15,9 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import FormatError, InputError, Tree, UnsupportedModelError
+from secateur import Tree
 from secateur.adapters import read_pmml
+from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.leaves import apply_tree, count_classes
 
@@ -386,7 +387,9 @@ def test_a_path_a_text_and_bytes_hold_the_same_tree(tmp_path: Path) -> None:
         assert read_pmml(source) == read_pmml(PLAIN)
 
 
-RULES = secateur.simplify(DecisionTreeClassifier(max_depth=1).fit(*load_iris(return_X_y=True)), method="none")
+RULES = secateur.simplify(
+    DecisionTreeClassifier(max_depth=1).fit(*load_iris(return_X_y=True)), method="none", each_leaf=True
+)
 UNSUPPORTED: dict[str, tuple[Callable[[], str], str]] = {
     "rules of ours": (RULES.to_pmml, "found RuleSetModel. It holds rules that secateur wrote, and no tree"),
     "a forest": (lambda: PLAIN.replace("TreeModel", "MiningModel"), "with one TreeModel, found MiningModel"),
@@ -509,5 +512,5 @@ def test_a_broken_or_hostile_file_is_refused_with_a_sentence(make: Callable[[], 
 
 def test_without_defusedxml_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secateur.adapters.file_reading.find_spec", lambda name: None)
-    with pytest.raises(secateur.ParameterError, match=r"pip install secateur\[pmml\]"):
+    with pytest.raises(ParameterError, match=r"pip install secateur\[pmml\]"):
         read_pmml(PLAIN)

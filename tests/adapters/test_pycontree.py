@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import secateur
-from secateur import ParameterError, Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
+from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.leaves import apply_tree, count_classes
 
@@ -86,7 +87,7 @@ def test_counts_are_those_of_the_training_rows() -> None:
 def test_labels_that_do_not_start_at_zero_are_kept() -> None:
     X, y = load_iris(return_X_y=True)
     model = pycontree.ConTree(max_depth=2).fit(X, y + 1)
-    rules = secateur.simplify(model, X, y + 1, method="exact")
+    rules = secateur.simplify(model, X, y + 1, method="exact", each_leaf=True)
     assert from_model(model).classes.tolist() == [1, 2, 3]
     assert rules.predict(X).tolist() == model.predict(X).tolist()
     assert rules.verify().ok

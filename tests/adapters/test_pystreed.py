@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import secateur
-from secateur import InputError, ParameterError, Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.leaves import apply_tree, count_classes
 
@@ -114,7 +115,7 @@ def test_labels_with_gaps_are_kept_with_their_counts() -> None:
     assert tree.classes.tolist() == [2, 3, 7]
     assert tree.counts is not None
     assert tree.counts[0].tolist() == [50, 50, 50]
-    rules = secateur.simplify(model, X, labels, method="exact")
+    rules = secateur.simplify(model, X, labels, method="exact", each_leaf=True)
     assert rules.predict(X).tolist() == model.predict(X).tolist()
     assert rules.verify().ok
 
@@ -151,7 +152,7 @@ def test_a_frame_with_columns_of_every_kind_is_read(limit: int | None, seed: int
     new.loc[::5, "grade"] = 31
     assert_tree_equals_model(tree, model, new)
     assert_tree_equals_model(tree, model, frame)
-    rules = secateur.simplify(model, frame, y, method="exact")
+    rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
     assert rules.predict(new).tolist() == model.predict(new).tolist()
 
 

@@ -73,7 +73,9 @@ CHANGES = [
 def test_the_same_model_is_read_once() -> None:
     model = fit()
     assert from_model(model) is from_model(model)
-    rules = [secateur.simplify(model, X, Y, method=method) for method in ("exact", "layered", "mismatch")]
+    rules = [
+        secateur.simplify(model, X, Y, method=method, each_leaf=True) for method in ("exact", "mismatch", "mismatch")
+    ]
     assert rules[0].tree is rules[1].tree is rules[2].tree
 
 
@@ -102,8 +104,8 @@ def test_what_rows_or_the_caller_say_of_missing_values_is_part_of_a_reading() ->
 
 def test_names_of_one_call_do_not_stay_for_the_next() -> None:
     model = fit()
-    named = secateur.simplify(model, method="exact", feature_names=list("abcd"), integers=["a"])
-    plain = secateur.simplify(model, method="exact")
+    named = secateur.simplify(model, method="exact", feature_names=list("abcd"), integers=["a"], each_leaf=True)
+    plain = secateur.simplify(model, method="exact", each_leaf=True)
     assert named.tree.feature_names == ("a", "b", "c", "d")
     assert plain.tree.feature_names is None
     assert not plain.tree.facts
@@ -114,7 +116,7 @@ def test_a_reading_does_not_outlive_its_model() -> None:
     gc.disable()
     try:
         model = fit()
-        rules = secateur.simplify(model, X, Y, method="layered")
+        rules = secateur.simplify(model, X, Y, method="mismatch", each_leaf=True)
         tree, paths = weakref.ref(rules.tree), weakref.ref(rules.paths)
         del model, rules
         assert tree() is None
@@ -144,8 +146,8 @@ def test_a_model_without_a_hash_is_read_each_time() -> None:
 
 def test_paths_are_shared_by_rule_sets_of_a_tree_and_cannot_be_changed() -> None:
     model = fit()
-    one, other = (secateur.simplify(model, X, Y, method=method) for method in ("layered", "mismatch"))
-    strict = secateur.simplify(model, X, Y, method="mismatch", rf_tol=0.2)
+    one, other = (secateur.simplify(model, X, Y, method=method, each_leaf=True) for method in ("mismatch", "mismatch"))
+    strict = secateur.simplify(model, X, Y, method="mismatch", rf_tol=0.2, each_leaf=True)
     assert one.paths is other.paths
     assert strict.paths is not one.paths
     assert strict.paths.mismatched.sum() < one.paths.mismatched.sum()
@@ -155,9 +157,9 @@ def test_paths_are_shared_by_rule_sets_of_a_tree_and_cannot_be_changed() -> None
 
 
 def test_a_tree_that_keeps_its_paths_can_be_copied_and_stored() -> None:
-    rules = secateur.simplify(fit(), X, Y, method="layered")
+    rules = secateur.simplify(fit(), X, Y, method="mismatch", each_leaf=True)
     assert rules.paths is not None
     assert len(pickle.dumps(rules.tree)) == len(pickle.dumps(from_model(fit())))
     for again in (pickle.loads(pickle.dumps(rules.tree)), copy.deepcopy(rules.tree)):
         assert again == rules.tree
-        assert secateur.simplify(again, X, Y, method="layered") == rules
+        assert secateur.simplify(again, X, Y, method="mismatch", each_leaf=True) == rules

@@ -13,7 +13,8 @@ from sklearn.preprocessing import OneHotEncoder
 from threshold_rows import make_rows, rows_beside
 
 import secateur
-from secateur import ParameterError, Tree, UnsupportedModelError, from_model
+from secateur import Tree, from_model
+from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -201,7 +202,7 @@ def test_categorical_columns_of_a_frame_are_read_by_their_labels(one_hot: int) -
     other_order = frame.assign(town=frame["town"].cat.reorder_categories(["Ulm", "Rome", "Oslo", "Bern B", ""]))
     for rows in (frame, other_order):
         assert_same(tree, model, rows)
-    rules = secateur.simplify(model, frame, y, method="exact")
+    rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
     assert rules.predict(frame).tolist() == model.predict(frame).tolist()
     assert rules.verify().ok
 
@@ -222,7 +223,7 @@ def test_a_pipeline_is_read_in_the_columns_before_it() -> None:
                 with pytest.raises(UnsupportedModelError, match=r"make a sparse matrix.*sparse_output=False"):
                     from_model(model, rows)
             continue
-        rules = secateur.simplify(model, frame, y, method="exact")
+        rules = secateur.simplify(model, frame, y, method="exact", each_leaf=True)
         rows = pd.concat([frame, frame.iloc[::5].assign(town="Bern")], ignore_index=True)
         assert rules.predict(rows).tolist() == model.predict(rows).tolist()
         assert rules.verify().ok
@@ -239,11 +240,11 @@ def test_rules_are_made_and_verified() -> None:
         (model.get_booster(), y, model),
         (several, labels_of(X, 3), several),
     ):
-        rules = secateur.simplify(source, X, wanted, method="exact")
+        rules = secateur.simplify(source, X, wanted, method="exact", each_leaf=True)
         assert rules.verify().ok
         assert rules.predict(X).tolist() == own.predict(X).tolist()
     named = from_model(forest, X, tree=1)
-    assert secateur.simplify(named, X, y, method="exact").verify().ok
+    assert secateur.simplify(named, X, y, method="exact", each_leaf=True).verify().ok
 
 
 def test_the_trees_that_predict_uses_are_the_trees_that_count() -> None:

@@ -17,10 +17,12 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import Evidence, collect_evidence
+from secateur import collect_evidence
+from secateur.errors import FormatError, InputError, ParameterError
+from secateur.results import Evidence
 from secateur.tree.tree import Tree
 
-SERVED = ("none", "sibling", "subtree", "redundancy", "exact", "faithful", "mismatch", "layered", "quinlan")
+SERVED = ("none", "sibling", "redundancy", "exact", "faithful", "mismatch", "quinlan")
 
 
 @st.composite
@@ -44,11 +46,13 @@ def test_merged_evidence_gives_the_rules_of_all_rows(problem: tuple[Any, ...], m
     chunks = [collect_evidence(tree, X[p], y[p], sample_weight=None if w is None else w[p]) for p in parts]
     merged = Evidence.from_bytes(chunks[0].merge(*chunks[1:]).to_bytes())
     assert merged.n_rows == len(X)
-    rules = secateur.simplify(tree, evidence=merged, method=method, **own_settings(method, tolerance=0.2))
+    rules = secateur.simplify(
+        tree, evidence=merged, method=method, each_leaf=True, **own_settings(method, tolerance=0.2)
+    )
     assert (
         rules.to_json()
         == secateur.simplify(
-            tree, X, y, sample_weight=w, method=method, **own_settings(method, tolerance=0.2)
+            tree, X, y, sample_weight=w, method=method, each_leaf=True, **own_settings(method, tolerance=0.2)
         ).to_json()
     )
 
@@ -60,11 +64,13 @@ def test_evidence_for_one_method_serves_it(problem: tuple[Any, ...], method: str
     if tree.counts is None:
         return
     evidence = collect_evidence(tree, X, y, sample_weight=w, method=method)
-    rules = secateur.simplify(tree, evidence=evidence, method=method, **own_settings(method, tolerance=0.2))
+    rules = secateur.simplify(
+        tree, evidence=evidence, method=method, each_leaf=True, **own_settings(method, tolerance=0.2)
+    )
     assert (
         rules.to_json()
         == secateur.simplify(
-            tree, X, y, sample_weight=w, method=method, **own_settings(method, tolerance=0.2)
+            tree, X, y, sample_weight=w, method=method, each_leaf=True, **own_settings(method, tolerance=0.2)
         ).to_json()
     )
     assert evidence.n_numbers <= collect_evidence(tree, X, y, sample_weight=w).n_numbers
@@ -83,7 +89,9 @@ def test_chunks_may_come_in_any_order_and_are_not_changed(fitted: tuple[Any, Any
     one, other = parts[0].merge(*parts[1:]), parts[3] + parts[1] + parts[0] + parts[2]
     assert np.array_equal(one.cells, other.cells)
     assert np.array_equal(parts[0].cells, before)
-    assert secateur.simplify(model, evidence=one, method="layered") == secateur.simplify(model, X, y, method="layered")
+    assert secateur.simplify(model, evidence=one, method="mismatch", each_leaf=True) == secateur.simplify(
+        model, X, y, method="mismatch", each_leaf=True
+    )
 
 
 def test_facts_and_names_are_part_of_the_evidence() -> None:
@@ -93,37 +101,39 @@ def test_facts_and_names_are_part_of_the_evidence() -> None:
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     known = {"facts": ["0 <= age <= 120"], "class_names": ["A", "B"]}
     parts = [collect_evidence(model, X[i::2], y[i::2], **known) for i in range(2)]
-    rules = secateur.simplify(model, evidence=parts[0] + parts[1], method="layered")
-    assert rules == secateur.simplify(model, X, y, method="layered", **known)
+    rules = secateur.simplify(model, evidence=parts[0] + parts[1], method="mismatch", each_leaf=True)
+    assert rules == secateur.simplify(model, X, y, method="mismatch", each_leaf=True, **known)
     assert "age is a whole number" in {rules.tree.facts.describe_decimals(0, "age")}
-    with pytest.raises(secateur.InputError, match="facts was passed beside evidence"):
-        secateur.simplify(model, evidence=parts[0], facts=["age <= 100"], method="layered")
+    with pytest.raises(InputError, match="facts was passed beside evidence"):
+        secateur.simplify(model, evidence=parts[0], facts=["age <= 100"], method="mismatch", each_leaf=True)
 
 
 def test_evidence_for_faithful_does_not_tell_what_is_protected_apart(tmp_path: Path) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     wide = {"method": "faithful", "protect": False, "tolerance": 0.2}
-    expected = secateur.simplify(model, X, y, **wide)
-    assert (expected.deleted & ~secateur.simplify(model, X, y, method="faithful", tolerance=0.2).deleted).any()
+    expected = secateur.simplify(model, X, y, each_leaf=True, **wide)
+    assert (
+        expected.deleted & ~secateur.simplify(model, X, y, method="faithful", tolerance=0.2, each_leaf=True).deleted
+    ).any()
     narrow = collect_evidence(model, X, y, method="faithful")
-    with pytest.raises(secateur.ParameterError, match="default settings and its rf_tol then"):
-        secateur.simplify(model, evidence=narrow, **wide)
-    assert secateur.simplify(model, evidence=collect_evidence(model, X, y), **wide) == expected
+    with pytest.raises(ParameterError, match="default settings and its rf_tol then"):
+        secateur.simplify(model, evidence=narrow, each_leaf=True, **wide)
+    assert secateur.simplify(model, evidence=collect_evidence(model, X, y), each_leaf=True, **wide) == expected
     X.assign(outcome=y).to_parquet(tmp_path / "rows.parquet")
-    assert secateur.simplify(model, tmp_path / "rows.parquet", "outcome", **wide) == expected
+    assert secateur.simplify(model, tmp_path / "rows.parquet", "outcome", each_leaf=True, **wide) == expected
 
 
 def test_methods_that_look_at_single_rows_say_how_large_their_summary_would_be(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
     evidence = collect_evidence(model, X, y)
     for method in ("budgeted", "mismatch-certified"):
-        with pytest.raises(secateur.InputError, match="as large as the 569 rows"):
-            secateur.simplify(model, evidence=evidence, method=method)
-        with pytest.raises(secateur.ParameterError, match="looks at rows one by one"):
+        with pytest.raises(InputError, match="as large as the 569 rows"):
+            secateur.simplify(model, evidence=evidence, method=method, each_leaf=True)
+        with pytest.raises(ParameterError, match="looks at rows one by one"):
             collect_evidence(model, X, y, method=method)
     signs = [0] * X.shape[1]
-    rules = secateur.simplify(model, evidence=evidence, method="mismatch-certified", monotone=signs)
+    rules = secateur.simplify(model, evidence=evidence, method="mismatch-certified", monotone=signs, each_leaf=True)
     assert rules.is_ranked
 
 
@@ -132,35 +142,39 @@ def test_a_summary_that_would_be_too_large_says_how_large() -> None:
     X = rng.normal(size=(3000, 2))
     y = rng.integers(0, 2, 3000)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    with pytest.raises(secateur.ParameterError, match=r"would hold .* numbers, more than the 16,777,216"):
+    with pytest.raises(ParameterError, match=r"would hold .* numbers, more than the 16,777,216"):
         collect_evidence(model, X, y)
-    rules = secateur.simplify(model, evidence=collect_evidence(model, X, y, method="exact"), method="exact")
-    assert rules == secateur.simplify(model, X, y, method="exact")
+    rules = secateur.simplify(
+        model, evidence=collect_evidence(model, X, y, method="exact"), method="exact", each_leaf=True
+    )
+    assert rules == secateur.simplify(model, X, y, method="exact", each_leaf=True)
 
 
 def test_evidence_of_another_tree_or_method_is_refused(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
     other = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     evidence = collect_evidence(model, X, y)
-    with pytest.raises(secateur.InputError, match="different trees, methods or facts"):
+    with pytest.raises(InputError, match="different trees, methods or facts"):
         evidence.merge(collect_evidence(other, X, y))
-    with pytest.raises(secateur.InputError, match="different trees, methods or facts"):
+    with pytest.raises(InputError, match="different trees, methods or facts"):
         evidence.merge(collect_evidence(model, X, y, method="mismatch"))
-    with pytest.raises(secateur.InputError, match="The evidence is of another tree"):
-        secateur.simplify(other, evidence=evidence, method="layered")
-    with pytest.raises(secateur.InputError, match="X was passed beside evidence"):
-        secateur.simplify(model, X, evidence=evidence, method="layered")
-    with pytest.raises(secateur.ParameterError, match="collected for the method 'mismatch'"):
-        secateur.simplify(model, evidence=collect_evidence(model, X, y, method="mismatch"), method="quinlan")
-    with pytest.raises(secateur.InputError, match="Expected evidence from collect_evidence, found dict"):
-        secateur.simplify(model, evidence={}, method="layered")
+    with pytest.raises(InputError, match="The evidence is of another tree"):
+        secateur.simplify(other, evidence=evidence, method="mismatch", each_leaf=True)
+    with pytest.raises(InputError, match="X was passed beside evidence"):
+        secateur.simplify(model, X, evidence=evidence, method="mismatch", each_leaf=True)
+    with pytest.raises(ParameterError, match="collected for the method 'mismatch'"):
+        secateur.simplify(
+            model, evidence=collect_evidence(model, X, y, method="mismatch"), method="quinlan", each_leaf=True
+        )
+    with pytest.raises(InputError, match="Expected evidence from collect_evidence, found dict"):
+        secateur.simplify(model, evidence={}, method="mismatch", each_leaf=True)
 
 
 def test_a_damaged_file_of_evidence_is_refused(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
     content = collect_evidence(model, X, y).to_bytes()
     for damaged in (b"", b"PK", content[:-40], content[:200] + b"x" + content[201:]):
-        with pytest.raises(secateur.FormatError, match=re.escape("evidence")):
+        with pytest.raises(FormatError, match=re.escape("evidence")):
             Evidence.from_bytes(damaged)
 
 
@@ -170,11 +184,11 @@ def test_weights_that_are_no_whole_numbers_add_up_as_far_as_floats_do() -> None:
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y, sample_weight=w)
     parts = [collect_evidence(model, X[i::2], y[i::2], sample_weight=w[i::2]) for i in range(2)]
     rules, whole = (
-        secateur.simplify(model, evidence=parts[0] + parts[1], method="layered"),
-        secateur.simplify(model, X, y, sample_weight=w, method="layered"),
+        secateur.simplify(model, evidence=parts[0] + parts[1], method="mismatch", each_leaf=True),
+        secateur.simplify(model, X, y, sample_weight=w, method="mismatch", each_leaf=True),
     )
     assert np.array_equal(rules.deleted, whole.deleted)
-    assert np.allclose(rules.class_counts, whole.class_counts, rtol=1e-12)
+    assert np.allclose(rules.covered_counts, whole.covered_counts, rtol=1e-12)
 
 
 def test_evidence_is_saved_and_loaded(tmp_path: Path) -> None:
@@ -183,11 +197,11 @@ def test_evidence_is_saved_and_loaded(tmp_path: Path) -> None:
     path = tmp_path / "iris.evidence"
     collect_evidence(model, X, y).save(path)
     loaded = Evidence.load(path)
-    assert secateur.simplify(model, evidence=loaded, method="layered") == secateur.simplify(
-        model, X, y, method="layered"
+    assert secateur.simplify(model, evidence=loaded, method="mismatch", each_leaf=True) == secateur.simplify(
+        model, X, y, method="mismatch", each_leaf=True
     )
-    with pytest.raises(secateur.InputError, match="There is no file"):
+    with pytest.raises(InputError, match="There is no file"):
         Evidence.load(tmp_path / "none")
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(secateur.FormatError, match="not an evidence file, or it is damaged"):
+    with pytest.raises(FormatError, match="not an evidence file, or it is damaged"):
         Evidence.load(path)

@@ -43,13 +43,20 @@ def test_winners_and_overlap_are_those_of_one_row_at_a_time(ordered_rules: int, 
     with by_tiles(ordered_rules):
         winners, conflict, covered, counts = find_winners_and_overlap(tree, paths, deleted, ranking, rows, y, reached)
         some = find_winners(tree, paths, deleted, ranking[:2], rows)
-        overlap = find_overlap(tree, paths, deleted, rows)
+        overlap = find_overlap(tree, paths, deleted, rows, ranking)
+        of_some = find_winners_and_overlap(tree, paths, deleted, ranking[:2], rows, y, reached)
+        overlap_of_some = find_overlap(tree, paths, deleted, rows, ranking[:2])
     np.testing.assert_array_equal(winners, ranking[covers[:, ranking].argmax(axis=1)])
     np.testing.assert_array_equal(conflict, np.sum(of_class, axis=0) > 1)
     np.testing.assert_array_equal(covered, covers.any(axis=1))
     np.testing.assert_array_equal(overlap, [conflict, covered])
     first_two = np.where(covers[:, ranking[:2]].any(axis=1), ranking[:2][covers[:, ranking[:2]].argmax(axis=1)], -1)
     np.testing.assert_array_equal(some, first_two)
+    np.testing.assert_array_equal(of_some[0], first_two)
+    some_covers, some_classes = covers[:, ranking[:2]], paths.leaf_class[ranking[:2]]
+    in_conflict = some_covers.all(axis=1) & (len(set(some_classes.tolist())) > 1)
+    np.testing.assert_array_equal(of_some[1:3], [in_conflict, some_covers.any(axis=1)])
+    np.testing.assert_array_equal(overlap_of_some, of_some[1:3])
     by_class = [covers[y == class_id].sum(axis=0) for class_id in range(tree.n_classes)]
     np.testing.assert_array_equal(counts, np.transpose(by_class))
 
@@ -70,7 +77,9 @@ def test_blocks_of_every_form_are_put_in_the_order_of_leaves(form: str) -> None:
     y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=3_000) > 0).astype(np.int64)
     table = FORMS[form](X)
     seen = table * (np.arange(table.shape[1]) < 4)  # a constant column is never split
-    rules = secateur.simplify(DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(seen, y), table, y)
+    rules = secateur.simplify(
+        DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(seen, y), table, y, each_leaf=True
+    )
     found = []
     for ordered_rules, most in ((1_000, 0), (0, 0), (0, 1 << 26)):
         blocks = mock.patch.object(rows_module, "BLOCK_ROWS", 512)

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.counting import coverage, row_evidence, rows_by_leaf, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.tile_arguments import make_tests
+from secateur.errors import InputError
 from secateur.kernels import threads, tiles
 from secateur.rows import leaves
 from secateur.rows import rows as rows_module
@@ -32,7 +34,7 @@ from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
 Problem = tuple[Tree, tuple[Any, Any, Any]]
-METHODS = ["faithful", "mismatch", "layered", "quinlan", "exact", "none"]
+METHODS = ["faithful", "mismatch", "budgeted", "quinlan", "exact", "none"]
 
 
 def problems(**shape: Any) -> st.SearchStrategy[Problem]:
@@ -131,22 +133,22 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
     labels = tree.classes[y]
     for weights in (None, w):
         given_rows = {"method": method, "sample_weight": weights, **own_settings(method, tolerance=tolerance)}
-        small = secateur.simplify(tree, X, labels, **given_rows)
+        small = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
         with by_tiles(), mock.patch.object(coverage, "SMALL_SEARCH", -1), mock.patch.object(leaves, "SMALL_ROUTE", -1):
-            large = secateur.simplify(tree, X, labels, **given_rows)
+            large = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
             winners, predicted = large.apply(X), large.predict(X)
-            audit, compact = large.audit(X, labels, sample_weight=weights), large.compact().apply(X)
+            audit, of_list = large.audit(X, labels, sample_weight=weights), choose_lines(large).apply(X)
         assert large == small
         assert audit.to_dict() == small.audit(X, labels, sample_weight=weights).to_dict()
         np.testing.assert_array_equal(
-            audit.per_rule.counts, small.audit(X, labels, sample_weight=weights).per_rule.counts
+            audit.per_line.counts, small.audit(X, labels, sample_weight=weights).per_line.counts
         )
-        np.testing.assert_array_equal(compact, small.compact().apply(X))
+        np.testing.assert_array_equal(of_list, choose_lines(small).apply(X))
         np.testing.assert_array_equal(winners, small.apply(X))
         np.testing.assert_array_equal(predicted, small.predict(X))
 
 
-@pytest.mark.parametrize("method", ["mismatch", "layered", "quinlan"])
+@pytest.mark.parametrize("method", ["mismatch", "faithful", "quinlan"])
 @given(problem=problems(max_leaves=16), tolerance=st.sampled_from([0.0, 0.1, 0.4]))
 @settings(max_examples=50, deadline=None)
 def test_too_many_patterns_take_several_passes_to_the_same_answer(
@@ -155,12 +157,12 @@ def test_too_many_patterns_take_several_passes_to_the_same_answer(
     tree, (X, y, _) = problem
     labels = tree.classes[y]
     wanted = own_settings(method, tolerance=tolerance)
-    at_once = secateur.simplify(tree, X, labels, method=method, **wanted)
+    at_once = secateur.simplify(tree, X, labels, method=method, each_leaf=True, **wanted)
     with mock.patch.object(violations, "MOST_NUMBERS", 0):
-        in_passes = secateur.simplify(tree, X, labels, method=method, **wanted)
+        in_passes = secateur.simplify(tree, X, labels, method=method, each_leaf=True, **wanted)
         with by_tiles():
             by_large_passes = secateur.simplify(
-                tree, X, labels, method=method, **own_settings(method, tolerance=tolerance)
+                tree, X, labels, method=method, each_leaf=True, **own_settings(method, tolerance=tolerance)
             )
     assert at_once == in_passes == by_large_passes
 
@@ -181,10 +183,10 @@ def test_tiles_and_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
     tree = secateur.from_model(model)
     _, tests, _ = make_tests(tree)
     assert tests.n_limits.max() > tiles.COMPARED_TESTS
-    small = secateur.simplify(model, X, y, method="layered")
+    small = secateur.simplify(model, X, y, method="mismatch", each_leaf=True)
     for block_rows in (512, 1024, 1 << 16):
         with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", block_rows):
-            assert secateur.simplify(model, X, y, method="layered") == small
+            assert secateur.simplify(model, X, y, method="mismatch", each_leaf=True) == small
 
 
 FORMS = {
@@ -204,7 +206,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
     X, y, model = large
-    expected = secateur.simplify(model, X, y, feature_names=list("abcd"), method="layered")
+    expected = secateur.simplify(model, X, y, feature_names=list("abcd"), method="mismatch", each_leaf=True)
     table = FORMS[form](X)
     if hasattr(table, "rename_columns"):
         table = table.rename_columns(list("abcd"))
@@ -212,10 +214,10 @@ def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
         table.columns = list("abcd")
     tree = secateur.from_model(model, feature_names=list("abcd"))
     with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "SMALL_SEARCH", -1):
-        rules = secateur.simplify(tree, table, y, method="layered")
+        rules = secateur.simplify(tree, table, y, method="mismatch", each_leaf=True)
         predicted = rules.predict(table)
     np.testing.assert_array_equal(rules.deleted, expected.deleted)
-    np.testing.assert_array_equal(rules.class_counts, expected.class_counts)
+    np.testing.assert_array_equal(rules.covered_counts, expected.covered_counts)
     np.testing.assert_array_equal(predicted, expected.predict(X))
 
 
@@ -230,7 +232,7 @@ def test_one_thread_finds_what_several_find(weights: Any, large: Any) -> None:
             mock.patch.object(threads, "n_threads", return_value=number),
             mock.patch.object(violations, "n_threads", return_value=number),
         ):
-            found.append(secateur.simplify(model, X, y, sample_weight=weights, method="layered"))
+            found.append(secateur.simplify(model, X, y, sample_weight=weights, method="mismatch", each_leaf=True))
     assert found[0] == found[1] == found[2]
 
 
@@ -241,26 +243,29 @@ def test_certificates_and_diagnoses_do_not_depend_on_how_rows_are_counted(proble
     X, first = np.unique(np.nan_to_num(X, nan=0.5), axis=0, return_index=True)
     labels = tree.classes[y[first]]
     try:
-        small = secateur.simplify(tree, X, labels, method="mismatch-certified")
-    except secateur.InputError:  # two rows are equal in the tree's own terms
+        small = secateur.simplify(tree, X, labels, method="mismatch-certified", each_leaf=True)
+    except InputError:  # two rows are equal in the tree's own terms
         return
     diagnosis = secateur.diagnose(tree, X, labels)
     for changes in ({}, {"MOST_NUMBERS": 0}, {"MOST_NUMBERS": 30}):
         with by_tiles(**changes):
-            assert secateur.simplify(tree, X, labels, method="mismatch-certified") == small
+            assert secateur.simplify(tree, X, labels, method="mismatch-certified", each_leaf=True) == small
             assert list(secateur.diagnose(tree, X, labels)) == list(diagnosis)
 
 
 def test_rules_that_do_not_fit_into_one_pass_are_counted_in_groups(large: Any) -> None:
     X, y, model = large
-    at_once = {method: secateur.simplify(model, X, y, method=method) for method in ("mismatch", "layered", "quinlan")}
+    at_once = {
+        method: secateur.simplify(model, X, y, method=method, each_leaf=True)
+        for method in ("mismatch", "faithful", "quinlan")
+    }
     with mock.patch.object(violations, "MOST_NUMBERS", 500):
         paths = trace_paths(secateur.from_model(model))
         groups = violations.split_rules(paths, paths.mismatched, 2)
         assert len(groups) > 5
         assert np.array_equal(np.sum(groups, axis=0), np.ones(paths.n_rules))
         for method, rules in at_once.items():
-            assert secateur.simplify(model, X, y, method=method) == rules
+            assert secateur.simplify(model, X, y, method=method, each_leaf=True) == rules
 
 
 def test_an_error_in_a_thread_reaches_the_caller() -> None:

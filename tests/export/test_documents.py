@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import secateur
+from secateur.errors import ParameterError
 from secateur.export.csv import guard_cell, rules_to_csv, write_csv
 from secateur.export.formats import FORMATS, FRAME, Format, find_format, write_format, write_rules
 from secateur.export.latex import escape_latex, rules_to_latex
@@ -264,19 +265,19 @@ def test_rules_are_written_by_keyword_options() -> None:
     ],
 )
 def test_an_option_that_does_not_fit_is_refused(name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(secateur.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         write_rules(ward_rules(), name, **options)
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(secateur.ParameterError, match=r"no format 'excel'; choose one of sql, sql-check, python"):
+    with pytest.raises(ParameterError, match=r"no format 'excel'; choose one of sql, sql-check, python"):
         find_format("excel")
-    with pytest.raises(secateur.ParameterError, match="Did you mean 'markdown'"):
+    with pytest.raises(ParameterError, match="Did you mean 'markdown'"):
         find_format("markdwon")
 
 
 def test_hostile_names_survive_in_text_and_json() -> None:
     rules = hostile_rules()
-    again = secateur.RuleSet.from_json(rules.to_json())
+    again = secateur.Rules.from_json(rules.to_json())
     assert again.tree.feature_names == HOSTILE
     assert again == rules

@@ -19,14 +19,15 @@ from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.errors import FormatError, InputError, ParameterError
 from secateur.tree.tree import Tree
 
 
 @pytest.fixture
-def rules() -> secateur.RuleSet:
+def rules() -> secateur.Rules:
     data = secateur.datasets.load("human-id")
     model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
-    return secateur.simplify(model, data.X, data.y, method="sibling", feature_names=data.feature_names)
+    return secateur.simplify(model, data.X, data.y, method="sibling", feature_names=data.feature_names, each_leaf=True)
 
 
 GOLDEN_TEXT = """\
@@ -35,13 +36,13 @@ GOLDEN_TEXT = """\
 3. - if Eyes=brown > 0.5   (leaf 4: 3 rows, 100.0% -)"""
 
 
-def test_text_is_a_line_a_rule(rules: secateur.RuleSet) -> None:
-    none = secateur.simplify(rules.tree, *_rows(), method="none")
+def test_text_is_a_line_a_rule(rules: secateur.Rules) -> None:
+    none = secateur.simplify(rules.tree, *_rows(), method="none", each_leaf=True)
     assert none.to_text() == GOLDEN_TEXT
     assert str(none) == GOLDEN_TEXT
 
 
-def test_text_with_reasons_marks_what_went_and_what_stayed(rules: secateur.RuleSet) -> None:
+def test_text_with_reasons_marks_what_went_and_what_stayed(rules: secateur.Rules) -> None:
     lines = rules.to_text(reasons=True).splitlines()
     assert sum(line.startswith("     - ") for line in lines) == 1
     assert sum(line.startswith("     + ") for line in lines) == 4
@@ -50,7 +51,7 @@ def test_text_with_reasons_marks_what_went_and_what_stayed(rules: secateur.RuleS
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_frame_has_a_row_a_rule(rules: secateur.RuleSet, library: str) -> None:
+def test_a_frame_has_a_row_a_rule(rules: secateur.Rules, library: str) -> None:
     pytest.importorskip(library)
     frame: Any = rules.to_frame(library)
     assert len(frame) == 3
@@ -58,16 +59,16 @@ def test_a_frame_has_a_row_a_rule(rules: secateur.RuleSet, library: str) -> None
     assert list(frame["n_deleted"]) == [len(rule.deleted_ids) for rule in rules]
 
 
-def test_an_unknown_frame_library_is_refused(rules: secateur.RuleSet) -> None:
-    with pytest.raises(secateur.ParameterError, match="library='pandas' or library='polars', found 'arrow'"):
+def test_an_unknown_frame_library_is_refused(rules: secateur.Rules) -> None:
+    with pytest.raises(ParameterError, match="library='pandas' or library='polars', found 'arrow'"):
         rules.to_frame("arrow")
 
 
 def test_a_frame_without_any_library_says_what_to_install(
-    rules: secateur.RuleSet, monkeypatch: pytest.MonkeyPatch
+    rules: secateur.Rules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("secateur.frames.find_spec", lambda name: None)
-    with pytest.raises(secateur.ParameterError, match=r"pip install p"):
+    with pytest.raises(ParameterError, match=r"pip install p"):
         rules.to_frame()
 
 
@@ -99,22 +100,22 @@ def columns(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.usefixtures("columns")
-def test_damaged_columns_are_refused_with_a_sentence(rules: secateur.RuleSet, change: Any, message: str) -> None:
+def test_damaged_columns_are_refused_with_a_sentence(rules: secateur.Rules, change: Any, message: str) -> None:
     content = json.loads(rules.to_json())
     assert content["version"] == 2
     change(content)
     with pytest.raises(secateur.SecateurError, match=message):
-        secateur.RuleSet.from_json(json.dumps(content))
+        secateur.Rules.from_json(json.dumps(content))
 
 
 @pytest.mark.usefixtures("columns")
-def test_edited_columns_are_found_by_verify(rules: secateur.RuleSet) -> None:
+def test_edited_columns_are_found_by_verify(rules: secateur.Rules) -> None:
     text = rules.to_json()
-    assert secateur.RuleSet.from_json(text).verify().ok
+    assert secateur.Rules.from_json(text).verify().ok
     content = json.loads(text)
-    assert secateur.RuleSet.from_json(json.dumps(content, indent=1)).verify().ok, "only the layout changed"
+    assert secateur.Rules.from_json(json.dumps(content, indent=1)).verify().ok, "only the layout changed"
     content["guarantee"] = "All is well."
-    assert not secateur.RuleSet.from_json(json.dumps(content)).verify().ok
+    assert not secateur.Rules.from_json(json.dumps(content)).verify().ok
 
 
 @given(tree=strategies.trees(), data=st.data())
@@ -124,13 +125,13 @@ def test_columns_hold_what_the_words_are_made_of(tree: Tree, data: st.DataObject
     method = data.draw(st.sampled_from(list(secateur.METHODS)))
     rows = (X, tree.classes[y]) if data.draw(st.booleans()) else ()
     try:
-        rules = secateur.simplify(tree, *rows, sample_weight=w if rows else None, method=method)
-    except secateur.InputError:  # no rows, or rows that contradict themselves
+        rules = secateur.simplify(tree, *rows, sample_weight=w if rows else None, method=method, each_leaf=True)
+    except InputError:  # no rows, or rows that contradict themselves
         assume(False)
     worded = rules.to_json()
     with mock.patch("secateur.export.json.WORDED_CONDITIONS", -1):
         text = rules.to_json()
-        again = secateur.RuleSet.from_json(text)
+        again = secateur.Rules.from_json(text)
         assert again.to_json() == text
     assert again == rules
     assert json.loads(again.to_json())["rules"] == json.loads(worded)["rules"]
@@ -143,9 +144,9 @@ def test_json_round_trips_every_method(tree: Tree, data: st.DataObject) -> None:
     method = data.draw(
         st.sampled_from(["none", "sibling", "redundancy", "exact", "faithful", "mismatch", "layered", "quinlan"])
     )
-    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method)
+    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, each_leaf=True)
     text = rules.to_json()
-    again = secateur.RuleSet.from_json(text)
+    again = secateur.Rules.from_json(text)
     assert again.to_json() == text
     assert again == rules
     assert again.predict(X).tolist() == rules.predict(X).tolist()
@@ -172,18 +173,18 @@ def test_json_round_trips_every_method(tree: Tree, data: st.DataObject) -> None:
         (lambda c: c.update(method="magic"), "no method 'magic'"),
     ],
 )
-def test_a_damaged_file_is_refused_with_a_sentence(rules: secateur.RuleSet, change: Any, message: str) -> None:
+def test_a_damaged_file_is_refused_with_a_sentence(rules: secateur.Rules, change: Any, message: str) -> None:
     content = json.loads(rules.to_json())
     change(content)
     with pytest.raises(secateur.SecateurError, match=message):
-        secateur.RuleSet.from_json(json.dumps(content))
+        secateur.Rules.from_json(json.dumps(content))
 
 
 def test_what_is_not_json_is_refused() -> None:
-    with pytest.raises(secateur.FormatError, match="it is not JSON"):
-        secateur.RuleSet.from_json("{")
-    with pytest.raises(secateur.FormatError, match="found 'list'"):
-        secateur.RuleSet.from_json("[]")
+    with pytest.raises(FormatError, match="it is not JSON"):
+        secateur.Rules.from_json("{")
+    with pytest.raises(FormatError, match="found 'list'"):
+        secateur.Rules.from_json("[]")
 
 
 def test_html_escapes_hostile_names() -> None:
@@ -191,14 +192,14 @@ def test_html_escapes_hostile_names() -> None:
     names = [f"</td><script>alert({i})</script>" for i in range(data.X.shape[1])]
     model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
     page = secateur.simplify(
-        model, data.X, data.y, feature_names=names, class_names=["<b>", "'\"&"], method="layered"
+        model, data.X, data.y, feature_names=names, class_names=["<b>", "'\"&"], method="layered", each_leaf=True
     )._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "<b></td>" not in page
 
 
-def test_a_terminal_table_shows_every_rule(rules: secateur.RuleSet) -> None:
+def test_a_terminal_table_shows_every_rule(rules: secateur.Rules) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(rules)
     shown = console.export_text()
@@ -211,7 +212,7 @@ def _rows() -> tuple[Any, Any]:
     return data.X, data.y
 
 
-def slow_json(rules: secateur.RuleSet) -> str:
+def slow_json(rules: secateur.Rules) -> str:
     """The same content from the objects that users see, by the standard library."""
     content = json.loads(rules.to_json())
     content.pop("digest")
@@ -246,11 +247,11 @@ def test_json_by_hand_is_json_by_the_standard_library(data: st.DataObject, metho
     X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
     rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if with_rows else {}
     try:
-        rules = secateur.simplify(tree, method=method, **rows)
-    except secateur.InputError:  # no rows, or rows that contradict themselves
+        rules = secateur.simplify(tree, method=method, each_leaf=True, **rows)
+    except InputError:  # no rows, or rows that contradict themselves
         assume(False)
     assert rules.to_json() == slow_json(rules)
-    assert secateur.RuleSet.from_json(rules.to_json()) == rules
+    assert secateur.Rules.from_json(rules.to_json()) == rules
 
 
 @pytest.mark.parametrize(
@@ -266,6 +267,6 @@ def test_half_a_character_is_refused_in_a_sentence(target: str, changes: dict[st
     if target == "ONNX":
         pytest.importorskip("onnx")
     tree = replace(ward_rules().tree, accepts_missing=np.array([False, False]), **changes)
-    rules = secateur.simplify(tree, method="none")
-    with pytest.raises(secateur.ParameterError, match=f"half of a character, which {target} cannot hold: rename"):
+    rules = secateur.simplify(tree, method="none", each_leaf=True)
+    with pytest.raises(ParameterError, match=f"half of a character, which {target} cannot hold: rename"):
         rules.to_json() if target == "JSON" else rules.to_onnx()

@@ -40,10 +40,10 @@ def list_texts(table: pd.DataFrame) -> dict[str, str]:
     """Everything that a person may print."""
     X, y = table[NAMES[:2]], table.iloc[:, 3]
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="layered", facts=[f"`{NAMES[0]}` <= 100"])
-    compact = secateur.compact(model, X, y, budget=0.01)
-    other = secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=1).fit(X, y), X, y)
-    forest = secateur.simplify(RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y), X, y)
+    rules = secateur.simplify(model, X, y, method="layered", facts=[f"`{NAMES[0]}` <= 100"], each_leaf=True)
+    compact = secateur.simplify(model, X, y, budget=0.01)
+    other = secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=1).fit(X, y), X, y, each_leaf=True)
+    forest = secateur.simplify(RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y), X, y, each_leaf=True)
     diagnosis = secateur.diagnose(model, X, y)
     made: dict[str, Any] = {"forest": forest, "diff": compare_rules(rules, other), "tree": rules.tree}
     made |= {"diagnosis": diagnosis, "of a leaf": diagnosis.of_leaf(diagnosis.leaf_ids[0])[0]}

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from export.forms import both_forms, in_form, probe_in_form, probes_of
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import assume, given, settings
-from probing_rows import Probe, answer_row, closed_probe, fitted_probe, make_probe, probes
+from hypothesis import strategies as st
+from probing_rows import Probe, answer_row, closed_probe, fitted_probe, make_probe
 
 import secateur
+from secateur.errors import ParameterError
 from secateur.export.onnx import rules_to_onnx
 from secateur.rules.decision_list import make_decision_list
 from secateur.tree.tree import make_tree
@@ -46,12 +49,14 @@ def takes_missing_labels(probe: Probe) -> bool:
     return any(column.labels is not None and column.takes_missing for column in probe.listed.columns)
 
 
-@given(probe=probes())
+@both_forms
+@given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_onnxruntime_decides_as_the_rules_do(probe: Probe) -> None:
+def test_onnxruntime_decides_as_the_rules_do(form: str, data: st.DataObject) -> None:
+    probe = data.draw(probes_of(form))
     assume(probe.listed.columns)
     if takes_missing_labels(probe):
-        with pytest.raises(secateur.ParameterError, match="no missing value for categories"):
+        with pytest.raises(ParameterError, match="no missing value for categories"):
             rules_to_onnx(probe.rules)
         return
     texts = [column.name for column in probe.listed.columns if column.labels is not None]
@@ -61,17 +66,19 @@ def test_onnxruntime_decides_as_the_rules_do(probe: Probe) -> None:
     assert run(probe) == probe.answers
 
 
-def test_a_fitted_tree_is_the_same_in_onnxruntime() -> None:
-    probe = fitted_probe()
+@both_forms
+def test_a_fitted_tree_is_the_same_in_onnxruntime(form: str) -> None:
+    probe = probe_in_form(form, fitted_probe())
     rules, asked = probe.rules, pd.DataFrame(probe.rows)
     found = run(probe)
     assert [label for label, _, _ in found] == rules.predict(asked).tolist()
     assert [number - 1 for _, number, _ in found] == rules.apply(asked).tolist()
 
 
+@both_forms
 @pytest.mark.parametrize("numbers", [True, False])
-def test_hostile_names_and_labels_are_data(numbers: bool) -> None:
-    rules = hostile_rules(numbers=numbers)
+def test_hostile_names_and_labels_are_data(numbers: bool, form: str) -> None:
+    rules = in_form(form, hostile_rules(numbers=numbers))
     draw = random.Random(0)
     values = [0.0, 1.0, None] if numbers else [*HOSTILE, "none of them"]
     rows = [{name: draw.choice(values) for name in HOSTILE} for _ in range(30)]
@@ -83,7 +90,7 @@ def test_hostile_names_and_labels_are_data(numbers: bool) -> None:
 def test_categories_may_be_numbers_or_truth_values(labels: tuple[Any, ...]) -> None:
     tree = ward_rules().tree
     tree = replace(tree, categories=(None, labels), accepts_missing=np.array([False, False]))
-    rules = secateur.simplify(tree, method="none")
+    rules = secateur.simplify(tree, method="none", each_leaf=True)
     listed = make_decision_list(rules)
     session = onnxruntime.InferenceSession(rules_to_onnx(rules), providers=["CPUExecutionProvider"])
     asked = [(age, label) for age in (0.1, 0.9) for label in labels]
@@ -98,7 +105,8 @@ def test_categories_may_be_numbers_or_truth_values(labels: tuple[Any, ...]) -> N
 def test_a_category_that_is_a_decimal_number_may_be_missing() -> None:
     tree = replace(ward_rules().tree, categories=(None, (0.5, 1.5, 2.5)))
     probe = make_probe(
-        secateur.simplify(tree, method="none"), [{"age": 0.1, "ward": ward} for ward in (0.5, 2.5, 7.0, None)]
+        secateur.simplify(tree, method="none", each_leaf=True),
+        [{"age": 0.1, "ward": ward} for ward in (0.5, 2.5, 7.0, None)],
     )
     session = onnxruntime.InferenceSession(rules_to_onnx(probe.rules), providers=["CPUExecutionProvider"])
     wards = np.array([[0.5], [2.5], [7.0], [np.nan]])
@@ -106,23 +114,25 @@ def test_a_category_that_is_a_decimal_number_may_be_missing() -> None:
     assert rule.tolist() == [number for _, number, _ in probe.answers] == [1, 2, 2, 2]
 
 
-def test_a_category_that_a_pipeline_refuses_has_no_rule() -> None:
-    probe = closed_probe()
+@both_forms
+def test_a_category_that_a_pipeline_refuses_has_no_rule(form: str) -> None:
+    probe = probe_in_form(form, closed_probe())
     assert run(probe) == probe.answers
 
 
-def test_rules_that_ask_nothing_are_refused() -> None:
+@both_forms
+def test_rules_that_ask_nothing_are_refused(form: str) -> None:
     tree = ward_rules().tree
     same = replace(tree, leaf_class=np.where(tree.is_leaf, 0, -1))
-    rules = secateur.simplify(same, method="exact")
+    rules = secateur.simplify(same, method="exact", each_leaf=form == "each leaf")
     assert not make_decision_list(rules).columns
-    with pytest.raises(secateur.ParameterError, match="ask for no column"):
+    with pytest.raises(ParameterError, match="ask for no column"):
         rules_to_onnx(rules)
 
 
 def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secateur.export.onnx.find_spec", lambda name: None)
-    with pytest.raises(secateur.ParameterError, match=r"pip install secateur\[onnx\]"):
+    with pytest.raises(ParameterError, match=r"pip install secateur\[onnx\]"):
         rules_to_onnx(hostile_rules())
 
 
@@ -141,6 +151,6 @@ def test_a_tree_that_refuses_nothing_is_a_model_too() -> None:
         accepts_missing=[True],
         feature_names=("a",),
     )
-    session = onnxruntime.InferenceSession(secateur.simplify(tree, method="exact").to_onnx())
+    session = onnxruntime.InferenceSession(secateur.simplify(tree, method="exact", each_leaf=True).to_onnx())
     found = session.run(None, {"a": np.array([[0.1], [0.5], [np.nan], [7.0]])})
     assert found[0].tolist() == ["in", "out", "out", "out"]

@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.errors import ParameterError
 from secateur.export.notebook_tables import write_notebook_table
 from secateur.tree.tree import Tree
 
@@ -41,23 +42,23 @@ def words_of(svg: str) -> str:
 
 def test_the_list_shows_every_rule_and_otherwise(tmp_path: Path) -> None:
     model, X, y = hostile_problem()
-    rules = secateur.compact(model, X, y, **NAMES)
+    rules = secateur.simplify(model, X, y, **NAMES)
     picture = rules.plot()
     assert words_of(picture.svg).count("rows, ") + words_of(picture.svg).count("1 row, ") == len(rules) + 1
     assert "otherwise" in words_of(picture.svg)
     picture.save(tmp_path / "list.svg")
-    with pytest.raises(secateur.ParameterError, match=r"ends with \.svg, found '.*list\.png'"):
+    with pytest.raises(ParameterError, match=r"ends with \.svg, found '.*list\.png'"):
         picture.save(tmp_path / "list.png")
     assert [path.name for path in tmp_path.iterdir()] == ["list.svg"]
     assert (tmp_path / "list.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
-    each = words_of(secateur.simplify(model, X, y, method="none", **NAMES).plot().svg)
+    each = words_of(secateur.simplify(model, X, y, method="none", each_leaf=True, **NAMES).plot().svg)
     assert "One rule for each leaf, by none." in each
 
 
 @given(tree=strategies.trees(max_leaves=12))
 @settings(max_examples=40, deadline=None)
 def test_the_tree_is_drawn_whole_or_folded(tree: Tree) -> None:
-    rules = secateur.simplify(tree, method="none")
+    rules = secateur.simplify(tree, method="none", each_leaf=True)
     whole = read(rules.plot_tree(max_depth=None).svg)
     boxes = [one for one in whole.iter(f"{SVG}rect") if one.get("rx") == "8"]
     assert len(boxes) == tree.n_leaves
@@ -69,16 +70,16 @@ def test_the_tree_is_drawn_whole_or_folded(tree: Tree) -> None:
 @pytest.mark.parametrize("depth", [0, -1, 1.5, True, "3"])
 def test_a_depth_that_is_none_is_refused(depth: Any) -> None:
     model, X, y = hostile_problem()
-    with pytest.raises(secateur.ParameterError, match="Expected max_depth as a whole number from 1 on"):
-        secateur.simplify(model, X, y).plot_tree(depth)
+    with pytest.raises(ParameterError, match="Expected max_depth as a whole number from 1 on"):
+        secateur.simplify(model, X, y, each_leaf=True).plot_tree(depth)
 
 
 def test_notebooks_show_tables_in_which_names_are_escaped() -> None:
     model, X, y = hostile_problem()
-    rules, few = secateur.simplify(model, X, y, **NAMES), secateur.compact(model, X, y, **NAMES)
-    loose = secateur.simplify(model, X, y, method="quinlan", **NAMES)
+    rules, few = secateur.simplify(model, X, y, each_leaf=True, **NAMES), secateur.simplify(model, X, y, **NAMES)
+    loose = secateur.simplify(model, X, y, method="quinlan", each_leaf=True, **NAMES)
     forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
-    trees = secateur.simplify(forest, X, y, **NAMES)
+    trees = secateur.simplify(forest, X, y, each_leaf=True, **NAMES)
     shown = [
         *(rules, few, trees, rules.audit(X, y), few.audit(X, y), trees.audit(X, y), rules.verify(), few.verify()),
         *(one.explain(row) for one in (rules, few) for row in X[:6]),

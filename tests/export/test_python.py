@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from export.forms import both_forms, in_form, probe_in_form, probes_of
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import given, settings
-from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, probes
+from hypothesis import strategies as st
+from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -23,6 +25,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.errors import ParameterError
 from secateur.export.python import RESERVED, rules_to_python
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -43,26 +46,33 @@ def run_vectorized(probe: Probe, source: str) -> list[tuple[Any, Any, Any]]:
     ]
 
 
+@pytest.mark.parametrize(("form", "golden"), [("each leaf", "ward"), ("list", "ward_list")])
 @pytest.mark.parametrize(("kind", "vectorized"), [("plain", False), ("numpy", True)])
-def test_a_function_reads_like_this(kind: str, vectorized: bool) -> None:
-    assert rules_to_python(ward_rules(), vectorized=vectorized) == (GOLDEN / f"ward.{kind}.py.txt").read_text()
+def test_a_function_reads_like_this(kind: str, vectorized: bool, form: str, golden: str) -> None:
+    written = rules_to_python(in_form(form, ward_rules()), vectorized=vectorized)
+    assert written == (GOLDEN / f"{golden}.{kind}.py.txt").read_text()
 
 
-@given(probe=probes())
+@both_forms
+@given(data=st.data())
 @settings(max_examples=200, deadline=None)
-def test_a_plain_function_decides_as_the_rules_do(probe: Probe) -> None:
+def test_a_plain_function_decides_as_the_rules_do(form: str, data: st.DataObject) -> None:
+    probe = data.draw(probes_of(form))
     predict = load(rules_to_python(probe.rules))
     assert [predict(row) for row in probe.rows] == probe.answers
 
 
-@given(probe=probes())
+@both_forms
+@given(data=st.data())
 @settings(max_examples=200, deadline=None)
-def test_a_numpy_function_decides_as_the_rules_do(probe: Probe) -> None:
+def test_a_numpy_function_decides_as_the_rules_do(form: str, data: st.DataObject) -> None:
+    probe = data.draw(probes_of(form))
     assert run_vectorized(probe, rules_to_python(probe.rules, vectorized=True)) == probe.answers
 
 
-def test_a_fitted_tree_is_the_same_in_python() -> None:
-    rules, _, _, rows, _ = fitted_probe()
+@both_forms
+def test_a_fitted_tree_is_the_same_in_python(form: str) -> None:
+    rules, _, _, rows, _ = probe_in_form(form, fitted_probe())
     asked = pd.DataFrame(rows)
     predict = load(rules_to_python(rules))
     assert [predict(row)[:2] for row in rows] == list(zip(rules.predict(asked), rules.apply(asked) + 1, strict=True))
@@ -91,8 +101,9 @@ def test_a_row_that_the_tree_refuses_gets_nothing() -> None:
         predict({"age": 0.1})
 
 
-def test_a_category_that_a_pipeline_refuses_has_no_rule() -> None:
-    probe = closed_probe()
+@both_forms
+def test_a_category_that_a_pipeline_refuses_has_no_rule(form: str) -> None:
+    probe = probe_in_form(form, closed_probe())
     predict = load(rules_to_python(probe.rules))
     assert [predict(row) for row in probe.rows] == probe.answers
     assert run_vectorized(probe, rules_to_python(probe.rules, vectorized=True)) == probe.answers
@@ -103,10 +114,11 @@ def test_the_plain_function_imports_nothing() -> None:
     assert imports == []
 
 
+@both_forms
 @pytest.mark.parametrize("vectorized", [False, True])
 @pytest.mark.parametrize("numbers", [False, True])
-def test_hostile_names_and_labels_are_data(tmp_path: Path, vectorized: bool, numbers: bool) -> None:
-    rules = hostile_rules(numbers=numbers)
+def test_hostile_names_and_labels_are_data(tmp_path: Path, vectorized: bool, numbers: bool, form: str) -> None:
+    rules = in_form(form, hostile_rules(numbers=numbers))
     source = rules_to_python(rules, vectorized=vectorized)
     rows = []
     for chosen in range(len(HOSTILE)):  # each rule decides a row
@@ -132,14 +144,15 @@ def test_hostile_names_and_labels_are_data(tmp_path: Path, vectorized: bool, num
     subprocess.run([sys.executable, "-W", "error", str(file)], check=True, timeout=60)
 
 
+@both_forms
 @pytest.mark.parametrize("vectorized", [False, True])
-def test_two_thousand_rules_compile(vectorized: bool) -> None:
+def test_two_thousand_rules_compile(vectorized: bool, form: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 4))
     y = rng.integers(0, 3, 6000)
     model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact")
-    assert len(rules) == 2000
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=form == "each leaf")
+    assert rules.tree_rules == 2000
     predict = load(rules_to_python(rules, vectorized=vectorized))
     if vectorized:
         _, number, _ = predict({f"x{place}": X[:, place] for place in range(4)})
@@ -150,7 +163,8 @@ def test_two_thousand_rules_compile(vectorized: bool) -> None:
         assert [predict(row)[1] - 1 for row in rows] == rules.apply(asked).tolist()
 
 
-def test_a_deep_tree_compiles() -> None:
+@both_forms
+def test_a_deep_tree_compiles(form: str) -> None:
     depth = 1500
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
     node, side = builder.split("age", 0), "right"
@@ -160,7 +174,7 @@ def test_a_deep_tree_compiles() -> None:
         builder.leaf([2, 1] if step % 2 else [1, 2], parent=below, side="left")
         node = below
     builder.leaf([1, 3], parent=node, side="right")
-    rules = secateur.simplify(builder.build(), method="exact")
+    rules = secateur.simplify(builder.build(), method="exact", each_leaf=form == "each leaf")
     predict = load(rules_to_python(rules))
     asked = np.arange(-1.0, depth + 1, 37).reshape(-1, 1)
     assert [predict({"age": value})[0] for (value,) in asked.tolist()] == rules.predict(asked).tolist()
@@ -175,13 +189,13 @@ def test_the_function_has_the_name_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "class", "x=1;import os", 3, "_find_codes", *RESERVED])
 def test_a_name_that_no_function_can_have_is_refused(name: Any) -> None:
-    with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
+    with pytest.raises(ParameterError, match="Expected a name that a Python function can have"):
         rules_to_python(ward_rules(), name=name)
 
 
 @pytest.mark.parametrize("name", ["len", "next", "iter", "object", "bool"])
 def test_a_function_cannot_take_the_name_of_what_it_uses(name: str) -> None:
-    with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
+    with pytest.raises(ParameterError, match="Expected a name that a Python function can have"):
         rules_to_python(ward_rules(), name=name, vectorized=True)
 
 
@@ -195,7 +209,7 @@ def test_all_that_a_function_uses_is_reserved() -> None:
 
 @pytest.mark.parametrize("name", ["__debug__", "\ufb02oat", "\uff4e\uff50", "1st", "class"])
 def test_names_that_python_reads_otherwise_are_refused(name: str) -> None:
-    with pytest.raises(secateur.ParameterError, match="Expected a name that a Python function can have"):
+    with pytest.raises(ParameterError, match="Expected a name that a Python function can have"):
         ward_rules().to_python(name=name)
 
 
@@ -207,7 +221,9 @@ def test_blanks_of_nullable_columns_are_blanks() -> None:
         (SimpleImputer(), ["v"]),
     )
     y = ((frame["k"].fillna(0) == 0) ^ (frame["v"].fillna(0) > 4)).to_numpy(bool)
-    rules = secateur.simplify(make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y)
+    rules = secateur.simplify(
+        make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, each_leaf=True
+    )
     written: dict[str, Any] = {}
     exec(rules.to_python(vectorized=True), written)
     assert written["predict"](frame)[0].tolist() == rules.predict(frame).tolist()

@@ -25,6 +25,8 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotE
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
+from secateur.errors import InputError
 from secateur.methods import Why
 from secateur.tree.tree import Tree
 
@@ -35,11 +37,11 @@ BESIDE = Registry().with_resource("rules.schema.json", Resource.from_contents(SC
 COMPACT_VALIDATOR = jsonschema.Draft202012Validator(COMPACT, registry=BESIDE)
 
 
-def check(rules: secateur.RuleSet) -> None:
+def check(rules: secateur.Rules) -> None:
     VALIDATOR.validate(json.loads(rules.to_json()))
 
 
-def check_compact(rules: secateur.CompactRules) -> None:
+def check_compact(rules: secateur.Rules) -> None:
     COMPACT_VALIDATOR.validate(json.loads(rules.to_json()))
 
 
@@ -71,11 +73,11 @@ def test_rules_of_every_tree_and_method_fit(tree: Tree, data: st.DataObject, met
     X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
     rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if data.draw(st.booleans()) else {}
     try:
-        rules = secateur.simplify(tree, method=method, **rows)
+        rules = secateur.simplify(tree, method=method, each_leaf=True, **rows)
         check(rules)
         with mock.patch("secateur.export.json.WORDED_CONDITIONS", -1):
             check(rules)
-    except secateur.InputError:  # no rows, or rows that contradict themselves
+    except InputError:  # no rows, or rows that contradict themselves
         assume(False)
 
 
@@ -85,15 +87,15 @@ def test_compact_rules_of_every_tree_fit(tree: Tree, data: st.DataObject, budget
     X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
     known = budget or data.draw(st.booleans())
     rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if known else {}
-    rules = secateur.compact(tree, **rows, budget=budget)
+    rules = secateur.simplify(tree, **rows, budget=budget)
     check_compact(rules)
-    assert secateur.CompactRules.from_json(rules.to_json()) == rules
+    assert secateur.Rules.from_json(rules.to_json()) == rules
 
 
 def test_hostile_names_fit() -> None:
     for rules in (hostile_rules(), hostile_rules(numbers=False)):
         check(rules)
-        check_compact(rules.compact())
+        check_compact(choose_lines(rules))
 
 
 def test_rules_before_a_pipeline_fit() -> None:
@@ -112,11 +114,15 @@ def test_rules_before_a_pipeline_fit() -> None:
         (OneHotEncoder(), ["ward"]),
     )
     rules = secateur.simplify(
-        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, method="layered"
+        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y),
+        frame,
+        y,
+        method="layered",
+        each_leaf=True,
     )
     assert json.loads(rules.to_json())["tree"]["columns"]["ranges"] != [None, None, None]
     check(rules)
-    check_compact(rules.compact())
+    check_compact(choose_lines(rules))
 
 
 def test_rules_with_facts_fit() -> None:
@@ -134,10 +140,11 @@ def test_rules_with_facts_fit() -> None:
         integers=["age"],
         facts=["0 <= age <= 9", "age > 5 => dose <= 9.5"],
         method="layered",
+        each_leaf=True,
     )
     assert "facts" in json.loads(rules.to_json())["tree"]
     check(rules)
-    check_compact(rules.compact(budget=0.02))
+    check_compact(choose_lines(rules, budget=0.02))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,7 @@ def test_what_was_never_written_does_not_fit(change: Callable[[dict[str, Any]], 
 )
 def test_compact_rules_that_were_never_written_do_not_fit(change: Callable[[dict[str, Any]], Any]) -> None:
     X, y = load_iris(return_X_y=True)
-    rules = secateur.compact(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
+    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
     content = json.loads(rules.to_json())
     assert content["dropped"]
     COMPACT_VALIDATOR.validate(content)
@@ -201,4 +208,4 @@ def test_compact_rules_that_were_never_written_do_not_fit(change: Callable[[dict
 def test_an_infinite_threshold_fits() -> None:
     tree = ward_rules().tree
     tree = replace(tree, threshold=np.array([np.inf, *tree.threshold[1:]]), accepts_missing=np.array([True, True]))
-    check(secateur.simplify(tree, method="none"))
+    check(secateur.simplify(tree, method="none", each_leaf=True))

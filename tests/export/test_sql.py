@@ -21,9 +21,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
+from export.forms import FORMS, both_forms, in_form, probe_in_form, probes_of
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import given, settings
-from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, numbers_at_limits, probes
+from hypothesis import strategies as st
+from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, numbers_at_limits
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.impute import SimpleImputer
@@ -38,7 +40,7 @@ from secateur.errors import ParameterError
 from secateur.export.sql import rules_to_sql
 from secateur.export.sql_dialects import ALIASES, DIALECTS
 from secateur.rules.decision_list import make_decision_list
-from secateur.rules.rule_set import RuleSet
+from secateur.rules.rules import Rules
 from secateur.tree.readings import Reading
 from secateur.tree.tree import make_tree
 
@@ -107,37 +109,48 @@ def run(dialect: str, postgres: Any, probe: Probe, statement: str, then: str = "
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "tsql"])
-def test_a_statement_reads_like_this(dialect: str) -> None:
-    written = rules_to_sql(ward_rules(), dialect, table="patients")
-    assert f"{written}\n" == (GOLDEN / f"ward.{dialect}.sql").read_text()
+@pytest.mark.parametrize(
+    ("form", "dialect", "golden"),
+    [("each leaf", "duckdb", "ward"), ("each leaf", "tsql", "ward"), ("list", "duckdb", "ward_list")],
+)
+def test_a_statement_reads_like_this(form: str, dialect: str, golden: str) -> None:
+    written = rules_to_sql(in_form(form, ward_rules()), dialect, table="patients")
+    assert f"{written}\n" == (GOLDEN / f"{golden}.{dialect}.sql").read_text()
 
 
 # --- The same answers as the rules -----------------------------------------------------------------------------------
 
 
-@given(probe=probes())
+@both_forms
+@given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_duckdb_decides_as_the_rules_do(probe: Probe) -> None:
+def test_duckdb_decides_as_the_rules_do(form: str, data: st.DataObject) -> None:
+    probe = data.draw(probes_of(form))
     assert run_duckdb(probe, rules_to_sql(probe.rules, "duckdb")) == probe.answers
 
 
-@given(probe=probes())
+@both_forms
+@given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_sqlite_decides_as_the_rules_do(probe: Probe) -> None:
+def test_sqlite_decides_as_the_rules_do(form: str, data: st.DataObject) -> None:
+    probe = data.draw(probes_of(form))
     assert run_sqlite(probe, rules_to_sql(probe.rules, "sqlite")) == probe.answers
 
 
-@given(probe=probes())
+@both_forms
+@given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_postgres_decides_as_the_rules_do(postgres: Any, probe: Probe) -> None:
+def test_postgres_decides_as_the_rules_do(postgres: Any, form: str, data: st.DataObject) -> None:
+    probe = data.draw(probes_of(form))
     assert run_postgres(postgres, probe, rules_to_sql(probe.rules, "postgres")) == probe.answers
 
 
+@both_forms
 @pytest.mark.parametrize("dialect", ["spark", "tsql", "bigquery", "snowflake"])
-@given(probe=probes())
+@given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_other_dialects_decide_alike_once_translated_for_duckdb(dialect: str, probe: Probe) -> None:
+def test_other_dialects_decide_alike_once_translated_for_duckdb(dialect: str, form: str, data: st.DataObject) -> None:
+    probe = data.draw(probes_of(form))
     statement = sqlglot.parse_one(rules_to_sql(probe.rules, dialect), dialect=dialect)
     for node in list(statement.find_all(exp.Collate)):  # DuckDB compares texts byte by byte as it is
         node.replace(node.this)
@@ -157,9 +170,9 @@ def test_other_dialects_decide_alike_once_translated_for_duckdb(dialect: str, pr
     assert found == probe.answers
 
 
-@pytest.fixture(scope="module")
-def cancer() -> Probe:
-    return fitted_probe()
+@pytest.fixture(scope="module", params=FORMS)
+def cancer(request: pytest.FixtureRequest) -> Probe:
+    return probe_in_form(request.param, fitted_probe())
 
 
 def matches_predict(probe: Probe, found: list[tuple[Any, Any, Any]]) -> bool:
@@ -194,12 +207,15 @@ def test_whole_and_decimal_columns_are_compared_as_numbers(postgres: Any, kind: 
     root = builder.split("age", 30)
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
-    probe = make_probe(secateur.simplify(builder.build(), method="exact"), [{"age": n} for n in (29, 30, 31, None)])
+    probe = make_probe(
+        secateur.simplify(builder.build(), method="exact", each_leaf=True), [{"age": n} for n in (29, 30, 31, None)]
+    )
     assert run_duckdb(probe, rules_to_sql(probe.rules), kind) == probe.answers
     assert run_postgres(postgres, probe, rules_to_sql(probe.rules, "postgres"), kind) == probe.answers
 
 
-def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any) -> None:
+@both_forms
+def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any, form: str) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -221,7 +237,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any) -> None:
         (OneHotEncoder(), ["kind"]),  # which refuses what it does not know
     )
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
-    rules = secateur.simplify(model, frame, y, method="layered")
+    rules = in_form(form, secateur.simplify(model, frame, y, method="mismatch", each_leaf=True))
     rows = [
         {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
@@ -254,8 +270,10 @@ def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any) -> None:
     assert run_postgres(postgres, probe, rules_to_sql(rules, "postgres")) == probe.answers
 
 
-def test_a_category_that_a_pipeline_refuses_has_no_rule(postgres: Any) -> None:
-    probe = closed_probe()
+@both_forms
+def test_a_category_that_a_pipeline_refuses_has_no_rule(postgres: Any, form: str) -> None:
+    probe = probe_in_form(form, closed_probe())
+    assert REFUSED in probe.answers
     for dialect in ("duckdb", "postgres", "sqlite"):
         assert run(dialect, postgres, probe, rules_to_sql(probe.rules, dialect)) == probe.answers
 
@@ -278,7 +296,7 @@ def test_categories_may_be_numbers_or_truth_values(postgres: Any, labels: tuple[
         dtype="float32",
     )
     probe = make_probe(
-        secateur.simplify(tree, method="none"),
+        secateur.simplify(tree, method="none", each_leaf=True),
         [{"x0": age, "x1": label} for age in (0.8, 0.9) for label in (*labels, labels[0], None)],
     )
     kind = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}[type(labels[0])]
@@ -323,13 +341,15 @@ def test_categories_may_be_stored_as_an_enumeration(postgres: Any) -> None:
         assert pick(probe, cursor.execute(rules_to_sql(probe.rules, "postgres")).fetchall()) == probe.answers
 
 
-def test_two_thousand_rules_are_one_statement(postgres: Any) -> None:
+@both_forms
+def test_two_thousand_rules_are_one_statement(postgres: Any, form: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 4)).astype(np.float32).astype(float)
     y = rng.integers(0, 3, 6000)
     model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact")
-    assert len(rules) == 2000
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=form == "each leaf")
+    assert rules.tree_rules == 2000
+    assert len(rules) == 2000 or form == "list"
     asked = X[:40]
     probe = Probe(
         rules, make_decision_list(rules), ["x0", "x1", "x2", "x3"], listed_rows.plain_rows(rules.tree, asked), []
@@ -343,19 +363,21 @@ def test_two_thousand_rules_are_one_statement(postgres: Any) -> None:
         assert [label for label, _, _ in found] == rules.predict(asked).tolist()
 
 
-def test_rules_made_without_rows_predict_as_the_tree_does() -> None:
+@both_forms
+def test_rules_made_without_rows_predict_as_the_tree_does(form: str) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, method="exact")
+    rules = secateur.simplify(model, method="exact", each_leaf=form == "each leaf")
     probe = make_probe(rules, X.to_dict("records"))
     found = run_duckdb(probe, rules_to_sql(rules))
     assert [label for label, _, _ in found] == model.predict(X).tolist()
+    assert [number - 1 for _, number, _ in found] == rules.apply(X).tolist()
 
 
 # --- Names and labels ------------------------------------------------------------------------------------------------
 
 
-def hostile_probe(*, numbers: bool) -> Probe:
+def hostile_probe(form: str, *, numbers: bool) -> Probe:
     draw = random.Random(0)
     values = [0.0, 0.5, 1.0, None] if numbers else [*HOSTILE, "none of them"]
     rows = [{name: draw.choice(values) for name in HOSTILE} for _ in range(30)]
@@ -364,28 +386,30 @@ def hostile_probe(*, numbers: bool) -> Probe:
         passed = [1.0 if numbers else HOSTILE[place - 1] for place in range(len(HOSTILE))]
         passed[chosen] = 0.0 if numbers else HOSTILE[chosen]
         rows.append(dict(zip(HOSTILE, passed, strict=True)))
-    return make_probe(hostile_rules(numbers=numbers), rows)
+    return make_probe(in_form(form, hostile_rules(numbers=numbers)), rows)
 
 
+@both_forms
 @pytest.mark.parametrize("numbers", [True, False])
-def test_hostile_names_and_labels_are_data_in_three_databases(postgres: Any, numbers: bool) -> None:
-    probe = hostile_probe(numbers=numbers)
+def test_hostile_names_and_labels_are_data_in_three_databases(postgres: Any, numbers: bool, form: str) -> None:
+    probe = hostile_probe(form, numbers=numbers)
     assert {answer[0] for answer in probe.answers} >= set(HOSTILE)
     assert run_duckdb(probe, rules_to_sql(probe.rules)) == probe.answers
     assert run_sqlite(probe, rules_to_sql(probe.rules, "sqlite")) == probe.answers
     assert run_postgres(postgres, probe, rules_to_sql(probe.rules, "postgres")) == probe.answers
 
 
+@both_forms
 @pytest.mark.parametrize("numbers", [True, False])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_hostile_names_and_labels_survive_in_every_dialect(dialect: str, numbers: bool) -> None:
-    rules = hostile_rules(numbers=numbers)
+def test_hostile_names_and_labels_survive_in_every_dialect(dialect: str, numbers: bool, form: str) -> None:
+    rules = in_form(form, hostile_rules(numbers=numbers))
     if dialect == "tsql" and not numbers:
-        with pytest.raises(secateur.ParameterError, match=r"'trailing' and 'trailing ' .* are the same in SQL Server"):
+        with pytest.raises(ParameterError, match=r"'trailing' and 'trailing ' .* are the same in SQL Server"):
             rules_to_sql(rules, dialect)
         return
     if dialect == "bigquery":
-        with pytest.raises(secateur.ParameterError, match="BigQuery has no column named"):
+        with pytest.raises(ParameterError, match="BigQuery has no column named"):
             rules_to_sql(rules, dialect)
         return
     statements = sqlglot.parse(rules_to_sql(rules, dialect), dialect=dialect)
@@ -422,7 +446,7 @@ def test_a_table_may_be_called_as_a_part_of_the_statement(postgres: Any, table: 
 def test_columns_may_be_called_as_parts_of_the_statement(postgres: Any) -> None:
     names = ("rule", "Prediction")
     rules = ward_rules()
-    rules = secateur.simplify(replace(rules.tree, feature_names=names), method="none")
+    rules = secateur.simplify(replace(rules.tree, feature_names=names), method="none", each_leaf=True)
     probe = make_probe(rules, [{"rule": 0.8, "Prediction": "A"}, {"rule": 0.9, "Prediction": None}])
     for dialect in ("duckdb", "postgres", "sqlite"):
         statement = rules_to_sql(rules, dialect)
@@ -430,7 +454,7 @@ def test_columns_may_be_called_as_parts_of_the_statement(postgres: Any) -> None:
         assert '"prediction_"' in statement
         assert run(dialect, postgres, probe, statement) == probe.answers
     for names in (("source", "typed"), ("typed", "decided"), ("a_number", "a number")):
-        rules = secateur.simplify(replace(rules.tree, feature_names=names), method="none")
+        rules = secateur.simplify(replace(rules.tree, feature_names=names), method="none", each_leaf=True)
         probe = make_probe(rules, [{names[0]: 0.8, names[1]: "A"}, {names[0]: 0.9, names[1]: None}])
         for dialect in ("duckdb", "postgres", "sqlite"):
             assert run(dialect, postgres, probe, rules_to_sql(rules, dialect)) == probe.answers
@@ -512,7 +536,7 @@ def test_a_column_of_another_type_is_the_category_that_it_must_be_or_stops_the_s
     case: str, postgres: Any
 ) -> None:
     kind, value, labels, label = OTHER_TYPES[case]
-    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, labels)), method="none")
+    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, labels)), method="none", each_leaf=True)
     make = f"CREATE TABLE rows (age DOUBLE PRECISION, ward {kind})"
     insert = f"INSERT INTO rows VALUES (0.1, {value}), (0.1, NULL)"
     wanted = [row[:3] for row in _ask_duckdb(rules, "TEXT", label)] if label is not None else None
@@ -535,7 +559,7 @@ def test_a_column_of_another_type_is_the_category_that_it_must_be_or_stops_the_s
             assert [row[:3] for row in cursor.execute(rules.to_sql("postgres")).fetchall()] == wanted
 
 
-def _ask_duckdb(rules: RuleSet, kind: str, label: str) -> list[tuple[Any, ...]]:
+def _ask_duckdb(rules: Rules, kind: str, label: str) -> list[tuple[Any, ...]]:
     with duckdb.connect() as database:
         database.execute(f"CREATE TABLE rows (age DOUBLE, ward {kind})")
         database.execute("INSERT INTO rows VALUES (0.1, ?), (0.1, NULL)", [label])
@@ -543,7 +567,9 @@ def _ask_duckdb(rules: RuleSet, kind: str, label: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_row_of_another_type_has_no_rule_in_sqlite_and_the_check_counts_it() -> None:
-    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, ("Yes", "No", "C"))), method="none")
+    rules = secateur.simplify(
+        replace(ward_rules().tree, categories=(None, ("Yes", "No", "C"))), method="none", each_leaf=True
+    )
     with closing(sqlite3.connect(":memory:")) as lite:
         lite.execute("CREATE TABLE rows (age DOUBLE, ward)")
         lite.executemany("INSERT INTO rows VALUES (0.1, ?)", [(1,), ("Yes",), ("perhaps",)])
@@ -564,7 +590,7 @@ def test_raw_amounts_and_dates_are_read_by_databases_as_by_predict(step: str, or
     builder.leaf([1, 9], parent=paid, side="left")
     builder.leaf([9, 1], parent=paid, side="right")
     how = Reading("date", order=order, step=step), Reading("number", unit="$", thousands=",")
-    rules = secateur.simplify(replace(builder.build(), readings=how), method="none")
+    rules = secateur.simplify(replace(builder.build(), readings=how), method="none", each_leaf=True)
     date = {"ymd": "2021-{m}-{d}", "dmy": "{d}/{m}/2021", "mdy": "{m}/{d}/2021"}[order]
     days = [date.format(m="03", d=day) + time for day in ("01", "02") for time in ("", " 11:59", " 12:01", " 23:59")]
     frame = pd.DataFrame({"opened": days * 3, "paid": ["$1,599.38", "-$5", "1,599.39"] * len(days)})
@@ -587,7 +613,9 @@ def test_raw_amounts_and_dates_are_read_by_databases_as_by_predict(step: str, or
 
 
 def test_text_among_the_truth_values_of_sqlite_is_refused() -> None:
-    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, (True, False))), method="none")
+    rules = secateur.simplify(
+        replace(ward_rules().tree, categories=(None, (True, False))), method="none", each_leaf=True
+    )
     lite = sqlite3.connect(":memory:")
     lite.execute("CREATE TABLE rows (age DOUBLE, ward)")
     lite.executemany("INSERT INTO rows VALUES (0.1, ?)", [(1,), (0,), (None,), ("True",)])
@@ -601,7 +629,7 @@ def test_sqlite_reads_every_limit_right(threshold: float) -> None:
     root = builder.split("x", threshold)
     builder.leaf([5, 1], parent=root, side="left")
     builder.leaf([1, 5], parent=root, side="right")
-    rules = secateur.simplify(builder.build(), method="exact")
+    rules = secateur.simplify(builder.build(), method="exact", each_leaf=True)
     numbers = [math.nextafter(threshold, -math.inf), threshold, math.nextafter(threshold, math.inf)]
     lite = sqlite3.connect(":memory:")
     lite.execute("CREATE TABLE rows (x DOUBLE)")
@@ -611,7 +639,9 @@ def test_sqlite_reads_every_limit_right(threshold: float) -> None:
 
 
 def test_a_column_called_true_means_nothing_to_sqlite() -> None:
-    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, (False, True))), method="none")
+    rules = secateur.simplify(
+        replace(ward_rules().tree, categories=(None, (False, True))), method="none", each_leaf=True
+    )
     lite = sqlite3.connect(":memory:")
     lite.execute('CREATE TABLE rows (age DOUBLE, ward, "true" TEXT, "false" TEXT)')
     lite.executemany("INSERT INTO rows VALUES (0.1, ?, 'x', 'y')", [(0,), (1,), (None,)])
@@ -621,10 +651,12 @@ def test_a_column_called_true_means_nothing_to_sqlite() -> None:
 
 def test_bigquery_gets_no_name_that_could_end_its_quotes() -> None:
     for name in ("back\\slash", "ti`ck"):
-        rules = secateur.simplify(replace(ward_rules().tree, feature_names=(name, "ward")), method="none")
-        with pytest.raises(secateur.ParameterError, match="BigQuery has no column named"):
+        rules = secateur.simplify(
+            replace(ward_rules().tree, feature_names=(name, "ward")), method="none", each_leaf=True
+        )
+        with pytest.raises(ParameterError, match="BigQuery has no column named"):
             rules.to_sql("bigquery")
-        with pytest.raises(secateur.ParameterError, match="BigQuery has no name such as"):
+        with pytest.raises(ParameterError, match="BigQuery has no name such as"):
             ward_rules().to_sql("bigquery", table=[name])
 
 
@@ -651,26 +683,28 @@ def test_dialects_have_the_names_that_people_use(alias: str) -> None:
     ],
 )
 def test_a_wrong_argument_is_refused_with_a_sentence(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(secateur.ParameterError, match=re.escape(message)):
+    with pytest.raises(ParameterError, match=re.escape(message)):
         rules_to_sql(ward_rules(), **arguments)
 
 
 def test_names_that_are_one_name_to_a_database_are_refused() -> None:
-    rules = secateur.simplify(replace(ward_rules().tree, feature_names=("Age", "age")), method="none")
-    with pytest.raises(secateur.ParameterError, match="'Age' and 'age' have the same name in DuckDB"):
+    rules = secateur.simplify(replace(ward_rules().tree, feature_names=("Age", "age")), method="none", each_leaf=True)
+    with pytest.raises(ParameterError, match="'Age' and 'age' have the same name in DuckDB"):
         rules_to_sql(rules)
     assert '"Age"' in rules_to_sql(rules, "postgres")
 
 
 def test_a_column_without_a_name_is_refused() -> None:
-    rules = secateur.simplify(replace(ward_rules().tree, feature_names=("", "age")), method="none")
-    with pytest.raises(secateur.ParameterError, match="a column without a name"):
+    rules = secateur.simplify(replace(ward_rules().tree, feature_names=("", "age")), method="none", each_leaf=True)
+    with pytest.raises(ParameterError, match="a column without a name"):
         rules_to_sql(rules)
 
 
 def test_categories_of_several_types_are_refused() -> None:
-    rules = secateur.simplify(replace(ward_rules().tree, categories=(None, ("A", 2, "C"))), method="none")
-    with pytest.raises(secateur.ParameterError, match="'ward' are of several types"):
+    rules = secateur.simplify(
+        replace(ward_rules().tree, categories=(None, ("A", 2, "C"))), method="none", each_leaf=True
+    )
+    with pytest.raises(ParameterError, match="'ward' are of several types"):
         rules_to_sql(rules)
 
 

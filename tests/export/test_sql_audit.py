@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import sqlglot
 import strategies
+from export.forms import both_forms, in_form
 from exported_rules import HOSTILE, hostile_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sqlglot import exp
 
 import secateur
-from secateur import InputError, RuleSet, TreeBuilder, simplify
+from secateur import Rules, TreeBuilder, simplify
+from secateur.errors import InputError
 from secateur.export.sql_audit import audit_to_sql, coverage_to_sql
 from secateur.export.sql_dialects import DIALECTS
 from secateur.results.audit import AuditCounter, AuditCounts, finish_audit
@@ -41,7 +43,7 @@ KINDS = {str: "TEXT", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}
 class Case(NamedTuple):
     """Rules, rows in their holder's terms, labels and weights, and which rows are taken in memory."""
 
-    rules: RuleSet
+    rules: Rules
     rows: list[dict[str, Any]]
     labels: list[Any]
     weights: list[float]
@@ -65,7 +67,7 @@ class Case(NamedTuple):
         return AuditCounter(self.rules).count(LabelledRows(check_rows(tree, self.frame(rows)), truth, weights))
 
 
-def make_case(rules: RuleSet, rows: list[dict[str, Any]], labels: list[Any], weights: list[float]) -> Case:
+def make_case(rules: Rules, rows: list[dict[str, Any]], labels: list[Any], weights: list[float]) -> Case:
     case = Case(rules, rows, labels, weights, [])
 
     def find_taken(some: list[dict[str, Any]]) -> list[bool]:
@@ -80,15 +82,17 @@ def make_case(rules: RuleSet, rows: list[dict[str, Any]], labels: list[Any], wei
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn, form: str) -> Case:
     """Trees of every kind, rules of every method with and without a ranking, and rows that try the tree's own tests."""
     tree = draw(strategies.trees())
     X, y, _ = draw(strategies.labelled_rows(tree))
     method = draw(st.sampled_from(METHODS))
     is_ranked = secateur.METHODS[method].needs_rows or draw(st.booleans())
     given_rows = (X, tree.classes[y]) if is_ranked else ()
-    rules = simplify(tree, *given_rows, method=method, **own_settings(method, tolerance=0.2))
-    leaves = simplify(tree, method="none")
+    rules = simplify(
+        tree, *given_rows, method=method, each_leaf=form == "each leaf", **own_settings(method, tolerance=0.2)
+    )
+    leaves = simplify(tree, method="none", each_leaf=True)
     if tree.dtype == "float64" and draw(st.booleans()):  # as all trees are that stand behind pipelines
         known = replace(tree, columns=draw(refusing_columns(tree)))
         rules, leaves = replace(rules, tree=known), replace(leaves, tree=known)
@@ -100,7 +104,7 @@ def cases(draw: st.DrawFn) -> Case:
 def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark: str = "?") -> Any:
     """The statement, and the groups that a database gives, which say whether their rows are taken in memory.
 
-    Also the rules that were widened, and the groups that say which rows these cover.
+    Also the rules that were widened, and the groups that say which rows these cover; a list counts what is decided.
     """
     tree = case.rules.tree
     names = [tree.feature_name(feature) for feature in range(tree.n_features)]
@@ -117,7 +121,7 @@ def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark:
     database.executemany(f'INSERT INTO "rows" VALUES ({marks})', list(zip(*columns, strict=True)))
     weight = "its weight" if weighted else None
     statement = audit_to_sql(case.rules, "its label", dialect, sample_weight=weight, by=["taken"])
-    asked = np.unique(case.rules.paths.rule[case.rules.deleted]).tolist()
+    asked = [] if case.rules.is_list else np.unique(case.rules.paths.rule[case.rules.deleted]).tolist()
     wider = coverage_to_sql(case.rules, asked, "its label", dialect, sample_weight=weight, by=["taken"])
     return statement, fetch(database, statement.text), asked, fetch(database, wider)
 
@@ -144,14 +148,17 @@ def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int]
         } == set()
 
 
-@given(case=cases())
+@both_forms
+@given(data=st.data())
 @settings(max_examples=30, deadline=None)
-def test_duckdb_counts_as_the_audit_in_memory_does(case: Case) -> None:
+def test_duckdb_counts_as_the_audit_in_memory_does(form: str, data: st.DataObject) -> None:
+    case = data.draw(cases(form))
     with duckdb.connect() as database:
         assert_same_counts(case, *run(database, case, "duckdb"))
 
 
-def test_a_pipeline_is_asked_in_its_own_columns() -> None:
+@both_forms
+def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {"dose": rng.normal(size=300), "pay": rng.uniform(1, 99, 300), "ward": rng.choice(["A", "B"], 300)}
@@ -164,7 +171,7 @@ def test_a_pipeline_is_asked_in_its_own_columns() -> None:
         (OneHotEncoder(), ["ward"]),
     )
     model = make_pipeline(prepare, DecisionTreeClassifier(max_depth=6, random_state=0)).fit(frame, y)
-    rules = simplify(model, frame, y, method="mismatch", tolerance=0.3)
+    rules = in_form(form, simplify(model, frame, y, method="mismatch", tolerance=0.3, each_leaf=True))
     usual = frame.to_dict("records")
     odd: list[dict[str, Any]] = [{"ward": "C"}, {"ward": None}, {"dose": None}, {"dose": 1e300}, {"pay": 0.0}]
     odd += [{"pay": -1.0}, {"pay": -2.0}, {"pay": math.inf}]
@@ -185,21 +192,22 @@ def test_a_pipeline_is_asked_in_its_own_columns() -> None:
         kept = make_case(rules, usual, y.tolist(), [1.0] * len(usual))
         statement, groups, *covered = run(database, kept, "duckdb", weighted=False)
     audit = rules.audit(frame, y)
-    assert audit.conflict > 0
+    assert audit.conflict > 0 or form == "list"
     counts = count_groups(rules, statement.refusals, groups)
     add_coverage(counts, *covered)
     assert audit == finish_audit(rules, counts)
 
 
-def limit_rules() -> RuleSet:
+def limit_rules(form: str = "each leaf") -> Rules:
     """A tree of scikit-learn, and rules that contradict one another."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    return simplify(model, X, y, method="mismatch", tolerance=0.4)
+    return in_form(form, simplify(model, X, y, method="mismatch", tolerance=0.4, each_leaf=True))
 
 
-def test_three_databases_count_a_fitted_tree_at_every_limit(postgres: Any) -> None:
-    rules = limit_rules()
+@both_forms
+def test_three_databases_count_a_fitted_tree_at_every_limit(postgres: Any, form: str) -> None:
+    rules = limit_rules(form)
     rows = fitted_probe().rows[400:]  # the rows at the limits are the last
     rng = np.random.default_rng(0)
     labels, weights = rng.integers(0, 2, len(rows)), rng.integers(0, 9, len(rows))
@@ -212,25 +220,27 @@ def test_three_databases_count_a_fitted_tree_at_every_limit(postgres: Any) -> No
         assert_same_counts(case, *run(cursor, case, "postgres", mark="%s"))
 
 
-def test_rows_that_contradict_a_fact_are_counted_as_in_memory() -> None:
+@both_forms
+def test_rows_that_contradict_a_fact_are_counted_as_in_memory(form: str) -> None:
     builder = TreeBuilder(classes=["no", "yes"], feature_names=["age", "dose"])
     root = builder.split("age", 10)
     builder.leaf([9, 1], parent=root, side="left")
     older = builder.split("dose", 5, parent=root, side="right")
     builder.leaf([8, 2], parent=older, side="left")
     builder.leaf([1, 9], parent=older, side="right")
-    rules = simplify(builder.build(), method="exact", facts=["age >= 18"])
+    rules = simplify(builder.build(), method="exact", facts=["age >= 18"], each_leaf=form == "each leaf")
     rows = [{"age": age, "dose": dose} for age in (5.0, 40.0) for dose in (1.0, 9.0)]
     case = make_case(rules, rows, ["no", "no", "no", "yes"], [1.0] * 4)
     with duckdb.connect() as database:
         statement, groups, *covered = run(database, case, "duckdb")
     assert_same_counts(case, statement, groups, *covered)
-    assert count_groups(rules, statement.refusals, groups).total("in_conflict") == 1
+    assert count_groups(rules, statement.refusals, groups).total("in_conflict") == (form == "each leaf")
 
 
+@both_forms
 @pytest.mark.parametrize("numbers", [True, False])
-def test_names_and_labels_cannot_become_code(numbers: bool) -> None:
-    rules = hostile_rules(numbers=numbers)
+def test_names_and_labels_cannot_become_code(numbers: bool, form: str) -> None:
+    rules = in_form(form, hostile_rules(numbers=numbers))
     rows = [
         {
             name: (0.4 if k == place else 0.6) if numbers else HOSTILE[(k + (k != place)) % len(HOSTILE)]
@@ -243,9 +253,10 @@ def test_names_and_labels_cannot_become_code(numbers: bool) -> None:
         assert_same_counts(case, *run(database, case, "duckdb"))
 
 
+@both_forms
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in ("duckdb", "sqlite", "postgres")])
-def test_other_dialects_parse_what_is_written(dialect: str) -> None:
-    statement = audit_to_sql(limit_rules(), "its label", dialect, sample_weight="its weight", by=["ward"])
+def test_other_dialects_parse_what_is_written(dialect: str, form: str) -> None:
+    statement = audit_to_sql(limit_rules(form), "its label", dialect, sample_weight="its weight", by=["ward"])
     read = sqlglot.parse_one(statement.text, dialect=dialect)
     named = ["ward", "refused", "truth", "leaf", "rule", "conflict", "covered", "n_rows", "label", "weight"]
     named += ["squares", "odd_weights", "n_counted"]

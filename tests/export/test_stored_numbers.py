@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from secateur.export.stored_numbers import read_counts, read_numbers
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.errors import FormatError
-from secateur.export.stored_numbers import read_counts, read_numbers
 
 
 def test_counts_are_read_with_unknown_ones() -> None:
@@ -39,8 +40,8 @@ def test_what_is_no_number_behind_a_reason_is_refused(values: Any) -> None:
 def test_rules_with_a_number_in_quotes_are_refused(form: str, field: str) -> None:
     X, y = load_iris(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="layered")
-    written: Any = rules if form == "each leaf" else rules.compact(budget=0.02)
+    rules = secateur.simplify(model, X, y, method="layered", each_leaf=True)
+    written: Any = rules if form == "each leaf" else choose_lines(rules, budget=0.02)
     content = json.loads(written.to_json())
     rule = content["rules"][0]
     if field == "class_counts":

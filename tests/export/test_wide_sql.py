@@ -14,7 +14,7 @@ import secateur
 from secateur.export.sql_nodes import MOST_JOINED, join
 
 
-def make_wide_rules(shape: str, n_columns: int) -> secateur.RuleSet | secateur.CompactRules:
+def make_wide_rules(shape: str, n_columns: int) -> secateur.Rules:
     """Rules that ask every column: many short ones, or a single one that asks all."""
     names = [f"g{place}" for place in range(n_columns)]
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=names)
@@ -25,7 +25,7 @@ def make_wide_rules(shape: str, n_columns: int) -> secateur.RuleSet | secateur.C
             at = builder.split(name, 0.5, parent=at, side="right")
         builder.leaf([5, 1], parent=at, side="left")
         builder.leaf([1, 5], parent=at, side="right")
-        return secateur.compact(builder.build(), otherwise="no")
+        return secateur.simplify(builder.build(), otherwise="no")
     root = builder.split(names[0], 0.5)
     open_ends = [(root, "left"), (root, "right")]
     for name in names[1:]:
@@ -34,7 +34,7 @@ def make_wide_rules(shape: str, n_columns: int) -> secateur.RuleSet | secateur.C
         open_ends += [(node, "left"), (node, "right")]
     for place, (parent, side) in enumerate(open_ends):
         builder.leaf([5, 1] if place % 3 else [1, 5], parent=parent, side=side)
-    return secateur.simplify(builder.build(), method="exact")
+    return secateur.simplify(builder.build(), method="exact", each_leaf=True)
 
 
 @pytest.mark.long

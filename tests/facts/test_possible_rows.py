@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from told_trees import Row, all_rows, cell_values, is_possible, told_trees, with_facts
 
 import secateur
-from secateur import ParameterError, RuleSet, Tree
+from secateur import Rules, Tree
+from secateur.errors import ParameterError
 from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication
 
 
@@ -46,10 +47,10 @@ def delete_by_trying(tree: Tree, possible: list[Row]) -> dict[int, list[int]]:
     return deletion
 
 
-def simplified(tree: Tree, method: str = "exact", **how: Any) -> RuleSet | None:
+def simplified(tree: Tree, method: str = "exact", **how: Any) -> Rules | None:
     """The rules; None if the facts contradict one another."""
     try:
-        return secateur.simplify(tree, method=method, **how)
+        return secateur.simplify(tree, method=method, each_leaf=True, **how)
     except ParameterError as error:
         note(str(error))
         return None
@@ -86,7 +87,7 @@ def test_faithful_deletes_what_trying_every_possible_row_allows(
 
     X, y = np.array(rows, dtype=np.float64), np.array(labels)
     settings = {"tolerance": tolerance, "protect": protect}
-    rules = secateur.simplify(tree, X, tree.classes[y], method="faithful", **settings)
+    rules = secateur.simplify(tree, X, tree.classes[y], method="faithful", each_leaf=True, **settings)
     expected = oracles.delete_faithful(tree, X, y, None, implies=implies, **settings)
     assert {rule.leaf_id: list(rule.deleted_ids) for rule in rules} == expected
     assert rules.verify()
@@ -96,7 +97,7 @@ def test_faithful_deletes_what_trying_every_possible_row_allows(
 @settings(max_examples=100, deadline=None)
 def test_whole_numbers_are_all_that_an_integer_column_holds(tree: Tree) -> None:
     told = with_facts(tree, Facts(integers=(0,)))
-    rules = secateur.simplify(told, method="exact")
+    rules = secateur.simplify(told, method="exact", each_leaf=True)
     assert {rule.leaf_id: list(rule.deleted_ids) for rule in rules} == delete_by_trying(told, all_rows(told))
     assert rules.verify()
 
@@ -115,7 +116,7 @@ def test_possible_rows_get_one_answer_and_the_verifier_agrees(tree: Tree, method
     for rule in rules:
         assert (answers[covered[:, rule.index]] == tree.leaf_class[rule.leaf_id]).all()
     assert rules.verify()
-    again = secateur.RuleSet.from_json(rules.to_json())
+    again = secateur.Rules.from_json(rules.to_json())
     assert again == rules
     assert again.tree == rules.tree
     assert again.verify()
@@ -243,8 +244,8 @@ def implies(tree: Tree, rule: Any, rows: list[Row], facts: Facts) -> bool:
 @given(told_trees())
 @settings(max_examples=50, deadline=None)
 def test_opting_out_deletes_what_a_tree_without_facts_deletes(tree: Tree) -> None:
-    plain = secateur.simplify(replace(tree, facts=NO_FACTS), method="exact")
-    opted = secateur.simplify(tree, method="exact", domain_knowledge=False)
+    plain = secateur.simplify(replace(tree, facts=NO_FACTS), method="exact", each_leaf=True)
+    opted = secateur.simplify(tree, method="exact", domain_knowledge=False, each_leaf=True)
     assert opted.deleted.tolist() == plain.deleted.tolist()
     assert not opted.facts_used.used
     assert opted.verify()
@@ -275,7 +276,7 @@ def hue_tree() -> Tree:
     ],
 )
 def test_claims_about_a_group_hold_where_its_columns_say_so(fact: str, deleted: dict[int, list[int]]) -> None:
-    rules = secateur.simplify(hue_tree(), facts=[fact], groups={"hue": ["hue_red", "hue_blue"]})
+    rules = secateur.simplify(hue_tree(), facts=[fact], groups={"hue": ["hue_red", "hue_blue"]}, each_leaf=True)
     found = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
     possible = [row for row in all_rows(rules.tree) if is_possible(rules.tree, rules.tree.facts, row)]
     assert found == delete_by_trying(rules.tree, possible)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import InputError, ParameterError, find_groups, simplify
+from secateur import find_groups, simplify
+from secateur.errors import InputError, ParameterError
 from secateur.facts.groups import read_groups
 from secateur.facts.parsing import parse_facts
 from secateur.facts.stating import state_facts
@@ -104,7 +105,7 @@ def test_rows_without_groups_to_find_are_refused(X: Any, sentence: str) -> None:
 
 def test_a_group_reads_as_one_categorical() -> None:
     model, X, y = fitted()
-    rules = simplify(model, X, y, method="exact", groups=find_groups(X))
+    rules = simplify(model, X, y, method="exact", groups=find_groups(X), each_leaf=True)
     words = " ".join(str(condition) for rule in rules for condition in rule.source_conditions)
     assert "city = Paris" in words
     assert "city_Paris" not in words
@@ -115,8 +116,8 @@ def test_a_group_reads_as_one_categorical() -> None:
 
 def test_groups_delete_more_and_say_so() -> None:
     model, X, y = fitted()
-    alone = simplify(model, X, y, method="exact", groups=find_groups(X), domain_knowledge=False)
-    rules = simplify(model, X, y, method="exact", groups=find_groups(X))
+    alone = simplify(model, X, y, method="exact", groups=find_groups(X), domain_knowledge=False, each_leaf=True)
+    rules = simplify(model, X, y, method="exact", groups=find_groups(X), each_leaf=True)
     assert rules.deleted.sum() > alone.deleted.sum()
     assert "at most one of city's 4 columns is 1" in rules.guarantee
     assert "at most one" not in alone.guarantee
@@ -143,7 +144,7 @@ def test_groups_delete_more_and_say_so() -> None:
 def test_groups_that_cannot_be_are_refused(groups: Any, sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(ParameterError, match=sentence):
-        simplify(model, X, y, groups=groups, method="layered")
+        simplify(model, X, y, groups=groups, method="mismatch", each_leaf=True)
 
 
 def test_groups_in_a_list_may_differ_in_length() -> None:
@@ -157,10 +158,10 @@ def test_rows_that_are_not_one_hot_are_named() -> None:
     groups = find_groups(X)
     X.loc[17, ["city_Paris", "city_Rome"]] = 1.0
     with pytest.raises(InputError, match=r"Row 17 of X is not one-hot in the group 'city': .* are both 1"):
-        simplify(model, X, y, groups=groups, method="layered")
+        simplify(model, X, y, groups=groups, method="mismatch", each_leaf=True)
     X.loc[3, "city_Bern"] = 0.5
     with pytest.raises(InputError, match=r"Row 3 of X .* 'city_Bern' is 0.5, neither 0 nor 1"):
-        simplify(model, X, y, groups=groups, method="layered")
+        simplify(model, X, y, groups=groups, method="mismatch", each_leaf=True)
 
 
 # --- whole numbers ----------------------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def test_rows_that_are_not_one_hot_are_named() -> None:
 
 def test_whole_numbers_and_bools_of_a_frame_read_as_such() -> None:
     model, X, y = fitted()
-    rules = simplify(model, X, y, method="none")
+    rules = simplify(model, X, y, method="none", each_leaf=True)
     words = {c.text for rule in rules for c in rule.conditions if c.name in ("age", "smoker")}
     assert words
     assert not any("." in text or " > " in text for text in words)
@@ -179,8 +180,8 @@ def test_an_array_has_one_type_and_says_nothing_of_a_column() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 9, (80, 2)), rng.integers(0, 2, 80)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    assert simplify(model, X, y, method="layered").tree.facts == secateur.tree.facts.NO_FACTS
-    told = simplify(model, X, y, integers=[1], method="layered")
+    assert simplify(model, X, y, method="mismatch", each_leaf=True).tree.facts == secateur.tree.facts.NO_FACTS
+    told = simplify(model, X, y, integers=[1], method="mismatch", each_leaf=True)
     assert told.tree.facts.integers == (1,)
     texts = [c.text for rule in told for c in rule.conditions if c.feature == 1]
     assert texts
@@ -198,13 +199,13 @@ def test_an_array_has_one_type_and_says_nothing_of_a_column() -> None:
 def test_integers_that_are_none_are_refused(integers: Any, error: type[Exception], sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(error, match=sentence):
-        simplify(model, X, y, integers=integers, method="layered")
+        simplify(model, X, y, integers=integers, method="mismatch", each_leaf=True)
 
 
 def test_facts_that_are_told_twice_are_kept_once() -> None:
     model, X, y = fitted()
-    rules = simplify(model, X, y, method="exact", facts=["bmi <= 70"])
-    assert simplify(rules.tree, X, y, method="exact", facts=["bmi <= 70"]).tree == rules.tree
+    rules = simplify(model, X, y, method="exact", facts=["bmi <= 70"], each_leaf=True)
+    assert simplify(rules.tree, X, y, method="exact", facts=["bmi <= 70"], each_leaf=True).tree == rules.tree
 
 
 def test_the_types_of_a_frame_are_taken_by_name() -> None:
@@ -212,7 +213,7 @@ def test_the_types_of_a_frame_are_taken_by_name() -> None:
     tree = secateur.from_model(model, X[X.columns[::-1]], facts=["bmi <= 70"])
     assert tree.facts.integers == ()
     with pytest.raises(InputError, match="out of order"):
-        simplify(model, X[X.columns[::-1]], y, method="layered")
+        simplify(model, X[X.columns[::-1]], y, method="mismatch", each_leaf=True)
 
 
 @pytest.mark.parametrize("limit", [3e22, -3e22, 2.0**30, 1.0, -0.3])
@@ -241,7 +242,7 @@ def test_a_large_whole_number_is_on_the_side_that_its_text_says(limit: int) -> N
         n_features=1,
         feature_names=["n"],
     )
-    rules = simplify(tree, method="none", integers=["n"])
+    rules = simplify(tree, method="none", integers=["n"], each_leaf=True)
     last = int(rules[0].text.split()[2])
     assert rules[1].text.split()[:3] == ["n", ">=", str(last + 1)]
     for number in range(last - 300, last + 301):
@@ -289,7 +290,7 @@ def test_numbers_with_few_decimals_read_so() -> None:
     X = pd.DataFrame({"income": rng.normal(1800, 300, 400).round(2)})
     y = (X["income"] > 1800) ^ (rng.random(400) < 0.1)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    rules = simplify(model, X, y, method="none", facts=["income has 2 decimals"])
+    rules = simplify(model, X, y, method="none", facts=["income has 2 decimals"], each_leaf=True)
     values = [float(word) for rule in rules for word in rule.text.split() if word[0].isdigit()]
     assert values
     assert all(round(value, 2) == value for value in values)
@@ -298,7 +299,7 @@ def test_numbers_with_few_decimals_read_so() -> None:
         kept = X.eval(condition.text.replace("income =", "income =="))
         assert kept.tolist() == rules.covers(X)[:, rule.index].tolist()
     with pytest.raises(InputError, match=r"'income' has at most 1 decimal, but row 0 of X has \d+\.\d\d"):
-        simplify(model, X, y, facts=["income has 1 decimal"], method="layered")
+        simplify(model, X, y, facts=["income has 1 decimal"], method="mismatch", each_leaf=True)
 
 
 @pytest.mark.parametrize(
@@ -390,18 +391,19 @@ def test_words_that_are_no_fact_are_refused(words: Any, sentence: str) -> None:
 def test_a_row_that_contradicts_a_fact_is_shown(facts: list[str], sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(InputError, match=sentence):
-        simplify(model, X, y, groups=find_groups(X), facts=facts, method="layered")
+        simplify(model, X, y, groups=find_groups(X), facts=facts, method="mismatch", each_leaf=True)
 
 
 def test_facts_that_contradict_each_other_are_refused() -> None:
     model, _, _ = fitted()
     with pytest.raises(ParameterError, match="The facts leave 'bmi' no value at all"):
-        simplify(model, method="exact", facts=["bmi <= 20", "bmi > 30"])
+        simplify(model, method="exact", facts=["bmi <= 20", "bmi > 30"], each_leaf=True)
     with pytest.raises(ParameterError, match="The facts contradict each other: no row can keep to all"):
         simplify(
             model,
             method="exact",
             facts=["bmi <= 20", "bmi <= 20 => female = 1", "female = 1 => pregnant = 1", "pregnant = 0"],
+            each_leaf=True,
         )
 
 
@@ -416,8 +418,10 @@ def test_an_implication_makes_a_condition_irrelevant_and_is_named() -> None:
         n_features=2,
         feature_names=["pregnant", "female"],
     )
-    assert simplify(tree, method="exact")[2].text == "pregnant > 0.5 and female > 0.5 => yes"
-    rules = simplify(tree, method="exact", facts=["pregnant = 1 => female = 1", "0 <= pregnant <= 1"], integers=[0])
+    assert simplify(tree, method="exact", each_leaf=True)[2].text == "pregnant > 0.5 and female > 0.5 => yes"
+    rules = simplify(
+        tree, method="exact", facts=["pregnant = 1 => female = 1", "0 <= pregnant <= 1"], integers=[0], each_leaf=True
+    )
     assert rules[2].text == "pregnant = 1 => yes"
     assert str(rules[2].reasons[4]) == (
         "without it the tree still says yes wherever the rule holds, given that "
@@ -432,7 +436,14 @@ def test_an_implication_makes_a_condition_irrelevant_and_is_named() -> None:
 def test_columns_of_a_group_are_shuffled_as_one() -> None:
     model, X, y = fitted()
     rules = simplify(
-        model, X, y, method="budgeted", groups=find_groups(X), facts=["pregnant = 1 => female = 1"], budget=0.05
+        model,
+        X,
+        y,
+        method="budgeted",
+        groups=find_groups(X),
+        facts=["pregnant = 1 => female = 1"],
+        max_conflict=0.05,
+        each_leaf=True,
     )
     assert rules.verify()
     columns = np.arange(rules.tree.n_features)
@@ -459,7 +470,7 @@ def test_columns_of_a_group_are_shuffled_as_one() -> None:
 def test_an_argument_of_another_kind_is_one_clear_sentence(wrong: dict[str, Any]) -> None:
     model, X, y = fitted(2)
     with pytest.raises(ParameterError, match=r"^[^\n]+$"):
-        simplify(model, X, y, method="exact", **wrong)
+        simplify(model, X, y, method="exact", each_leaf=True, **wrong)
 
 
 def test_a_lazy_frame_is_to_be_collected() -> None:
@@ -476,5 +487,5 @@ def test_facts_that_no_row_keeps_to_are_refused_by_every_method(method: str, fac
     builder.leaf([1, 2], parent=root, side="left")
     builder.leaf([2, 1], parent=root, side="right")
     rows = ([[0.0, 1.0], [1.0, 4.0]], ["no", "yes"]) if secateur.METHODS[method].needs_rows else ()
-    with pytest.raises(secateur.ParameterError, match=r"no value at all|contradict each other"):
-        secateur.simplify(builder.build(), *rows, method=method, facts=facts)
+    with pytest.raises(ParameterError, match=r"no value at all|contradict each other"):
+        secateur.simplify(builder.build(), *rows, method=method, facts=facts, each_leaf=True)

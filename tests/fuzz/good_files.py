@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from exported_rules import ward_rules
 from fuzz import mutating
+from secateur.export.compact_json import _digest as compact_digest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
@@ -27,8 +28,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.cli.model_files import dump_model
-from secateur.export.compact_json import _digest as compact_digest
 from secateur.export.json import _digest as rules_digest
 from secateur.rows.packed_bytes import pack
 
@@ -52,7 +53,7 @@ def _told_tree() -> secateur.Tree:
     )
     fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, rows["n"] * (1 - rows["hue_red"]) > 3)
     facts = ["n is a whole number", "n >= 0", "hue = red => n <= 5"]
-    return secateur.simplify(fitted, facts=facts, groups={"hue": ["hue_red", "hue_blue"]}).tree
+    return secateur.simplify(fitted, facts=facts, groups={"hue": ["hue_red", "hue_blue"]}, each_leaf=True).tree
 
 
 def _rules() -> list[Any]:
@@ -69,29 +70,34 @@ def _rules() -> list[Any]:
         "budgeted": {"budget": 0.05},
         "quinlan": {},
     }
-    made = [secateur.simplify(model, X, Y, method=name, **own) for name, own in settings.items()]
+    made = [secateur.simplify(model, X, Y, method=name, each_leaf=True, **own) for name, own in settings.items()]
     made += [
-        secateur.simplify(model, X, Y, sample_weight=weights),
-        secateur.simplify(model, method="sibling"),
+        secateur.simplify(model, X, Y, sample_weight=weights, each_leaf=True),
+        secateur.simplify(model, method="sibling", each_leaf=True),
         ward_rules(),
     ]
-    made += [secateur.simplify(_told_tree()), secateur.simplify(ward_rules().tree, method="exact")]
-    made.append(secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X3, Y3), X3, Y3))
-    made.append(secateur.simplify(model, X, Y, method="mismatch-certified"))
+    made += [
+        secateur.simplify(_told_tree(), each_leaf=True),
+        secateur.simplify(ward_rules().tree, method="exact", each_leaf=True),
+    ]
+    made.append(
+        secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X3, Y3), X3, Y3, each_leaf=True)
+    )
+    made.append(secateur.simplify(model, X, Y, method="mismatch-certified", each_leaf=True))
     return made
 
 
 def _compact() -> list[Any]:
     iris = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X3, Y3)
-    made = [secateur.compact(_fit(), X, Y), secateur.compact(_fit(), X, Y, budget=0.05), secateur.compact(_fit())]
-    made += [secateur.compact(iris, X3, Y3, budget=0.02), secateur.compact(_told_tree()), ward_rules().compact()]
-    made.append(secateur.simplify(iris, X3, Y3, method="layered").compact())
+    made = [secateur.simplify(_fit(), X, Y), secateur.simplify(_fit(), X, Y, budget=0.05), secateur.simplify(_fit())]
+    made += [secateur.simplify(iris, X3, Y3, budget=0.02), secateur.simplify(_told_tree()), choose_lines(ward_rules())]
+    made.append(choose_lines(secateur.simplify(iris, X3, Y3, method="layered", each_leaf=True)))
     return made
 
 
 def _scaled() -> Any:
     return secateur.simplify(
-        make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, Y)
+        make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, Y), each_leaf=True
     ).tree
 
 

@@ -44,6 +44,7 @@ import pyarrow.parquet as pq
 
 import secateur
 from secateur.adapters import read_iai, read_onnx, read_pmml
+from secateur.choosing import choose_lines
 from secateur.cli.model_files import load_model, load_rules
 from secateur.cli.tables.table_file import read_table
 from secateur.errors import SecateurError
@@ -102,7 +103,7 @@ def judge_tree(data: bytes, rng: Random) -> str:
 
 def judge_rules(data: bytes, rng: Random) -> str:
     text = _text(data)
-    rules = secateur.RuleSet.from_json(text)
+    rules = secateur.Rules.from_json(text)
     content = json.loads(text)
     listed = compare_tree(rules.tree, content["tree"])
     check_coverage(rules, listed, [rule["kept_ids"] for rule in content["rules"]], content)
@@ -114,7 +115,7 @@ def judge_rules(data: bytes, rng: Random) -> str:
 
 def judge_compact(data: bytes, rng: Random) -> str:
     text = _text(data)
-    rules = secateur.CompactRules.from_json(text)
+    rules = secateur.Rules.from_json(text)
     content = json.loads(text)
     listed = compare_tree(rules.tree, content["source"]["tree"])
     covered = [listed.covered(rule["kept_ids"]) for rule in content["rules"]]
@@ -153,7 +154,7 @@ def judge_packed(data: bytes, rng: Random) -> str:
         expect(not data.startswith(b"\x1f\x8b"), "damaged, but read", error)
         text = data
     expect(rules == type(rules).from_json(_text(text)), "the packed rules are others")
-    return (judge_compact if isinstance(rules, secateur.CompactRules) else judge_rules)(text, rng)
+    return (judge_compact if isinstance(rules, secateur.Rules) else judge_rules)(text, rng)
 
 
 def _text(data: bytes) -> str:
@@ -217,7 +218,7 @@ def as_matrix(listed: brute_force.ListedRows) -> Any:
 
 def check_own_rules(tree: Tree, listed: brute_force.ListedRows) -> None:
     """Make rules of a tree that was read, and check them by the listed rows."""
-    rules = secateur.simplify(tree)
+    rules = secateur.simplify(tree, each_leaf=True)
     for rule in rules:
         c = int(tree.leaf_class[rule.leaf_id])
         expect(listed.implies(rule.kept_ids, c), "a rule covers a row of another class", rule.leaf_id)
@@ -225,13 +226,13 @@ def check_own_rules(tree: Tree, listed: brute_force.ListedRows) -> None:
     if is_plain(tree):
         matrix, own = as_matrix(listed), own_classes(listed)
         possible = brute_force.as_flags(listed.possible, len(matrix))
-        compact = rules.compact()
+        compact = choose_lines(rules)
         for said in (rules.predict(matrix), compact.predict(matrix)):
             expect(said[possible].tolist() == tree.classes[own[possible]].tolist(), "another class than the tree's")
 
 
 def check_coverage(
-    rules: secateur.RuleSet, listed: brute_force.ListedRows, links: list[list[int]], content: dict[str, Any]
+    rules: secateur.Rules, listed: brute_force.ListedRows, links: list[list[int]], content: dict[str, Any]
 ) -> None:
     """Compare which rules cover a row, and which of them decides it, with the links and counts of the file."""
     if not is_plain(rules.tree):
@@ -254,7 +255,7 @@ def check_coverage(
         expect(winner == next(index for index in order if flags[place, index]), "another rule decides", matrix[place])
 
 
-def check_exactness(rules: secateur.RuleSet, listed: brute_force.ListedRows) -> None:
+def check_exactness(rules: secateur.Rules, listed: brute_force.ListedRows) -> None:
     """What `verify` proved holds for the listed rows."""
     if not secateur.METHODS[rules.method].is_exact:
         return
@@ -287,12 +288,12 @@ def judge_skops(data: bytes, rng: Random) -> str:
         model = load_model(Path(file.name))
     try:
         tree = secateur.from_model(model, accepts_missing=None)
-        rules: Any = secateur.simplify(tree)
+        rules: Any = secateur.simplify(tree, each_leaf=True)
     except SecateurError as error:
         if not hasattr(model, "estimators_"):
             raise
         check_sentence(str(error))
-        rules, tree = secateur.simplify(model), None
+        rules, tree = secateur.simplify(model, each_leaf=True), None
     names = getattr(model, "feature_names_in_", None)
     n_features = int(model.n_features_in_)
     draws = np.random.default_rng(rng.randrange(100))

@@ -217,7 +217,7 @@ def delete_certified(case: Case, leaf: int) -> list[int]:
 # --- judging ----------------------------------------------------------------------------------------------------------
 
 
-def deletions(rules: secateur.RuleSet) -> Deletion:
+def deletions(rules: secateur.Rules) -> Deletion:
     found = {}
     for index, leaf in enumerate(rules.paths.leaf_ids.tolist()):
         entries = rules.paths.entries(index)
@@ -225,7 +225,7 @@ def deletions(rules: secateur.RuleSet) -> Deletion:
     return found
 
 
-def check_rules(case: Case, rules: secateur.RuleSet, expected: Deletion | None, *, is_counted: bool = True) -> int:
+def check_rules(case: Case, rules: secateur.Rules, expected: Deletion | None, *, is_counted: bool = True) -> int:
     """Compare the deletions and the counts of rules; give the number of rules."""
     found = deletions(rules)
     expect(list(found) == list(case.listed.paths), "other leaves", rules.method)
@@ -241,7 +241,7 @@ def check_rules(case: Case, rules: secateur.RuleSet, expected: Deletion | None, 
     return len(found)
 
 
-def check_promises_of_a_budget(case: Case, rules: secateur.RuleSet, budget: float, tolerance: float) -> None:
+def check_promises_of_a_budget(case: Case, rules: secateur.Rules, budget: float, tolerance: float) -> None:
     """No more than the budget of training rows is in conflict, and a rule that paid keeps its reliability."""
     covered = [0] * case.tree.n_classes
     gone = deletions(rules)
@@ -260,7 +260,7 @@ def check_promises_of_a_budget(case: Case, rules: secateur.RuleSet, budget: floa
     expect(share_in_conflict <= Fraction(str(budget)), "more rows in conflict than the budget", share_in_conflict)
 
 
-def check_compact(case: Case, rules: secateur.CompactRules, budget: float) -> int:
+def check_compact(case: Case, rules: secateur.Rules, budget: float) -> int:
     """Compare what compact rules decide with the tree, on rows of every kind or on the training rows."""
     tree = case.tree
     lines = [(list(rule.kept_ids), int(tree.leaf_class[rule.leaf_id])) for rule in rules]
@@ -320,7 +320,7 @@ def check_monotone(case: Case, rng: Random) -> int:
     answers = np.array([oracles.tree_class(tree, row) for row in case.possible])
     is_wrong = (lies_above(tree, signs, grid) & (answers[:, None] == 1) & (answers == 0)).any()
     try:
-        rules = secateur.simplify(tree, method="mismatch-certified", monotone=signs)
+        rules = secateur.simplify(tree, method="mismatch-certified", monotone=signs, each_leaf=True)
     except SecateurError as error:
         expect(bool(is_wrong), "a monotone tree was refused", signs, str(error))
         return 0
@@ -344,12 +344,12 @@ def check_case(number: int) -> Counter[str]:
     done: Counter[str] = Counter()
 
     slow = {leaf: delete_exact(case, leaf) for leaf in leaves}
-    made = simplify(tree, **training)
+    made = simplify(tree, each_leaf=True, **training)
     done["exact"] += check_rules(case, made, slow)
     if number % 5 == 0:
         expect(made.verify().ok, "verify disagrees", str(made.verify()))
     expected: Deletion | None = {leaf: oracles.sib(tree, leaf) for leaf in leaves}
-    done["sibling"] += check_rules(case, simplify(tree, method="sibling", **training), expected)
+    done["sibling"] += check_rules(case, simplify(tree, method="sibling", each_leaf=True, **training), expected)
     expected = {
         leaf: [
             link
@@ -358,21 +358,23 @@ def check_case(number: int) -> Counter[str]:
         ]
         for leaf in leaves
     }
-    done["subtree"] += check_rules(case, simplify(tree, method="subtree", **training), expected)
+    done["subtree"] += check_rules(case, simplify(tree, method="subtree", each_leaf=True, **training), expected)
     # With facts, redundancy drops the columns of a group together and looks at no implication.
     expected = None if has_facts else {leaf: delete_redundancy(case, leaf) for leaf in leaves}
-    done["redundancy"] += check_rules(case, simplify(tree, method="redundancy", **training), expected)
+    done["redundancy"] += check_rules(case, simplify(tree, method="redundancy", each_leaf=True, **training), expected)
     expected = {leaf: delete_faithful(case, leaf, tolerance, protect=protect) for leaf in leaves}
-    made = simplify(tree, method="faithful", tolerance=tolerance, protect=protect, **training)
+    made = simplify(tree, method="faithful", tolerance=tolerance, protect=protect, each_leaf=True, **training)
     done["faithful"] += check_rules(case, made, expected)
     expected = {leaf: select(case, leaf, [], tolerance) for leaf in leaves}
-    made = simplify(tree, method="mismatch", tolerance=tolerance, **training)
+    made = simplify(tree, method="mismatch", tolerance=tolerance, each_leaf=True, **training)
     done["mismatch"] += check_rules(case, made, expected)
     expected = {leaf: select(case, leaf, slow[leaf], tolerance) for leaf in leaves}
-    made = simplify(tree, method="layered", tolerance=tolerance, **training)
+    made = simplify(tree, method="layered", tolerance=tolerance, each_leaf=True, **training)
     done["layered"] += check_rules(case, made, expected)
     expected = {leaf: delete_quinlan(case, leaf, alpha) for leaf in leaves}
-    done["quinlan"] += check_rules(case, simplify(tree, method="quinlan", alpha=alpha, **training), expected)
+    done["quinlan"] += check_rules(
+        case, simplify(tree, method="quinlan", alpha=alpha, each_leaf=True, **training), expected
+    )
 
     # One label for each listed case: the first one that it has.
     labels: dict[str, int] = {}
@@ -383,7 +385,7 @@ def check_case(number: int) -> Counter[str]:
     listed.rows = brute_force.ListedRows(tree, case.X)
     listed.of_label = [brute_force.as_bits((first == c).tolist()) for c in range(tree.n_classes)]
     listed.filled = oracles.fill_counts(tree, case.X, first, None)
-    made = simplify(tree, case.X, tree.classes[first], method="mismatch-certified")
+    made = simplify(tree, case.X, tree.classes[first], method="mismatch-certified", each_leaf=True)
     done["mismatch-certified, listed"] += check_rules(
         listed, made, {leaf: delete_certified(listed, leaf) for leaf in leaves}
     )
@@ -392,7 +394,7 @@ def check_case(number: int) -> Counter[str]:
 
     if number % 5 == 0 and len(leaves) <= MOST_PRICED:
         with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
-            made = simplify(tree, method="budgeted", budget=budget, tolerance=tolerance, **training)
+            made = simplify(tree, method="budgeted", budget=budget, tolerance=tolerance, each_leaf=True, **training)
         expected = None
         if not has_facts:  # with a group, its columns are shuffled together
             weights = None if case.weights is None else case.weights.tolist()
@@ -405,9 +407,9 @@ def check_case(number: int) -> Counter[str]:
             }
         done["budgeted"] += check_rules(case, made, expected)
         check_promises_of_a_budget(case, made, budget, tolerance)
-    done["compact"] += check_compact(case, secateur.compact(tree, **training), 0.0)
+    done["compact"] += check_compact(case, secateur.simplify(tree, **training), 0.0)
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 200):
-        made_compact = secateur.compact(tree, budget=budget, tolerance=tolerance, **training)
+        made_compact = secateur.simplify(tree, budget=budget, tolerance=tolerance, **training)
     done["compact, with a budget"] += check_compact(case, made_compact, budget)
     return done
 

@@ -61,11 +61,11 @@ def test_a_wrong_answer_and_a_refusal_that_is_no_sentence_are_noticed(monkeypatc
     for words in ("", "two\nlines.", "no end", "x" * 5_000 + ".", "it is <object object at 0x7f>."):
         with pytest.raises(BadRefusal):
             check_sentence(words)
-    monkeypatch.setattr("secateur.RuleSet.apply", lambda rules, rows: rules.covers(rows).argmin(axis=1))
+    monkeypatch.setattr("secateur.Rules.apply", lambda rules, rows: rules.covers(rows).argmin(axis=1))
     layered = next(data for data in good_files("rules") if b'"method": "layered"' in data)
     with pytest.raises(WrongAnswer, match="another rule decides"):
         judge("rules", layered, 0)
     monkeypatch.undo()
-    monkeypatch.setattr("secateur.RuleSet.covers", lambda rules, rows: ~(rows[:, [0]] > [0] * len(rules)))
+    monkeypatch.setattr("secateur.Rules.covers", lambda rules, rows: ~(rows[:, [0]] > [0] * len(rules)))
     with pytest.raises(WrongAnswer, match="cover other rows"):
         judge("rules", layered, 0)

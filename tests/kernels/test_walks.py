@@ -142,7 +142,7 @@ def test_room_for_watches_grows_and_changes_nothing(noisy: tuple[DecisionTreeCla
             mock.patch.object(budget_spending, "COUNTED_PAIRS", -1),  # with lower bounds, which depend on every watch
             mock.patch.object(budget_spending, "_make_room", wraps=budget_spending._make_room) as make_room,
         ):
-            answers.append(simplify(model, X, y, method="budgeted", budget=0.2).deletions)
+            answers.append(simplify(model, X, y, method="budgeted", max_conflict=0.2, each_leaf=True).deletions)
             assert (make_room.call_count > 1) == (watches == 0)
     for name in ("deleted", "why", "before", "after", "number", "node"):
         np.testing.assert_array_equal(*(getattr(answer, name) for answer in answers), err_msg=name)
@@ -158,14 +158,14 @@ def test_more_watches_or_rows_than_can_be_numbered_are_refused(
         mock.patch.object(budget_spending, "MOST_WATCHES", 5_000),
         pytest.raises(InputError, match="would note more than 5,000 pairs of a row and a condition: pass a sample"),
     ):
-        simplify(model, X, y, method="budgeted", budget=0.2)
+        simplify(model, X, y, method="budgeted", max_conflict=0.2, each_leaf=True)
     with (
         mock.patch.object(row_mixture, "MOST_ROWS", 4_399),
         pytest.raises(
             InputError, match="on at most 4,399 rows, shuffled copies among them, but here are 4,400: pass a"
         ),
     ):
-        simplify(model, X, y, method="budgeted")
+        simplify(model, X, y, method="budgeted", each_leaf=True)
 
 
 @pytest.mark.parametrize("n_rows", [3, 32, 64, 65, 128])
@@ -230,14 +230,14 @@ def test_every_node_has_the_run_of_rows_that_pass_it(problem: tuple[Tree, tuple[
 def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    by_masks = simplify(model, X, y, method="exact")
+    by_masks = simplify(model, X, y, method="exact", each_leaf=True)
     with mock.patch.object(row_evidence, "WALKED_LEAVES", 1):
-        by_walks = simplify(model, X, y, method="exact")
+        by_walks = simplify(model, X, y, method="exact", each_leaf=True)
     with mock.patch.object(violations, "SMALL_COUNT", 0):
-        by_tiles = simplify(model, X, y, method="exact")
+        by_tiles = simplify(model, X, y, method="exact", each_leaf=True)
     for other in (by_walks, by_tiles):
-        np.testing.assert_array_equal(by_masks.class_counts, other.class_counts)
-        np.testing.assert_array_equal(by_masks.source_class_counts, other.source_class_counts)
+        np.testing.assert_array_equal(by_masks.covered_counts, other.covered_counts)
+        np.testing.assert_array_equal(by_masks.leaf_counts, other.leaf_counts)
 
 
 @about_the_compiler
@@ -259,7 +259,7 @@ def test_a_set_of_130_categories_spans_several_words() -> None:
     builder.leaf([2, 0], parent=high, side="left")
     builder.leaf([0, 2], parent=high, side="right")
     tree = builder.build()
-    assert [rule.text for rule in simplify(tree, method="exact")] == [
+    assert [rule.text for rule in simplify(tree, method="exact", each_leaf=True)] == [
         "x <= 0 => a",
         "x > 0 => b",
         "x <= 0 => a",
@@ -285,7 +285,7 @@ def test_sets_of_several_words_are_cut_as_single_categories_are(seed: int) -> No
     tree = builder.build()
     codes = np.arange(151.0)
     answers = np.array([oracles.tree_class(tree, (code,)) for code in codes])
-    for rule in simplify(tree, method="exact"):
+    for rule in simplify(tree, method="exact", each_leaf=True):
 
         def implies(links: Any, c: int = int(tree.leaf_class[rule.leaf_id])) -> bool:
             return all(answers[int(code)] == c for code in codes if oracles.satisfies(tree, (code,), links))

@@ -23,14 +23,13 @@ from secateur.tree.tree import Tree
 ROW_FREE = {
     "none": oracles.delete_none,
     "sibling": oracles.delete_sibling,
-    "subtree": oracles.delete_subtree,
     "redundancy": oracles.delete_redundancy,
     "exact": oracles.delete_exact,
 }
 TOLERANCES = st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0])
 
 
-def deletions(rules: secateur.RuleSet) -> dict[int, list[int]]:
+def deletions(rules: secateur.Rules) -> dict[int, list[int]]:
     return {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
 
 
@@ -42,16 +41,16 @@ def trees_with_rows(draw: st.DrawFn, *, weights: bool | None = None, **shape: An
     return tree, X, y, w
 
 
-def simplify(problem: tuple[Tree, Any, Any, Any], method: str, **parameters: Any) -> secateur.RuleSet:
+def simplify(problem: tuple[Tree, Any, Any, Any], method: str, **parameters: Any) -> secateur.Rules:
     tree, X, y, w = problem
-    return secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **parameters)
+    return secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, each_leaf=True, **parameters)
 
 
 @pytest.mark.parametrize("method", ROW_FREE)
 @given(tree=strategies.trees())
 @settings(max_examples=150, deadline=None)
 def test_a_row_free_method_equals_its_slow_version(method: str, tree: Tree) -> None:
-    assert deletions(secateur.simplify(tree, method=method)) == ROW_FREE[method](tree)
+    assert deletions(secateur.simplify(tree, method=method, each_leaf=True)) == ROW_FREE[method](tree)
 
 
 @given(problem=trees_with_rows(), tolerance=TOLERANCES)
@@ -59,13 +58,6 @@ def test_a_row_free_method_equals_its_slow_version(method: str, tree: Tree) -> N
 def test_mismatch_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], tolerance: float) -> None:
     rules = simplify(problem, "mismatch", tolerance=tolerance)
     assert deletions(rules) == oracles.delete_mismatch(*problem, tolerance)
-
-
-@given(problem=trees_with_rows(), tolerance=TOLERANCES)
-@settings(max_examples=150, deadline=None)
-def test_layered_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], tolerance: float) -> None:
-    rules = simplify(problem, "layered", tolerance=tolerance)
-    assert deletions(rules) == oracles.delete_layered(*problem, tolerance)
 
 
 @given(problem=trees_with_rows(), tolerance=TOLERANCES, protect=st.booleans())
@@ -108,7 +100,7 @@ def test_budgeted_equals_its_slow_version(
         mock.patch.object(secateur.methods.budget_spending, "MAP_BYTES", map_bytes),
         mock.patch.object(secateur.methods.budget_spending, "COLUMN_MAPS", 0),
     ):
-        rules = simplify(problem, "budgeted", budget=budget, smoothing=smoothing, tolerance=tolerance)
+        rules = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing, tolerance=tolerance)
     steps = oracles.budgeted_steps(tree, X, w, budget, smoothing, oracles.Guard(y, tolerance), pool=pool_rows)
     gone = {(step.leaf, step.link) for step in steps}
     assert deletions(rules) == {
@@ -133,9 +125,9 @@ def test_what_a_kept_condition_would_cost_is_counted_or_bounded_from_below(
     problem: tuple[Tree, Any, Any, Any], budget: float, smoothing: float
 ) -> None:
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
-        counted = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
+        counted = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing)
         with mock.patch.object(secateur.methods.budget_spending, "COUNTED_PAIRS", -1):
-            bounded = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
+            bounded = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing)
     for full, partial in zip(counted, bounded, strict=True):
         assert full.deleted_ids == partial.deleted_ids
         for link in full.kept_ids:
@@ -158,7 +150,7 @@ def test_what_the_guard_keeps_would_be_within_the_budget_and_dishonest(
 ) -> None:
     tree, X, y, w = problem
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
-        rules = simplify(problem, "budgeted", budget=budget, tolerance=tolerance)
+        rules = simplify(problem, "budgeted", max_conflict=budget, tolerance=tolerance)
     kept = {rule.leaf_id: list(rule.kept_ids) for rule in rules}
     for rule in rules:
         own = int(tree.leaf_class[rule.leaf_id])
@@ -200,7 +192,7 @@ def test_two_rules_with_the_same_conditions_never_say_different_things() -> None
     # reliable as before.
     X = np.array([[0.0, 0]] * 2 + [[0, 1]] * 2 + [[1, 0], [1, 1]] * 8)
     y = np.array([0, 1, 0, 1] + [2] * 16)
-    rules = simplify((twin_tree(), X, y, None), "budgeted", budget=0.3, smoothing=0)
+    rules = simplify((twin_tree(), X, y, None), "budgeted", max_conflict=0.3, smoothing=0)
     assert deletions(rules) == {2: [2], 3: [], 4: []}
     kept = rules[1].reasons[3]
     assert (kept.kind, kept.node_id, kept.before, kept.after) == ("contradicted", 2, 0.5, 0.5)
@@ -217,8 +209,8 @@ def test_a_rule_may_lose_what_only_a_twin_kept_once_the_twin_is_wider() -> None:
     X = np.array([[0.0, 0]] * 4 + [[0, 1]] * 2 + [[1, 0], [1, 1]] * 4)
     y = np.array([0, 1, 0, 1, 0, 1] + [0, 0, 2, 2] * 2)
     problem = twin_tree(), X, y, None
-    assert deletions(simplify(problem, "budgeted", budget=0.5, smoothing=0)) == {2: [2], 3: [], 4: []}
-    rules = simplify(problem, "budgeted", budget=1, smoothing=0)
+    assert deletions(simplify(problem, "budgeted", max_conflict=0.5, smoothing=0)) == {2: [2], 3: [], 4: []}
+    rules = simplify(problem, "budgeted", max_conflict=1, smoothing=0)
     assert deletions(rules) == {2: [1, 2], 3: [3], 4: []}
     kept = rules[2].reasons[4]
     assert kept.text == (
@@ -233,7 +225,7 @@ def test_twins_are_refused_as_in_the_slow_version(data: st.DataObject, tree: Tre
     X = np.repeat(data.draw(strategies.rows(tree, max_rows=12)), tree.n_classes, axis=0)
     y = np.arange(len(X)) % tree.n_classes
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 10):
-        rules = simplify((tree, X, y, None), "budgeted", budget=budget, smoothing=1)
+        rules = simplify((tree, X, y, None), "budgeted", max_conflict=budget, smoothing=1)
     guard = oracles.Guard(y, 0.05)
     assert deletions(rules) == oracles.delete_budgeted(tree, X, None, budget, 1, guard, pool=10)
 
@@ -244,10 +236,10 @@ def test_mismatch_certified_by_a_finite_domain_equals_its_slow_version(data: st.
     X = data.draw(strategies.rows(tree, max_rows=25)).astype(tree.dtype) + 0.0  # -0.0 equals 0.0
     seen: dict[tuple[str, ...], int] = {}  # equal rows, NaN included, get one label
     y = np.array([seen.setdefault(tuple(map(str, row)), data.draw(st.integers(0, tree.n_classes - 1))) for row in X])
-    rules = secateur.simplify(tree, method="M1-D", domain=(X, tree.classes[y]))
+    rules = secateur.simplify(tree, method="M1-D", domain=(X, tree.classes[y]), each_leaf=True)
     assert deletions(rules) == oracles.delete_mismatch_certified(tree, X, y)
     assert rules.verify().ok
-    assert deletions(secateur.simplify(tree, X, tree.classes[y], method="M1-D")) == deletions(rules)
+    assert deletions(secateur.simplify(tree, X, tree.classes[y], method="M1-D", each_leaf=True)) == deletions(rules)
 
 
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.is_exact])
@@ -270,7 +262,7 @@ def test_an_exact_method_changes_no_prediction_on_a_grid_of_every_region(
 @given(tree=strategies.trees(max_leaves=8))
 @settings(max_examples=60, deadline=None)
 def test_exact_is_subset_minimal(tree: Tree) -> None:
-    for rule in secateur.simplify(tree, method="exact"):
+    for rule in secateur.simplify(tree, method="exact", each_leaf=True):
         for link in rule.kept_ids:
             rest = [kept for kept in rule.kept_ids if kept != link]
             assert not oracles.implies_class(tree, rest, tree.leaf_class[rule.leaf_id])

@@ -75,16 +75,17 @@ def test_contained_leaves_are_those_whose_rows_the_rule_covers(compiled: bool, m
 
 @settings(deadline=None)
 @given(tree=strategies.trees(max_leaves=10))
-def test_compact_rules_decide_every_row_of_a_grid_as_the_tree_does(tree: Tree) -> None:
+def test_a_list_decides_every_row_of_a_grid_as_the_tree_does(tree: Tree) -> None:
     grid = oracles.grid_rows(tree, limit=2000, values_of=oracles.values_at_and_beside)
     expected = [oracles.tree_class(tree, row) for row in grid]
     for otherwise in ["auto", *tree.classes.tolist()]:
-        rules = secateur.compact(tree, otherwise=otherwise)
+        rules = secateur.simplify(tree, otherwise=otherwise)
         covers = [[oracles.satisfies(tree, row, rule.kept_ids) for rule in rules] for row in grid]
         for row, (covered, wanted) in enumerate(zip(covers, expected, strict=True)):
             classes = {int(rules.class_ids[place]) for place, is_covered in enumerate(covered) if is_covered}
-            assert classes == ({wanted} if wanted != rules.otherwise_id else set()), grid[row]
-        assert rules.otherwise_id not in rules.class_ids
+            assert classes == ({wanted} if wanted != rules.default else set()), grid[row]
+        assert rules.default not in rules.class_ids[:-1]
+        assert rules.class_ids[-1] == rules.default
 
 
 def fewest_conditions(contained: Containment, costs: NDArray[np.int64], among: NDArray[np.bool_]) -> float:
@@ -114,15 +115,15 @@ def test_the_greedy_choice_is_within_two_percent_of_the_best() -> None:
         score = X @ rng.normal(size=5) + rng.normal(size=300)
         y = np.digitize(score, np.quantile(score, [0.4, 0.75] if seed % 3 else [0.5]))
         model = DecisionTreeClassifier(max_depth=6, random_state=seed).fit(X, y)
-        rules = secateur.simplify(model, method="exact")
+        rules = secateur.simplify(model, method="exact", each_leaf=True)
         contained = find_containment(rules.tree, rules.paths, rules.deleted)
         for class_id in range(rules.tree.n_classes):
             among = rules.paths.leaf_class == class_id
-            chosen = choose_rules(contained, rules.n_conditions, among)
+            chosen = choose_rules(contained, rules.lengths, among)
             stood_for = np.concatenate([np.zeros(0, np.int64), *(contained.of_rule(rule) for rule in chosen)])
             assert set(stood_for) == set(np.flatnonzero(among & contained.is_possible))
-            ours += rules.n_conditions[chosen].sum()
-            best += fewest_conditions(contained, rules.n_conditions, among)
+            ours += rules.lengths[chosen].sum()
+            best += fewest_conditions(contained, rules.lengths, among)
     assert ours <= 1.02 * best
 
 

@@ -73,7 +73,7 @@ def test_every_row_is_covered_and_only_by_rules_of_the_trees_class(trait: str, d
     for method in EXACT:
         # With every row right, reliability stays 1 and holds nothing back.
         rows = (grid, answers) if secateur.METHODS[method].needs_rows else ()
-        rules = secateur.simplify(tree, *rows, method=method)
+        rules = secateur.simplify(tree, *rows, method=method, each_leaf=True)
         covered = rules.covers(grid)
         assert covered.any(axis=1).all(), method
         for rule in rules:
@@ -92,7 +92,7 @@ def test_exact_keeps_only_conditions_that_keep_a_row_of_another_class_out(trait:
     passing = {
         link: np.array([oracles.satisfies(tree, row, [link]) for row in grid]) for link in range(1, tree.n_nodes)
     }
-    for rule in secateur.simplify(tree, method="exact"):
+    for rule in secateur.simplify(tree, method="exact", each_leaf=True):
         for link in rule.kept_ids:
             rest = oracles.without(rule.kept_ids, [link])
             admitted = np.logical_and.reduce([np.ones(len(grid), dtype=bool), *(passing[other] for other in rest)])

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur import datasets
 from secateur.counting import violations
+from secateur.errors import ParameterError
 from secateur.paper.protocol import ARMS, DATASETS, TOLERANCES, split_rows
 from secateur.tree.tree import Tree
 
@@ -31,12 +32,12 @@ def problems(draw: st.DrawFn, **shape: Any) -> Problem:
     return tree, *draw(strategies.labelled_rows(tree, weights=draw(st.booleans())))
 
 
-def simplify(problem: Problem, **settings: Any) -> secateur.RuleSet:
+def simplify(problem: Problem, **settings: Any) -> secateur.Rules:
     tree, X, y, w = problem
-    return secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method="faithful", **settings)
+    return secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method="faithful", each_leaf=True, **settings)
 
 
-def deletions(rules: secateur.RuleSet) -> dict[int, list[int]]:
+def deletions(rules: secateur.Rules) -> dict[int, list[int]]:
     return {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
 
 
@@ -66,7 +67,7 @@ def test_what_stayed_is_tried_again_because_reliability_goes_up_and_down() -> No
     # Leaf 4 is right in 8 of 10 rows. Without link 2 alone, 8 of 12; without link 4 alone, 10 of 12; without both, 16
     # of 20. So the first sweep refuses link 2 and takes link 4, and the second takes link 2.
     tree, X, y = one_class_tree()
-    rule = secateur.simplify(tree, X, y, method="faithful", protect=False)[2]
+    rule = secateur.simplify(tree, X, y, method="faithful", protect=False, each_leaf=True)[2]
     assert rule.deleted_ids == (2, 4)
     first, second = rule.reasons[4], rule.reasons[2]
     assert (first.before, first.after) == (8 / 10, 10 / 12)
@@ -80,7 +81,7 @@ def test_what_stayed_is_tried_again_because_reliability_goes_up_and_down() -> No
 def test_what_points_away_from_the_class_inside_h_is_protected() -> None:
     # All of the tree is H, and the share of sick falls along link 4; without it gone, link 2 moves reliability too far.
     tree, X, y = one_class_tree()
-    rule = secateur.simplify(tree, X, y, method="faithful")[2]
+    rule = secateur.simplify(tree, X, y, method="faithful", each_leaf=True)[2]
     assert rule.deleted_ids == ()
     assert rule.reasons[4].kind == "inside-h"
     assert str(rule.reasons[4]).startswith("protected: all leaves below node 0 predict sick")
@@ -98,14 +99,14 @@ def test_a_move_of_exactly_the_tolerance_is_allowed(tolerance: float, gone: tupl
     builder.leaf([2, 2], parent=root, side="left", prediction="yes")
     builder.leaf([0, 4], parent=root, side="right")
     X, y = np.array([[0.0]] * 4 + [[1.0]] * 4), np.array(["no"] * 2 + ["yes"] * 6)
-    rules = secateur.simplify(builder.build(), X, y, method="faithful", tolerance=tolerance)
+    rules = secateur.simplify(builder.build(), X, y, method="faithful", tolerance=tolerance, each_leaf=True)
     assert rules[1].deleted_ids == gone  # 4 of 4 becomes 6 of 8
 
 
 def test_a_leaf_without_rows_keeps_everything() -> None:
     tree, X, y = one_class_tree()
     seen = X[:, 0] == 0
-    rules = secateur.simplify(tree, X[seen], y[seen], method="faithful", tolerance=1.0, protect=False)
+    rules = secateur.simplify(tree, X[seen], y[seen], method="faithful", tolerance=1.0, protect=False, each_leaf=True)
     assert deletions(rules) == {1: [1], 3: [], 4: []}
     assert {reason.kind for reason in rules[1].reasons.values()} == {"no-rows"}
     assert str(rules[1].reasons[2]) == "no row reaches this rule's leaf, so there is no reliability to keep"
@@ -115,7 +116,7 @@ def test_a_leaf_without_rows_keeps_everything() -> None:
 def test_a_condition_that_separates_says_so_and_not_that_it_moves_reliability() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="faithful", tolerance=0.02)
+    rules = secateur.simplify(model, X, y, method="faithful", tolerance=0.02, each_leaf=True)
     kinds = {reason.kind for rule in rules for reason in rule.reasons.values()}
     assert kinds == {"no-foreign-leaf", "not-certified", "reliability-moves", "inside-h"}
     for rule in rules:
@@ -181,8 +182,8 @@ def test_a_tolerance_of_one_without_protection_deletes_what_exact_deletes(proble
 @pytest.mark.parametrize("value", [1, "yes", None])
 def test_protect_is_true_or_false(value: Any) -> None:
     tree, X, y = one_class_tree()
-    with pytest.raises(secateur.ParameterError, match=f"Expected protect as True or False, found {value!r}"):
-        secateur.simplify(tree, X, y, method="faithful", protect=value)
+    with pytest.raises(ParameterError, match=f"Expected protect as True or False, found {value!r}"):
+        secateur.simplify(tree, X, y, method="faithful", protect=value, each_leaf=True)
 
 
 @pytest.mark.parametrize("protect", [True, False])
@@ -194,9 +195,13 @@ def test_no_rule_of_the_papers_data_sets_moves_by_more_than_the_tolerance(
     for split in range(2):
         X, _, y, _ = split_rows(data, split)
         model = ARMS["cart"].fit(data, split, X, y)
-        rules = secateur.simplify(model, X, y, method="faithful", tolerance=TOLERANCES[dataset], protect=protect)
+        rules = secateur.simplify(
+            model, X, y, method="faithful", tolerance=TOLERANCES[dataset], protect=protect, each_leaf=True
+        )
         moves = [abs(rule.reliability - rule.source_reliability) for rule in rules]
         assert max(moves) <= TOLERANCES[dataset]
         assert rules.deleted.any()
-        assert (rules.deleted & ~secateur.simplify(model, method="exact").deleted).sum() <= 0.05 * rules.deleted.sum()
+        assert (
+            rules.deleted & ~secateur.simplify(model, method="exact", each_leaf=True).deleted
+        ).sum() <= 0.05 * rules.deleted.sum()
         assert rules.verify().ok

@@ -61,7 +61,7 @@ def test_a_p_value_that_equals_alpha_is_not_above_it() -> None:
     X = np.array([[0.0]] + [[1.0]] * 9)
     y = np.array(["a"] + ["a"] * 2 + ["b"] * 7)
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
-    kept = secateur.simplify(model, X, y, method="quinlan", alpha=0.3)[0]  # p = 3/10
+    kept = secateur.simplify(model, X, y, method="quinlan", alpha=0.3, each_leaf=True)[0]  # p = 3/10
     assert [reason.kind for reason in kept.reasons.values()] == ["significant"]
-    gone = secateur.simplify(model, X, y, method="quinlan", alpha=0.29)[0]
+    gone = secateur.simplify(model, X, y, method="quinlan", alpha=0.29, each_leaf=True)[0]
     assert [reason.kind for reason in gone.reasons.values()] == ["not-significant"]

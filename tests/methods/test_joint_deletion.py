@@ -15,6 +15,7 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.errors import InputError
 from secateur.methods import row_mixture
 from secateur.tree.tree import Tree
@@ -123,8 +124,8 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
     labels = tree.classes[y]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_mixture, "POOL_ROWS", POOL)
-        exact = secateur.simplify(tree, X, labels, method="exact", sample_weight=w)
-        rules = exact.compact(budget=budget, tolerance=tolerance, otherwise=label)
+        exact = secateur.simplify(tree, X, labels, method="exact", sample_weight=w, each_leaf=True)
+        rules = choose_lines(exact, budget=budget, tolerance=tolerance, otherwise=label)
     slow = slow_joint(tree, X, y, w, budget, tolerance, default)
     found = {rule.leaf_id: list(rule.kept_ids) for rule in rules}
     assert found == slow.kept
@@ -138,19 +139,19 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
     decided = rules.apply(X)
     for place, rule in enumerate(rules):
         mine = decided == place
-        assert rule.decided_support == pytest.approx(weights[mine].sum())
-    assert rules.otherwise_support == pytest.approx(weights[decided == -1].sum())
+        assert rule.support == pytest.approx(weights[mine].sum())
+    assert rules.lines[-1].support == pytest.approx(weights[decided == len(rules)].sum())
 
 
 def test_otherwise_is_the_commonest_class_of_what_is_left() -> None:
     X, y = make_classification(200, 8, n_informative=5, n_classes=2, weights=[0.7], flip_y=0.1, random_state=1)
     model = DecisionTreeClassifier(max_depth=4, random_state=1).fit(X, y)
     for budget in (0.3, 0.5, 0.8):
-        rules = secateur.compact(model, X, y, budget=budget)
-        left = np.bincount(y[rules.apply(X) == -1], minlength=2)
-        assert left[rules.otherwise] == left.max()
-    rare = secateur.compact(model, X, y, budget=1.0, otherwise=1)  # who names a class gets it, and is told
-    assert "always 1   200 rows, 32.5% 1, not its commonest class" in rare.to_text()
+        rules = secateur.simplify(model, X, y, budget=budget)
+        left = np.bincount(y[rules.apply(X) == len(rules)], minlength=2)
+        assert left[rules.default] == left.max()
+    rare = secateur.simplify(model, X, y, budget=1.0, otherwise=1)  # who names a class gets it, and is told
+    assert "1. 1 always   200 rows, 32.5% 1; most of its rows are 0" in rare.to_text()
 
 
 def test_a_rule_whose_remaining_rows_are_of_another_class_moves_up_or_says_what_it_covers() -> None:
@@ -163,12 +164,11 @@ def test_a_rule_whose_remaining_rows_are_of_another_class_moves_up_or_says_what_
     builder.leaf([1, 2], parent=left, side="right")
     X = np.array([[1.0, 1.0]] * 5 + [[1.0, -1.0]] * 4 + [[-1.0, -1.0]] * 9 + [[-1.0, 1.0]] * 2)
     y = ["yes"] * 9 + ["no"] * 9 + ["no", "yes"]
-    rules = secateur.compact(builder.build(), X, [*y[:-1], "no"], otherwise="no")
-    lines = [line.split("   ")[0].strip() for line in rules.to_text().splitlines() if " rows, " in line]
-    assert lines[-3:-1] == ["1. b > 0", "2. a > 0"]
+    rules = secateur.simplify(builder.build(), X, [*y[:-1], "no"], otherwise="no")
+    assert [rule.asked for rule in rules] == ["b > 0", "a > 0"]
     assert rules.decided_counts.tolist() == [[2.0, 5.0], [0.0, 4.0], [9.0, 0.0]]
-    rare = replace(rules, decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]]))
-    aside = ", not its commonest class (of 7 rows that it covers, 71.4%)"
+    rare = rules.change(decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]]))
+    aside = "; most of its rows are no (of 7 rows that it covers, 71.4% yes)"
     assert f"2 rows, 0.0% yes{aside}" in rare.to_text()
     assert aside in rare.report().to_html()  # on the page, too
     assert aside not in rules.report().to_html()
@@ -180,4 +180,4 @@ def test_a_budget_needs_rows() -> None:
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
     with pytest.raises(InputError, match="A budget is spent on training rows"):
-        secateur.compact(builder.build(), budget=0.1)
+        secateur.simplify(builder.build(), budget=0.1)

@@ -17,6 +17,7 @@ import oracles
 import pandas as pd
 import pytest
 import strategies
+from forged_rules import forge
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -28,8 +29,9 @@ from sklearn.tree import DecisionTreeClassifier
 from told_trees import Row, all_rows, is_possible, ordered_trees, told_trees
 
 import secateur
-from secateur import ParameterError, RuleSet, Tree, TreeBuilder
+from secateur import Rules, Tree, TreeBuilder
 from secateur.counting.row_evidence import RowEvidence
+from secateur.errors import ParameterError
 from secateur.kernels import run_walks
 from secateur.methods import Problem, Why
 from secateur.methods.contradictions import find_contradiction
@@ -117,8 +119,8 @@ def decide(tree: Tree, signs: Sequence[int], *, domain_knowledge: bool = True) -
     return decide_monotonicity(Problem(tree, trace_paths(tree), None, walked), signs)
 
 
-def certified(tree: Tree, signs: Sequence[int], **how: Any) -> RuleSet:
-    return secateur.simplify(tree, method="mismatch-certified", monotone=signs, **how)
+def certified(tree: Tree, signs: Sequence[int], **how: Any) -> Rules:
+    return secateur.simplify(tree, method="mismatch-certified", monotone=signs, each_leaf=True, **how)
 
 
 def sign_what_is_ordered(tree: Tree, signs: Sequence[int]) -> list[int]:
@@ -163,21 +165,21 @@ def test_true_signs_certify_what_is_true_and_others_are_refused_with_two_rows(
     signs = sign_what_is_ordered(tree, signs)
     if is_monotone_by_trying(tree, signs, tree.facts, possible):
         rules = certified(tree, signs)
-        event(f"deletes: {rules.deleted.any()}, by facts: {'keep to the facts' in rules.guarantee}")
+        event(f"deletes: {rules.deleted.any()}, by facts: {'satisfy the facts' in rules.guarantee}")
         assert is_true(rules, possible)
         if not tree.facts:
             deleted = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
             assert deleted == oracles.delete_mismatch_monotone(tree, signs)
         found = rules.verify()
         assert found.ok, str(found)
-        assert RuleSet.from_json(rules.to_json()).verify().ok
+        assert Rules.from_json(rules.to_json()).verify().ok
         return
     with pytest.raises(ParameterError, match="The tree is not monotone in the stated signs: leaf") as refusal:
         certified(tree, signs)
     check_violation(tree, signs, possible, str(refusal.value))
 
 
-def is_true(rules: RuleSet, possible: list[Row]) -> bool:
+def is_true(rules: Rules, possible: list[Row]) -> bool:
     """Whether the tree predicts the class of every rule that covers a possible row."""
     tree = rules.tree
     answers = np.array([oracles.tree_class(tree, row) for row in possible])
@@ -225,20 +227,20 @@ def value_of(tree: Tree, feature: int, value: Any) -> float:
 def test_a_forged_certificate_fails(drawn: tuple[Tree, list[int], list[Row]], data: st.DataObject) -> None:
     tree, signs, possible = drawn
     signs = sign_what_is_ordered(tree, signs)
-    rules = secateur.simplify(tree, method="none")
+    rules = secateur.simplify(tree, method="none", each_leaf=True)
     widened = np.array(data.draw(strategies.lists_of(st.booleans(), len(rules.deleted))))
     assume(widened.any())
     deletions = replace(rules.deletions, deleted=widened, why=np.where(widened, Why.MONOTONE, Why.UNTOUCHED))
     claimed = {"rf_tol": 1e-12, "monotone": signs, "certificate": "all rows"}
-    nan = np.full_like(rules.class_counts, np.nan)
-    forged = replace(rules, method="mismatch-certified", parameters=claimed, deletions=deletions, class_counts=nan)
+    nan = np.full_like(rules.covered_counts, np.nan)
+    forged = forge(rules, method="mismatch-certified", parameters=claimed, deletions=deletions, covered_counts=nan)
     found = forged.verify()
     if not is_monotone_by_trying(tree, signs, tree.facts, possible):
         assert not found.ok
         assert "The tree is not monotone in the stated signs: leaf" in found.failures[0]
     if not is_true(forged, possible):
         assert not found.ok
-    unsigned = replace(forged, parameters={"rf_tol": 1e-12, "domain": "listed cases", "certificate": "1 listed rows"})
+    unsigned = forge(forged, parameters={"rf_tol": 1e-12, "domain": "listed cases", "certificate": "1 listed rows"})
     assert "is said to rest on monotonicity, but no signs are stated." in str(unsigned.verify())
 
 
@@ -261,25 +263,25 @@ def test_signs_that_an_ordinary_tree_does_not_keep_to_are_refused() -> None:
     model, X, y = tumours()
     names = {"feature_names": load_breast_cancer().feature_names, "class_names": ["benign", "malignant"]}
     with pytest.raises(ParameterError) as refusal:
-        secateur.simplify(model, X, y, method="mismatch-certified", monotone=[1] * 30, **names)
+        secateur.simplify(model, X, y, method="mismatch-certified", monotone=[1] * 30, each_leaf=True, **names)
     assert str(refusal.value) == REFUSAL
 
 
 def test_a_certificate_by_signs_that_are_not_true_fails() -> None:
     # What was certified when signs were believed: rules that contradict the tree on rows it was fitted on.
     model, X, y = tumours()
-    rules = secateur.simplify(model, X, y, method="none")
+    rules = secateur.simplify(model, X, y, method="none", each_leaf=True)
     gone = oracles.delete_mismatch_monotone(rules.tree, [1] * 30)
     paths = rules.paths
     leaves = paths.leaf_ids[paths.rule].tolist()
     deleted = np.array([link in gone[leaf] for leaf, link in zip(leaves, paths.links.tolist(), strict=True)])
     assert (deleted.sum(), len(deleted)) == (27, 80)
-    believed = replace(
+    believed = forge(
         rules,
         method="mismatch-certified",
         parameters={"rf_tol": 1e-12, "monotone": [1] * 30, "certificate": "all rows"},
         deletions=replace(rules.deletions, deleted=deleted, why=np.where(deleted, Why.MONOTONE, Why.UNTOUCHED)),
-        class_counts=np.full_like(rules.class_counts, np.nan),
+        covered_counts=np.full_like(rules.covered_counts, np.nan),
     )
     answers, covered = model.predict(X), believed.covers(X)
     wrong = [covered[:, rule.index] & (answers != rule.prediction) for rule in believed]
@@ -290,7 +292,7 @@ def test_a_certificate_by_signs_that_are_not_true_fails() -> None:
         ([2] * 30, "not one of -1, 0 and +1 for each of the 30 columns"),
         ([0] * 30, "lost a condition that the stated directions do not cover"),
     ]:
-        found = replace(believed, parameters={**believed.parameters, "monotone": signs}).verify()
+        found = forge(believed, parameters={**believed.parameters, "monotone": signs}).verify()
         assert not found.ok
         assert sentence in found.failures[0]
 
@@ -305,7 +307,7 @@ def test_a_tree_fitted_with_monotonic_cst_is_monotone(signs: list[int], missing:
         X[rng.random(X.shape) < 0.1] = np.nan
     for seed in range(3):
         model = DecisionTreeClassifier(monotonic_cst=signs, random_state=seed).fit(X, y)
-        rules = secateur.simplify(model, X, y, method="mismatch-certified")
+        rules = secateur.simplify(model, X, y, method="mismatch-certified", each_leaf=True)
         assert rules.parameters["monotone"] == signs
         assert rules.verify().ok
         answers, covered = model.predict(X), rules.covers(X)
@@ -363,7 +365,7 @@ def test_a_sign_for_categories_without_an_order_is_refused() -> None:
             certified(tree, {"size": 1, "age": 1}, **facts)
     rules = certified(tree, {"age": 1})
     assert rules.verify().ok
-    forged = replace(rules, parameters={**rules.parameters, "monotone": [1, 1]})
+    forged = forge(rules, parameters={**rules.parameters, "monotone": [1, 1]})
     assert forged.verify().failures == ("A sign is stated for 'size', but its categories have no order.",)
 
 
@@ -382,7 +384,7 @@ def test_facts_can_make_signs_true_and_are_then_named() -> None:
     with pytest.raises(ParameterError, match=r"age = .* \(both with paris = 1, rome = 1\)"):
         certified(tree, {"age": 1})
     rules = certified(tree, {"age": 1}, groups={"city": ["paris", "rome"]})
-    assert 'all rows that keep to the facts "at most one of city\'s 2 columns is 1"' in rules.guarantee
+    assert 'all rows that satisfy the facts "at most one of city\'s 2 columns is 1"' in rules.guarantee
     assert rules.verify().ok
     with pytest.raises(ParameterError, match="not monotone"):
         certified(tree, {"age": 1}, groups={"city": ["paris", "rome"]}, domain_knowledge=False)
@@ -408,16 +410,16 @@ def test_rows_that_contradict_the_signs_are_named() -> None:
     X = np.array([[1.0], [2.0], [3.0], [4.0], [4.5], [5.0], [6.0]])
     y = np.array(["no", "no", "yes", "no", "yes", "yes", "yes"])
     model = DecisionTreeClassifier(max_depth=1, monotonic_cst=[1]).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="mismatch-certified")
+    rules = secateur.simplify(model, X, y, method="mismatch-certified", each_leaf=True)
     said = (
         "Rows 2 and 3 contradict the signs: by them row 3 favours 'yes' no less, but it is labelled 'no' and row 2 "
         "'yes'. What is certified is what the tree predicts, not the labels."
     )
     assert rules.remarks == (said,)
     assert str(rules).endswith(f"Note: {said}")
-    listed = secateur.simplify(model, method="mismatch-certified", domain=(X, y))
+    listed = secateur.simplify(model, method="mismatch-certified", domain=(X, y), each_leaf=True)
     assert listed.remarks == (said.replace("Rows 2", "Listed rows 2"),)
-    assert secateur.simplify(model, X[:3], y[:3], method="mismatch-certified").remarks == ()
+    assert secateur.simplify(model, X[:3], y[:3], method="mismatch-certified", each_leaf=True).remarks == ()
 
 
 def test_a_number_that_a_pipeline_asks_by_cell_is_ordered() -> None:
@@ -433,13 +435,13 @@ def test_a_number_that_a_pipeline_asks_by_cell_is_ordered() -> None:
     lines = np.array([model.predict(pd.DataFrame({"age": ages, "bmi": bmi})) for bmi in np.linspace(10, 40, 300)])
     for sign in (1, -1):
         if (sign * np.diff(lines, axis=1) >= 0).all():
-            rules = secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign})
+            rules = secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign}, each_leaf=True)
             assert rules.verify().ok
             answers, covered = model.predict(X), rules.covers(X)
             assert all((answers[covered[:, rule.index]] == rule.prediction).all() for rule in rules)
         else:
             with pytest.raises(ParameterError, match=r"not monotone in the stated signs: leaf .* with age [=>] "):
-                secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign})
+                secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign}, each_leaf=True)
     assert not (np.diff(lines, axis=1) <= 0).all()  # so one of the two is refused
 
 
@@ -449,4 +451,4 @@ def test_the_diagnosis_certifies_nothing_by_signs_that_are_not_true() -> None:
     tree = replace(secateur.from_model(model), monotone=np.ones(30, dtype=np.int8))
     assert {row.monotone for row in secateur.diagnose(tree)} == {False}
     with pytest.raises(ParameterError, match="not monotone in the signs it was fitted with"):
-        secateur.simplify(tree, method="mismatch-certified")
+        secateur.simplify(tree, method="mismatch-certified", each_leaf=True)

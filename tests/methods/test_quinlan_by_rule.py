@@ -28,19 +28,19 @@ from secateur.tree.tree import Tree, make_tree
 ALPHAS = st.sampled_from([0.0, 1e-12, 0.01, 0.05, 0.3, 1.0])
 
 
-def simplify(model: Any, X: Any, y: Any, by_rule: bool, **settings: Any) -> secateur.RuleSet:
+def simplify(model: Any, X: Any, y: Any, by_rule: bool, **settings: Any) -> secateur.Rules:
     with mock.patch.object(quinlan, "is_suited", return_value=by_rule):
-        return secateur.simplify(model, X, y, method="quinlan", **settings)
+        return secateur.simplify(model, X, y, method="quinlan", each_leaf=True, **settings)
 
 
-def check_same(found: secateur.RuleSet, wanted: secateur.RuleSet) -> None:
+def check_same(found: secateur.Rules, wanted: secateur.Rules) -> None:
     for name, array in vars(wanted.deletions).items():
         np.testing.assert_array_equal(getattr(found.deletions, name), array, err_msg=name)
-    np.testing.assert_array_equal(found.class_counts, wanted.class_counts)
-    np.testing.assert_array_equal(found.source_class_counts, wanted.source_class_counts)
+    np.testing.assert_array_equal(found.covered_counts, wanted.covered_counts)
+    np.testing.assert_array_equal(found.leaf_counts, wanted.leaf_counts)
 
 
-def deletions(rules: secateur.RuleSet) -> dict[int, list[int]]:
+def deletions(rules: secateur.Rules) -> dict[int, list[int]]:
     return {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
 
 
@@ -104,7 +104,7 @@ def test_the_rules_are_those_of_the_slow_version() -> None:
     found = simplify(model, X, y, True)
     wanted = delete_quinlan(found.tree, X, y.astype(np.int64), 0.01, keep_masks=True)
     assert deletions(found) == wanted
-    np.testing.assert_array_equal(found.class_counts, count_rules(found.tree, X, y.astype(np.int64), wanted))
+    np.testing.assert_array_equal(found.covered_counts, count_rules(found.tree, X, y.astype(np.int64), wanted))
 
 
 def chain(length: int) -> tuple[Tree, NDArray[Any], NDArray[Any]]:

@@ -30,20 +30,19 @@ def problem(request: pytest.FixtureRequest) -> tuple[Any, Any, Any, Any]:
     return model, X, y, secateur.from_model(model)
 
 
-def deletions(rules: secateur.RuleSet) -> dict[int, list[int]]:
+def deletions(rules: secateur.Rules) -> dict[int, list[int]]:
     return {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
 
 
-@pytest.mark.parametrize("method", ["sibling", "subtree", "redundancy", "exact"])
+@pytest.mark.parametrize("method", ["sibling", "redundancy", "exact"])
 def test_row_free_methods(problem: tuple[Any, Any, Any, Any], method: str) -> None:
     model, _, _, tree = problem
     slow = {
         "sibling": oracles.delete_sibling,
-        "subtree": oracles.delete_subtree,
         "redundancy": oracles.delete_redundancy,
         "exact": oracles.delete_exact,
     }[method]
-    rules = secateur.simplify(model, method=method)
+    rules = secateur.simplify(model, method=method, each_leaf=True)
     assert deletions(rules) == slow(tree)
     assert rules.verify().ok
 
@@ -51,41 +50,37 @@ def test_row_free_methods(problem: tuple[Any, Any, Any, Any], method: str) -> No
 @pytest.mark.parametrize("tolerance", [0.0, 0.05, 0.2])
 def test_mismatch(problem: tuple[Any, Any, Any, Any], tolerance: float) -> None:
     model, X, y, tree = problem
-    rules = secateur.simplify(model, X, y, method="mismatch", tolerance=tolerance)
+    rules = secateur.simplify(model, X, y, method="mismatch", tolerance=tolerance, each_leaf=True)
     assert deletions(rules) == oracles.delete_mismatch(tree, X, y, None, tolerance)
-
-
-def test_layered(problem: tuple[Any, Any, Any, Any]) -> None:
-    model, X, y, tree = problem
-    rules = secateur.simplify(model, X, y, method="layered")
-    assert deletions(rules) == oracles.delete_layered(tree, X, y, None, 0.05)
 
 
 @pytest.mark.parametrize("protect", [True, False])
 @pytest.mark.parametrize("tolerance", [0.0, 0.05, 0.2])
 def test_faithful(problem: tuple[Any, Any, Any, Any], tolerance: float, protect: bool) -> None:
     model, X, y, tree = problem
-    rules = secateur.simplify(model, X, y, method="faithful", tolerance=tolerance, protect=protect)
+    rules = secateur.simplify(model, X, y, method="faithful", tolerance=tolerance, protect=protect, each_leaf=True)
     assert deletions(rules) == oracles.delete_faithful(tree, X, y, None, tolerance, protect=protect)
 
 
 def test_quinlan(problem: tuple[Any, Any, Any, Any]) -> None:
     model, X, y, tree = problem
-    assert deletions(secateur.simplify(model, X, y, method="quinlan")) == oracles.delete_quinlan(tree, X, y, None)
+    assert deletions(secateur.simplify(model, X, y, method="quinlan", each_leaf=True)) == oracles.delete_quinlan(
+        tree, X, y, None
+    )
 
 
 def test_mismatch_certified(problem: tuple[Any, Any, Any, Any]) -> None:
     model, X, y, tree = problem
-    rules = secateur.simplify(model, X, y, method="M1-D")
+    rules = secateur.simplify(model, X, y, method="M1-D", each_leaf=True)
     assert deletions(rules) == oracles.delete_mismatch_certified(tree, X, y)
 
 
-@pytest.mark.parametrize("method", ["none", "sibling", "subtree", "redundancy", "exact"])
+@pytest.mark.parametrize("method", ["none", "sibling", "redundancy", "exact"])
 def test_exact_methods_predict_like_the_model_at_and_beside_every_threshold(
     problem: tuple[Any, Any, Any, Any], method: str
 ) -> None:
     model, X, _, tree = problem
-    rules = secateur.simplify(model, method=method)
+    rules = secateur.simplify(model, method=method, each_leaf=True)
     rng = np.random.default_rng(0)
     rows = [X, rng.normal(X.mean(axis=0), 2 * X.std(axis=0) + 1e-3, size=(500, X.shape[1])).astype(np.float32)]
     for node in np.flatnonzero(~tree.is_leaf):

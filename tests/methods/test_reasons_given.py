@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import oracles
-import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,28 +23,24 @@ def problems(draw: st.DrawFn) -> tuple[Tree, Any, Any, Any]:
     return tree, *draw(strategies.labelled_rows(tree, weights=draw(st.booleans()), max_rows=12))
 
 
-def found_reasons(rules: secateur.RuleSet) -> dict[tuple[int, int], Why]:
+def found_reasons(rules: secateur.Rules) -> dict[tuple[int, int], Why]:
     paths = rules.paths
     leaves, why = paths.leaf_ids[paths.rule].tolist(), rules.deletions.why.tolist()
     return {(leaf, link): Why(one) for leaf, link, one in zip(leaves, paths.links.tolist(), why, strict=True)}
 
 
-@pytest.mark.parametrize("method", ["mismatch", "layered"])
 @given(problem=problems(), tolerance=st.sampled_from([0.0, 0.1, 0.3]))
 @settings(max_examples=150, deadline=None)
-def test_orientation_decides_before_reliability(
-    method: str, problem: tuple[Tree, Any, Any, Any], tolerance: float
-) -> None:
+def test_orientation_decides_before_reliability(problem: tuple[Tree, Any, Any, Any], tolerance: float) -> None:
     tree, X, y, w = problem
-    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, tolerance=tolerance)
+    rules = secateur.simplify(
+        tree, X, tree.classes[y], sample_weight=w, method="mismatch", tolerance=tolerance, each_leaf=True
+    )
     tree = oracles.fill_counts(*problem)
     deleted = {rule.leaf_id: rule.deleted_ids for rule in rules}
-    exact = oracles.delete_exact(tree) if method == "layered" else {leaf: [] for leaf in deleted}
     for (leaf, link), why in found_reasons(rules).items():
         leans = oracles.orientation(tree, link, int(tree.leaf_class[leaf]))
-        if link in exact[leaf]:
-            expected = {Why.NO_FOREIGN_LEAF}
-        elif leans != "mismatched":
+        if leans != "mismatched":
             expected = {Why.MATCHED if leans == "matched" else Why.NEUTRAL}
         elif oracles.inside_h(tree, leaf, link):
             expected = {Why.INSIDE_H}
@@ -65,7 +60,14 @@ def test_a_faithful_rule_keeps_what_separates_classes_or_moves_reliability(
 ) -> None:
     tree, X, y, w = problem
     rules = secateur.simplify(
-        tree, X, tree.classes[y], sample_weight=w, method="faithful", tolerance=tolerance, protect=protect
+        tree,
+        X,
+        tree.classes[y],
+        sample_weight=w,
+        method="faithful",
+        tolerance=tolerance,
+        protect=protect,
+        each_leaf=True,
     )
     tree = oracles.fill_counts(*problem)
     deleted = {rule.leaf_id: rule.deleted_ids for rule in rules}
@@ -89,7 +91,7 @@ def test_a_faithful_rule_keeps_what_separates_classes_or_moves_reliability(
 def test_a_condition_that_would_cost_too_much_costs_more_than_is_spent() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    rules = secateur.compact(model, X, y, budget=0.01)
+    rules = secateur.simplify(model, X, y, budget=0.01)
     found = [reason for rule in rules for reason in rule.reasons.values() if reason.kind == "too-many-otherwise"]
     assert found
     for reason in found:

@@ -38,7 +38,7 @@ TREES = {"unpruned": {}, "depth_4": {"max_depth": 4}, "random_splits": {"splitte
 class Peer:
     """The rules of a tree, and PyXAI's explainer of the same tree."""
 
-    rules: secateur.RuleSet
+    rules: secateur.Rules
     explainer: Any
     literals: dict[int, int]  # of each link, by child node id
     instances: dict[int, NDArray[np.float32]]  # of each leaf
@@ -63,7 +63,7 @@ def make_peer(name: str, parameters: dict[str, Any]) -> Peer:
     # 0, 1, 2, …, because PyXAI compares a label with the index of a leaf's class.
     X, y = frame.iloc[:, :-1].to_numpy(np.float32), frame.iloc[:, -1].to_numpy()
     model = DecisionTreeClassifier(random_state=0, **parameters).fit(X, y)
-    rules = secateur.simplify(model, method="exact")
+    rules = secateur.simplify(model, method="exact", each_leaf=True)
 
     _, pyxai_tree = Learning.ModelIO.import_models(model, frame)
     explainer = Explaining.initialize(pyxai_tree, features_type={"numerical": Learning.DEFAULT})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import secateur
-from secateur.report.summarize import summarize
+from secateur.report import summarize
+from secateur.results.fidelity import round_outwards
+from secateur.results.line_words import describe_rows
 
 
 @pytest.fixture(scope="module")
-def rules() -> secateur.CompactRules:
+def rules() -> secateur.Rules:
     X = np.random.default_rng(0).normal(size=(300, 3))
 
     def bend(rows: np.ndarray) -> np.ndarray:
@@ -19,7 +23,7 @@ def rules() -> secateur.CompactRules:
     return secateur.approximate(bend, X, bend(X), fidelity=0.9)
 
 
-def test_the_page_counts_held_out_rows_and_agreement(rules: secateur.CompactRules) -> None:
+def test_the_page_counts_held_out_rows_and_agreement(rules: secateur.Rules) -> None:
     summary = summarize(rules)
     assert rules.fidelity is not None
     assert len(summary["lists"]) == 1, "no other list was measured"
@@ -35,16 +39,21 @@ def test_the_page_counts_held_out_rows_and_agreement(rules: secateur.CompactRule
     assert summary["title"] == "Rules that approximate the function bend"
 
 
-def test_the_page_never_says_that_nothing_is_lost(rules: secateur.CompactRules) -> None:
+def test_the_page_never_says_that_no_answer_changes(rules: secateur.Rules) -> None:
     page = rules.to_html()
-    assert "Nothing is lost" not in page
+    assert "No answer changes" not in page
     assert "Same answer as the model" in page
-    assert "held-out rows, the same as the model for" in page
+    assert "held-out rows, the model says the same for" in page
+    assert rules.fidelity is not None
+    low, high = (100 * limit for limit in round_outwards(rules.fidelity.interval))
+    assert f"95&nbsp;% interval {low:.1f} to {high:.1f}&nbsp;%" in page
+    said = re.findall(r'<td class="decides">.*?<span>(.*?)</span>', page)
+    assert [re.sub("<.*?>", "", one) for one in said] == [describe_rows(line) for line in rules.lines]
     assert "They are not the model." in page
 
 
-def test_the_page_of_stored_rules_says_the_same(rules: secateur.CompactRules) -> None:
-    stored = secateur.CompactRules.from_json(rules.to_json())
+def test_the_page_of_stored_rules_says_the_same(rules: secateur.Rules) -> None:
+    stored = secateur.Rules.from_json(rules.to_json())
     assert summarize(stored)["fidelity"] == summarize(rules)["fidelity"]
 
 
@@ -53,4 +62,4 @@ def test_the_page_of_a_tree_has_no_fidelity() -> None:
     root = builder.split("age", 30)
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
-    assert summarize(secateur.compact(builder.build()))["fidelity"] is None
+    assert summarize(secateur.simplify(builder.build()))["fidelity"] is None

@@ -7,16 +7,20 @@ import hashlib
 import json
 import re
 from functools import cache
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import exported_rules
+import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.report import Report, make_report
+from secateur.results.line_words import describe_rows
 from secateur.tree.shown_text import show_text
 from secateur.words.plain_words import read_asked
 
@@ -50,10 +54,15 @@ class Reader(HTMLParser):
 
 
 @cache
-def cancer_report() -> Report:
+def cancer_rules() -> secateur.Rules:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return make_report(secateur.simplify(model, X, y, method="layered"), title="Cancer")
+    return secateur.simplify(model, X, y, method="faithful", each_leaf=True)
+
+
+@cache
+def cancer_report() -> Report:
+    return make_report(cancer_rules(), title="Cancer")
 
 
 @cache
@@ -111,8 +120,7 @@ def test_nothing_points_outside_the_file() -> None:
 def test_rules_and_reasons_read_without_javascript() -> None:
     report = cancer_report()
     page = report.to_html().replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'")
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="layered")
+    rules = cancer_rules()
     struck = Reader(report.to_html()).inside("del")
     assert struck == [read_asked(rules, [link])[0] for rule in rules for link in rule.deleted_ids]
     static = page[: page.index('id="secateur-data"')]
@@ -120,16 +128,40 @@ def test_rules_and_reasons_read_without_javascript() -> None:
         assert all(asked in static for asked in read_asked(rules, rule.kept_ids))
         assert all(reason.text in static for reason in rule.reasons.values())
     listed = static[static.index('id="list"') : static.index('id="tree"')]
-    for short in rules.compact():
+    for short in choose_lines(rules):
         assert all(asked in listed for asked in read_asked(rules, short.kept_ids))
     assert rules.guarantee in static
     assert all(method in static for method in secateur.METHODS if method != "budgeted")
 
 
+def test_the_rows_of_a_line_read_as_everywhere() -> None:
+    """Rows, weights, the model's own counts, none: each in the words of the texts."""
+    X, y = make_classification(1500, 4, weights=[0.8], flip_y=0.3, random_state=0)
+    model = DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0).fit(X, y)
+    named = {"class_names": ["well", "ill"]}
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X[:9], np.zeros(9, dtype=int))
+    made = [
+        secateur.simplify(model, X, y, **named),
+        secateur.simplify(model, X, y, sample_weight=np.linspace(0.1, 2, len(y)), **named),
+        secateur.simplify(model, **named),
+        secateur.simplify(stump),
+    ]
+    told = set()
+    for rules in made:
+        page = make_report(rules).to_html()
+        found = re.findall(r'<td class="decides">.*?<span>(.*?)</span>', page)
+        words = [unescape(re.sub("<.*?>", "", one)) for one in found]
+        assert words == [describe_rows(line) for line in rules.lines]
+        told |= {re.sub(r"[\d.,]+", "#", one) for one in words}
+    assert any("; most of its rows are well" in one for one in told)
+    for words in ("# rows# #% ill", "weight # #% ill", "rows unknown", "the model counts # #% #"):
+        assert words in told
+
+
 def test_a_long_page_says_what_needs_javascript() -> None:
     X, y = make_classification(2000, 8, n_informative=6, flip_y=0.2, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=230, random_state=0).fit(X, y)
-    rules = secateur.compact(model)
+    rules = secateur.simplify(model)
     page = make_report(rules).to_html()
     assert "These are 60 of 230 rules; the others need JavaScript." in page
     assert f"… and {len(rules) - 60} more rules, which need JavaScript" in page
@@ -138,17 +170,18 @@ def test_a_long_page_says_what_needs_javascript() -> None:
 def test_a_page_of_2000_leaves_is_smaller_than_2_mb() -> None:
     X, y = make_classification(20_000, 20, n_informative=12, flip_y=0.2, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)
-    rules = secateur.compact(model, X, y)
-    assert rules.source_n_rules == 2000
+    rules = secateur.simplify(model, X, y)
+    assert rules.tree_rules == 2000
     assert len(make_report(rules).to_html().encode()) < 2_000_000
 
 
-@pytest.mark.parametrize("method", ["exact", "layered", "budgeted"])
+@pytest.mark.parametrize("method", ["exact", "mismatch", "budgeted"])
 def test_a_report_of_64_rules_is_smaller_than_500_kb(method: str) -> None:
     X, y = make_classification(5000, 20, n_informative=12, flip_y=0.1, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=64, random_state=0).fit(X, y)
     names = [f"measured quantity {place}" for place in range(20)]
-    page = make_report(secateur.simplify(model, X, y, method=method, feature_names=names)).to_html()
+    rules = secateur.simplify(model, X, y, method=method, feature_names=names, each_leaf=True)
+    page = make_report(rules).to_html()
     assert len(page.encode()) < 500_000
 
 
@@ -184,12 +217,12 @@ def test_half_a_character_does_not_stop_a_page(tmp_path: Path) -> None:
     root = tree.split("x\ud800", 1)
     tree.leaf([1, 0], parent=root, side="left")
     tree.leaf([0, 1], parent=root, side="right")
-    report = make_report(secateur.simplify(tree.build(), method="exact"))
+    report = make_report(secateur.simplify(tree.build()))
     report.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert json.loads(island_of(page))["classes"] == ["a", r"b\udc80"]
 
 
 def test_a_condition_that_says_or_stands_in_brackets_beside_another() -> None:
-    page = make_report(exported_rules.ward_rules().compact()).to_html()
+    page = make_report(choose_lines(exported_rules.ward_rules())).to_html()
     assert '(<span class="asked">ward is A or B</span>)' in page

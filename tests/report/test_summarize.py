@@ -24,15 +24,17 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.report import summarize
+from secateur.results.line_words import describe_rows
 from secateur.tree.pipeline_columns import Columns
 from secateur.words.plain_words import read_asked
 
 
-def cancer_rules(**settings: Any) -> secateur.RuleSet:
+def cancer_rules(**settings: Any) -> secateur.Rules:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return secateur.simplify(model, X, y, **{"method": "layered", **settings})
+    return secateur.simplify(model, X, y, **{"method": "faithful", "each_leaf": True, **settings})
 
 
 def reason_text(summary: dict[str, Any], place: int) -> str:
@@ -56,7 +58,7 @@ def test_the_summary_of_any_rules_is_plain_json_and_says_what_the_rules_say(data
     tree = data.draw(strategies.trees())
     X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
     method = data.draw(st.sampled_from([name for name in secateur.METHODS if name != "mismatch-certified"]))
-    rules = secateur.simplify(tree, X, tree.classes[y], method=method, sample_weight=weights)
+    rules = secateur.simplify(tree, X, tree.classes[y], method=method, sample_weight=weights, each_leaf=True)
     summary = summarize(rules)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     for place, rule in enumerate(rules):
@@ -65,7 +67,9 @@ def test_the_summary_of_any_rules_is_plain_json_and_says_what_the_rules_say(data
         assert listed["deleted"] == list(rule.deleted_ids)
         assert join_links(summary, list(rule.kept_ids)) == list(read_asked(rules, rule.kept_ids))
         assert [reason_text(summary, r) for r in listed["reasons"]] == [r.text for r in rule.reasons.values()]
-        assert (listed["support"], listed["hits"]) == (rule.support, rules.class_counts[place, listed["class"]])
+        assert (listed["support"], listed["hits"]) == (rule.support, rules.counts[place, listed["class"]])
+        assert listed["is_rarer"] == (rules.counts[place, listed["class"]] < rules.counts[place].max())
+        assert (describe_rows(rule).endswith(listed["aside"]), bool(listed["aside"])) == (True, listed["is_rarer"])
         assert listed["assimilated_into"] == rule.assimilated_into
     effects = summary["diagnosis"]
     diagnosis = secateur.diagnose(tree, X, tree.classes[y], sample_weight=weights)
@@ -84,12 +88,13 @@ def test_the_summary_of_any_rules_is_plain_json_and_says_what_the_rules_say(data
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_every_list_is_the_compact_form_of_its_budget(data: st.DataObject) -> None:
+def test_every_list_is_that_of_its_budget(data: st.DataObject) -> None:
     tree = data.draw(strategies.trees())
     X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
     labels = tree.classes[y]
     own = data.draw(st.sampled_from([0.0, 0.1]))
-    rules = secateur.compact(tree, X, labels, sample_weight=weights, budget=own)
+    rules = secateur.simplify(tree, X, labels, sample_weight=weights, budget=own)
+    otherwise = rules.lines[-1].prediction
     summary = summarize(rules, budgets=[0.05, 0.3])
     lists = summary["lists"]
     assert [one["budget"] for one in lists] == sorted((one["budget"] for one in lists), reverse=True)
@@ -97,28 +102,44 @@ def test_every_list_is_the_compact_form_of_its_budget(data: st.DataObject) -> No
     assert lists[-1]["is_exact"]
     for listed in lists:
         budget = listed["budget"]
-        made = secateur.compact(tree, X, labels, sample_weight=weights, budget=budget, otherwise=rules.otherwise_name)
+        made = secateur.simplify(tree, X, labels, sample_weight=weights, budget=budget, otherwise=otherwise)
         assert listed["guarantee"] == made.guarantee
         assert listed["n_conditions"] == made.n_conditions
-        assert [one["rule"] for one in listed["rules"]] == made.chosen.tolist()
-        assert listed["otherwise"]["class"] == made.otherwise_id
+        assert [one["rule"] for one in listed["rules"]] == made.leaves.tolist()
+        assert listed["otherwise"]["class"] == made.default
+        for one, line in zip([*listed["rules"], listed["otherwise"]], made.lines, strict=True):
+            assert one["rows"] == line.support
+            assert (one["hits"] / one["rows"] if one["rows"] else None) == line.reliability
+            assert describe_rows(line).endswith(one["aside"])
         for one, rule in zip(listed["rules"], made, strict=True):
             assert one["kept"] == list(rule.kept_ids)
-            assert join_links(summary, one["kept"]) == list(read_asked(made.rules, rule.kept_ids))
-            assert one["rows"] == rule.decided_support
-            assert (one["hits"] / one["rows"] if one["rows"] else None) == rule.decided_reliability
+            assert join_links(summary, one["kept"]) == list(read_asked(made, rule.kept_ids))
             assert one["leaves"] == list(rule.leaf_ids)
             assert [reason_text(summary, r) for r in one["reasons"]] == [r.text for r in rule.reasons.values()]
             met = {oracles.walk(tree, row) for row in X[made.apply(X) == rule.index]}
             assert set(one["partly"]) == met - set(rule.leaf_ids)
         assert [(d["leaf"], reason_text(summary, d["why"])) for d in listed["dropped"]] == [
-            (one.leaf_id, one.reason) for one in made.dropped
+            (one.rule.leaf_id, one.reason) for one in made.unwritten
         ]
         audit = made.audit(X, labels, sample_weight=weights)
         measured = listed["measured"]
-        for name in ("disagreement", "accuracy", "delta_accuracy"):
+        for name in ("accuracy", "delta_accuracy"):
             assert measured[name] == pytest.approx(getattr(audit, name), abs=1e-9)
-        assert measured["disagreement_interval"] == pytest.approx(audit.disagreement_interval, abs=1e-9)
+        differs = made.predict(X) != tree.classes[[tree.leaf_class[oracles.walk(tree, row)] for row in X]]
+        assert measured["disagreement"] == pytest.approx(100 * np.average(differs, weights=weights), abs=1e-9)
+        limits = [100 - limit for limit in reversed(audit.agreement_interval)]
+        assert measured["disagreement_interval"] == pytest.approx(limits, abs=1e-9)
+
+
+def test_one_rule_for_each_leaf_and_the_list_chosen_of_them_give_one_page() -> None:
+    """A list keeps what it was chosen from."""
+    for method in ("exact", "faithful", "quinlan"):
+        rules = cancer_rules(method=method)
+        chosen = choose_lines(rules)
+        assert summarize(rules) == summarize(chosen)
+        short = choose_lines(rules, budget=0.05, otherwise=chosen.lines[-1].prediction)
+        assert summarize(short)["lists"][-1] == summarize(chosen)["lists"][-1]
+        assert summarize(short)["rules"] == summarize(chosen)["rules"]
 
 
 @settings(max_examples=40, deadline=None)
@@ -126,7 +147,7 @@ def test_every_list_is_the_compact_form_of_its_budget(data: st.DataObject) -> No
 def test_the_rows_of_a_split_are_those_that_come_to_it(data: st.DataObject) -> None:
     tree = data.draw(strategies.trees())
     X, y, _ = data.draw(strategies.labelled_rows(tree))
-    summary = summarize(secateur.simplify(tree, X, tree.classes[y], method="exact"), budgets=[])
+    summary = summarize(secateur.simplify(tree, X, tree.classes[y]), budgets=[])
     walked = [{0, *oracles.path(tree, oracles.walk(tree, row))} for row in X]
     reached = {node: [place for place in range(len(X)) if node in walked[place]] for node in range(tree.n_nodes)}
     expected = {node for node in range(tree.n_nodes) if not tree.is_leaf[node] and reached[node]}
@@ -156,28 +177,26 @@ def test_the_rows_of_a_split_are_those_that_come_to_it(data: st.DataObject) -> N
 def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[::2], y[::2])
-    rules = secateur.compact(model, X[::2], y[::2], class_names=["malignant", "benign"])
+    rules = secateur.simplify(model, X[::2], y[::2], class_names=["malignant", "benign"])
     summary = summarize(rules, X[1::2], y[1::2], target="diagnosis")
     answer = summary["answer"]
     assert summary["title"] == "What decides diagnosis"
-    assert answer["predicted"].startswith(
-        "A decision tree predicts diagnosis: malignant or benign, by what it finds in "
-    )
+    assert answer["predicted"].startswith("A decision tree predicts diagnosis: malignant or benign, from ")
     assert answer["class_rows"] == [int((y[::2] == 0).sum()), int((y[::2] == 1).sum())]
     assert answer["tree_accuracy"] == pytest.approx(100 * (model.predict(X[1::2]) == y[1::2]).mean())
     assert answer["guess_accuracy"] == pytest.approx(100 * (y[1::2] == 1).mean())
     assert summary["lists"][summary["list"]]["cautions"] == [
-        "Rules 2, 3 rest on fewer than 5 rows: their percentages say little."
+        "Rules 2, 3 have fewer than 5 rows: their percentages say little."
     ]
     right = f"{(model.predict(X[1::2]) == y[1::2]).mean():.1%}"
     guessed = f"{(y[1::2] == 1).mean():.1%}"
     exact = summary["lists"][summary["list"]]
     assert exact["right"] == f"Right for {right} of 284 rows set aside; always saying benign is right for {guessed}."
-    assert exact["faithful"] == "Nothing is lost: every possible row gets the tree's answer."
+    assert exact["faithful"] == "No answer changes: every possible row gets the tree's answer."
     short = summary["lists"][0]
     share = f"{short['measured']['disagreement'] / 100:.1%}"
     assert short["faithful"].startswith(
-        f"The answer is not the tree's for {share} of 284 rows set aside; on new rows, likely for "
+        f"The answer differs from the tree's on {share} of 284 rows set aside; on new rows, 95 % interval "
     )
     assert f" (the tree: {right}); always" in short["right"]
 
@@ -201,12 +220,12 @@ def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told()
     root = tree.split("debt", 96)
     tree.leaf([90, 6, 0], parent=root, side="left")
     tree.leaf([0, 3, 1], parent=root, side="right")
-    rules = secateur.compact(tree.build(), X, y)
+    rules = secateur.simplify(tree.build(), X, y)
     *_, short, exact = summarize(rules, budgets=[0.2])["lists"]
     assert exact["cautions"] == [
         "No rule predicts lost (3 of 100 rows): it is nowhere the commonest class.",
         "On the rows measured, the rules are right for 90.0%, no more often than always saying good (90.0%).",
-        "Rule 1 rests on fewer than 5 rows: its percentage says little.",
+        "Rule 1 has fewer than 5 rows: its percentage says little.",
     ]
     assert short["cautions"][0] == "No rule predicts late (7 of 100 rows): its rules were left out, within the budget."
 
@@ -215,8 +234,7 @@ def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told()
 @given(data=st.data())
 def test_the_example_of_a_rule_reaches_its_leaf(data: st.DataObject) -> None:
     tree = data.draw(strategies.trees())
-    rules = secateur.simplify(tree, method="exact")
-    summary = summarize(rules)
+    summary = summarize(secateur.simplify(tree, each_leaf=True))
     fields = summary["form"]["fields"]
     for rule in summary["rules"]:
         box = oracles.box_of(tree, rule["links"])
@@ -234,18 +252,18 @@ def test_the_page_says_why_it_does_not_tell_what_happens_without_a_condition(mon
     rules = cancer_rules(tolerance=0.1)
     told = summarize(rules)["diagnosis"]
     assert (told["tolerance"], told["note"], len(told["support"])) == (0.1, "", len(rules))
-    read = secateur.RuleSet.from_json(rules.to_json())
+    read = secateur.Rules.from_json(rules.to_json())
     told = summarize(read)["diagnosis"]
     assert (told["support"], told["hits"]) == (None, None)
     assert "not at hand, so what happens without a condition is unknown" in told["note"]
-    monkeypatch.setattr("secateur.report.diagnosing.MOST_DIAGNOSED", 10)
+    monkeypatch.setattr("secateur.report.leaf_rules.MOST_DIAGNOSED", 10)
     told = summarize(rules)["diagnosis"]
     assert (told["support"], told["hits"]) == (None, None)
     assert f"have {len(rules.deleted)} conditions, and this page carries" in told["note"]
 
 
 def test_the_slider_takes_other_positions_and_leaves_out_those_that_say_the_same() -> None:
-    rules = cancer_rules(method="exact").compact()
+    rules = cancer_rules(method="exact", each_leaf=False)
     assert [one["budget"] for one in summarize(rules, budgets=[0.0, 0.1])["lists"]] == [0.1, 0.0]
     lists = summarize(rules, budgets=[0.01, 0.0100001, 0.1])["lists"]
     assert [one["budget"] for one in lists] == [0.1, 0.01, 0.0]
@@ -275,22 +293,22 @@ def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
     X, y = load_iris(return_X_y=True)
     X, y = np.vstack([X, X[:1]]), np.append(y, 2)  # two equal rows of different classes
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    summary = summarize(secateur.simplify(model, X, y, method="layered"))
+    summary = summarize(secateur.simplify(model, X, y, method="mismatch", each_leaf=True))
     ladder = {step["method"]: step for step in summary["ladder"]}
     assert list(ladder) == [name for name in secateur.METHODS if name != "budgeted"]
-    own = summarize(secateur.simplify(model, X, y, method="budgeted"))["ladder"]
+    own = summarize(secateur.simplify(model, X, y, method="budgeted", each_leaf=True))["ladder"]
     assert [step["method"] for step in own if step["is_current"]] == ["budgeted"]
     assert "contradicts itself" in ladder["mismatch-certified"]["problem"]
-    assert [name for name, step in ladder.items() if step["is_current"]] == ["layered"]
+    assert [name for name, step in ladder.items() if step["is_current"]] == ["mismatch"]
     for name, step in ladder.items():
         if step["problem"] is None:
-            audit = secateur.simplify(model, X, y, method=name).audit(X, y)
+            audit = secateur.simplify(model, X, y, method=name, each_leaf=True).audit(X, y)
             assert step["conflict"] == audit.conflict
             assert step["removed"] == pytest.approx(audit.removed, abs=1e-12)
 
 
 def test_rules_from_a_file_say_what_is_absent_without_rows() -> None:
-    stored = secateur.RuleSet.from_json(cancer_rules().to_json())
+    stored = secateur.Rules.from_json(cancer_rules().to_json())
     summary = summarize(stored)
     assert len(summary["lists"]) == 1
     assert "are not at hand" in summary["list_note"]
@@ -306,7 +324,7 @@ def test_rules_from_a_file_say_what_is_absent_without_rows() -> None:
 def test_rows_that_give_the_stored_counts_are_the_training_rows() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     rules = cancer_rules()
-    stored = secateur.RuleSet.from_json(rules.to_json())
+    stored = secateur.Rules.from_json(rules.to_json())
     again, direct = summarize(stored, X, y), summarize(rules)
     assert again["rows"]["is_training"]
     assert [one["rules"] for one in again["lists"]] == [one["rules"] for one in direct["lists"]]
@@ -319,13 +337,12 @@ def test_rows_that_give_the_stored_counts_are_the_training_rows() -> None:
 def test_rows_beside_stored_rules_are_not_called_new() -> None:
     """Half of the training rows: the file does not say which rows the tree has seen."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = cancer_rules()
-    stored = secateur.CompactRules.from_json(rules.compact(budget=0.02).to_json())
+    stored = secateur.Rules.from_json(cancer_rules(method="exact", each_leaf=False, budget=0.02).to_json())
     seen = summarize(stored, X[::2], y[::2])
     said = [one[name] for one in seen["lists"] for name in ("right", "faithful")]
     assert all("285 rows, some of which the tree may have been fitted to" in words for words in said[:1])
     assert "some of which the tree may have been fitted to" in seen["rows"]["note"]
-    assert not any("set aside" in words or "on new rows, likely" in words for words in said)
+    assert not any("set aside" in words or "95 % interval" in words for words in said)
 
 
 def test_a_pipeline_is_asked_in_the_columns_before_it() -> None:
@@ -337,7 +354,7 @@ def test_a_pipeline_is_asked_in_the_columns_before_it() -> None:
         (KBinsDiscretizer(6, encode="onehot-dense", strategy="uniform"), ["age"]),
     )
     model = make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(X, y)
-    summary = summarize(secateur.simplify(model, X, y, method="layered"))
+    summary = summarize(secateur.simplify(model, X, y))
     fields = {field["name"]: field for field in summary["form"]["fields"]}
     assert fields["city"]["labels"] == ["Bonn", "Oslo", "Rome"]
     assert fields["age"]["kind"] == "cells"
@@ -349,7 +366,7 @@ def test_columns_of_a_group_share_one_field() -> None:
     kind = rng.integers(0, 3, 200)
     X = pd.DataFrame({f"kind_{name}": (kind == code).astype(float) for code, name in enumerate("abc")})
     model = DecisionTreeClassifier(random_state=0).fit(X, kind == 1)
-    rules = secateur.simplify(model, X, kind == 1, groups={"kind": list(X)}, method="layered")
+    rules = secateur.simplify(model, X, kind == 1, groups={"kind": list(X)}, method="mismatch", each_leaf=True)
     form = summarize(rules)["form"]
     assert [(field["name"], field["kind"], field["labels"]) for field in form["fields"]] == [
         ("kind", "group", ["a", "b", "c"])
@@ -359,13 +376,13 @@ def test_columns_of_a_group_share_one_field() -> None:
 def test_the_ladder_does_not_take_the_trees_probabilities_for_those_of_rules_made_without_rows() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[::2], y[::2])
-    found = summarize(secateur.simplify(model, method="exact"), X[1::2], y[1::2])
+    found = summarize(secateur.simplify(model), X[1::2], y[1::2])
     ladder = {step["method"]: step for step in found["ladder"]}
     for name in ("none", "exact"):
         for number in ("auc", "brier", "log_loss", "mean_abs_delta_p", "max_abs_delta_p"):
             assert ladder[name][number] is None
         assert ladder[name]["tree_auc"] > 0.5
-    ranked = summarize(secateur.simplify(model, X[::2], y[::2], method="exact"), X[1::2], y[1::2])
+    ranked = summarize(secateur.simplify(model, X[::2], y[::2]), X[1::2], y[1::2])
     assert all(step["auc"] is not None for step in ranked["ladder"] if step["problem"] is None)
 
 
@@ -376,7 +393,7 @@ def test_the_ladder_keeps_to_rules_made_without_knowledge_of_the_columns() -> No
     model = DecisionTreeClassifier(random_state=0).fit(X, kind)
     removed = {}
     for known in (True, False):
-        given = {"groups": {"kind": list(X)}, "domain_knowledge": known}
+        given: dict[str, Any] = {"groups": {"kind": list(X)}, "domain_knowledge": known, "each_leaf": True}
         ladder = summarize(secateur.simplify(model, X, kind, method="sibling", **given))["ladder"]
         exact = secateur.simplify(model, X, kind, method="exact", **given)
         removed[known] = next(step["removed"] for step in ladder if step["method"] == "exact")
@@ -391,7 +408,7 @@ def field_of(values: np.ndarray, ends: tuple[float, float] | None = None) -> dic
     builder.leaf([1, 0], parent=root, side="left")
     builder.leaf([0, 1], parent=root, side="right")
     tree = replace(builder.build(), columns=Columns((None,), (False,), (ends,)))
-    rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2, method="layered")
+    rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2)
     (field,) = summarize(rules, budgets=[])["form"]["fields"]
     return field
 
@@ -427,10 +444,11 @@ def test_the_documents_name_every_field() -> None:
     assert set(re.findall(r"`(\w+)`", text.partition("A **field** has")[2].partition(" An\n")[0])) >= set(field)
 
 
-def test_what_is_no_rule_set_is_refused() -> None:
+def test_what_is_not_the_rules_of_one_tree_is_rejected() -> None:
     X, y = load_iris(return_X_y=True)
-    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y, method="layered")
-    with pytest.raises(secateur.SecateurError, match="of a forest, one of its rule sets"):
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y)
+    forest = secateur.simplify(model, X, y, each_leaf=True)
+    with pytest.raises(secateur.SecateurError, match=r"found ForestRules\. Of a forest, pass the rules of one"):
         summarize(forest)
     assert summarize(forest[0])["size"]["n_rules"] == len(forest[0])
 
@@ -446,6 +464,6 @@ def test_what_is_no_rule_set_is_refused() -> None:
         ({"sample_weight": [1.0]}, "sample_weight was passed without X and y"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(given: dict[str, Any], message: str) -> None:
+def test_arguments_that_do_not_fit_are_rejected(given: dict[str, Any], message: str) -> None:
     with pytest.raises(secateur.SecateurError, match=message):
         summarize(cancer_rules(), **given)

@@ -12,7 +12,7 @@ from secateur.results.answer import say_answer
 def test_the_counts_of_a_tree_are_not_called_training_rows() -> None:
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
     builder.leaf([3, 5])
-    rules = secateur.compact(builder.build())
+    rules = secateur.simplify(builder.build())
     assert rules.decided_counts.sum() == 8  # which the tree knew
     before, after = say_answer(rules)
     assert before == []
@@ -22,7 +22,7 @@ def test_the_counts_of_a_tree_are_not_called_training_rows() -> None:
 def test_training_rows_are_counted() -> None:
     tree = ward_rules().tree
     rows = np.array([[0.5, 0.0], [0.9, 1.0]])
-    rules = secateur.compact(tree, rows, ["home", "back"])
+    rules = secateur.simplify(tree, rows, ["home", "back"])
     before, after = say_answer(rules)
     assert before
     assert "2 training rows" in " ".join([*before, *after])

@@ -8,22 +8,23 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.results.cautions import find_cautions
 
 
-def fit(labels: list[str], **options: object) -> secateur.RuleSet:
+def fit(labels: list[str], **options: object) -> secateur.Rules:
     X = np.arange(len(labels), dtype=float).reshape(-1, 1)
     model = DecisionTreeClassifier(random_state=0, **options).fit(X, labels)
-    return secateur.simplify(model, X, np.array(labels))
+    return secateur.simplify(model, X, np.array(labels), each_leaf=True)
 
 
-def kinds(rules: secateur.RuleSet, *numbers: object) -> list[str]:
+def kinds(rules: secateur.Rules, *numbers: object) -> list[str]:
     return [caution.kind for caution in find_cautions(rules, *numbers)]  # type: ignore[arg-type]
 
 
 def test_a_class_that_no_rule_predicts_is_named_in_either_form() -> None:
     rules = fit(["a"] * 10 + ["b", "c", "c"] * 5, max_depth=1)
-    for form in (rules, rules.compact()):
+    for form in (rules, choose_lines(rules)):
         (caution,) = find_cautions(form)  # type: ignore[arg-type]
         assert caution.text == "No rule predicts b (5 of 25 rows): it is nowhere the commonest class."
 
@@ -34,9 +35,9 @@ def test_without_rows_the_trees_own_counts_tell_how_common_a_class_is() -> None:
     builder.leaf([8, 2, 0], parent=root, side="left")
     builder.leaf([9, 1, 0], parent=root, side="right")
     tree = builder.build()
-    (caution,) = find_cautions(secateur.simplify(tree, method="none"))
+    (caution,) = find_cautions(secateur.simplify(tree, method="none", each_leaf=True))
     assert caution.text == "No rule predicts yes (3 of 20 rows): it is nowhere the commonest class."
-    uncounted = find_cautions(secateur.simplify(replace(tree, counts=None), method="none"))
+    uncounted = find_cautions(secateur.simplify(replace(tree, counts=None), method="none", each_leaf=True))
     assert [one.text for one in uncounted] == [
         f"No rule predicts {name}: it is nowhere the commonest class." for name in ("yes", "never")
     ]

@@ -10,25 +10,26 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
+from secateur.results.decided_audits import DecidedAudits
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.results.decided_audits import DecidedAudits
+from secateur.errors import InputError
 from secateur.tree.tree import Tree
 
 X, Y = load_breast_cancer(return_X_y=True)
 MODEL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:300], Y[:300])
-RULES = secateur.compact(MODEL, X[:300], Y[:300], budget=0.01)
+RULES = secateur.simplify(MODEL, X[:300], Y[:300], budget=0.01)
 
 
 @given(tree=strategies.trees(), data=st.data(), budget=st.sampled_from([0.0, 0.1]))
 @settings(max_examples=30, deadline=None)
 def test_every_row_counts_for_the_line_that_decides_it(tree: Tree, data: st.DataObject, budget: float) -> None:
     rows, y, _ = data.draw(strategies.labelled_rows(tree, weights=True))
-    rules = secateur.compact(tree, rows, tree.classes[y], budget=budget)
+    rules = secateur.simplify(tree, rows, tree.classes[y], budget=budget)
     new, truth, shares = data.draw(strategies.labelled_rows(tree, weights=True))
-    found = rules.audit(new, tree.classes[truth], sample_weight=shares).per_rule
+    found = rules.audit(new, tree.classes[truth], sample_weight=shares).per_line
     assert isinstance(found, DecidedAudits)
     assert len(found) == len(rules) + 1
     decider = rules.apply(new)
@@ -51,7 +52,7 @@ def test_every_row_counts_for_the_line_that_decides_it(tree: Tree, data: st.Data
 
 
 def test_a_line_moved_if_fishers_test_says_so() -> None:
-    found = RULES.audit(X[300:], Y[300:]).per_rule
+    found = RULES.audit(X[300:], Y[300:]).per_line
     plain = []
     for place, one in enumerate(found):
         then = RULES.decided_counts[place]
@@ -77,13 +78,13 @@ def test_a_line_moved_if_fishers_test_says_so() -> None:
 
 def test_an_earlier_audit_is_compared_with() -> None:
     earlier = RULES.audit(X[300:430], Y[300:430])
-    later = RULES.audit(X[430:], Y[430:], since=earlier).per_rule
-    assert [one.earlier_support for one in later] == [one.support for one in earlier.per_rule]
-    same = RULES.audit(X[300:430], Y[300:430], since=earlier).per_rule
+    later = RULES.audit(X[430:], Y[430:], since=earlier).per_line
+    assert [one.earlier_support for one in later] == [one.support for one in earlier.per_line]
+    same = RULES.audit(X[300:430], Y[300:430], since=earlier).per_line
     assert not same.moved
     assert np.nanmax(np.abs(same.change)) == 0
-    read = secateur.CompactRules.from_json(RULES.to_json())
-    assert read.audit(X[430:], Y[430:], since=earlier).per_rule == later
+    read = secateur.Rules.from_json(RULES.to_json())
+    assert read.audit(X[430:], Y[430:], since=earlier).per_line == later
 
 
 @pytest.mark.parametrize(
@@ -91,14 +92,14 @@ def test_an_earlier_audit_is_compared_with() -> None:
     [
         (lambda: 3, "Expected since as an earlier audit of these compact rules, found int"),
         (lambda: RULES.source.audit(X, Y), "Expected since as an earlier audit of these compact rules, found Audit"),
-        (lambda: secateur.compact(MODEL, X[:300], Y[:300]).audit(X, Y), "The earlier audit is of other rules"),
+        (lambda: secateur.simplify(MODEL, X[:300], Y[:300]).audit(X, Y), "The earlier audit is of other rules"),
     ],
 )
 def test_an_audit_of_something_else_is_refused(since: Any, sentence: str) -> None:
-    with pytest.raises(secateur.InputError, match=sentence):
+    with pytest.raises(InputError, match=sentence):
         RULES.audit(X, Y, since=since())
 
 
 def test_the_numbers_of_an_audit_leave_out_single_rules() -> None:
     assert "per_rule" not in RULES.audit(X, Y).to_dict()
-    assert len(RULES.audit(X, Y).per_rule.to_frame("pandas")) == len(RULES) + 1
+    assert len(RULES.audit(X, Y).per_line.to_frame("pandas")) == len(RULES) + 1

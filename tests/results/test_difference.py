@@ -14,24 +14,24 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import RuleSet, TreeBuilder
+from secateur import Rules, TreeBuilder
 from secateur.cli.tables.fitted_table import fit_table, simplify_fitted
 from secateur.cli.tables.table_file import TableFile
-from secateur.results.difference import KINDS, RuleDifference, compare_rules
+from secateur.results.difference import KINDS, RulesDifference, compare_rules
 from secateur.words.plain_words import ROUNDED
 
 
-def train(seed: int, method: str, *, missing: bool) -> RuleSet:
+def train(seed: int, method: str, *, missing: bool) -> Rules:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, (80, 3)).astype(np.float64)
     y = (X[:, 0] + X[:, 1] > 5).astype(int) ^ (rng.random(80) < 0.1)
     if missing:
         X[rng.random(X.shape) < 0.1] = np.nan
     model = DecisionTreeClassifier(max_depth=3, random_state=seed).fit(X, y)
-    return secateur.simplify(model, X, y, method=method, feature_names=["a", "b", "c"])
+    return secateur.simplify(model, X, y, method=method, feature_names=["a", "b", "c"], each_leaf=True)
 
 
-def cells(*sets: RuleSet, missing: bool) -> np.ndarray[Any, Any]:
+def cells(*sets: Rules, missing: bool) -> np.ndarray[Any, Any]:
     """A row at every threshold of every column, one beyond all of them, and NaN."""
     axes = []
     for feature in range(3):
@@ -40,7 +40,7 @@ def cells(*sets: RuleSet, missing: bool) -> np.ndarray[Any, Any]:
     return np.array(list(product(*axes)))
 
 
-def list_once(rules: RuleSet, held: Any) -> set[int]:
+def list_once(rules: Rules, held: Any) -> set[int]:
     """List the rules that say what no earlier rule says: the same class for the same rows."""
     said: dict[tuple[Any, bytes], int] = {}
     for rule in rules:
@@ -48,7 +48,7 @@ def list_once(rules: RuleSet, held: Any) -> set[int]:
     return set(said.values())
 
 
-def check_against_the_grid(old: RuleSet, new: RuleSet, rows: Any) -> RuleDifference:
+def check_against_the_grid(old: Rules, new: Rules, rows: Any) -> RulesDifference:
     """Every claim of a difference, looked up in what the rules cover."""
     found = compare_rules(old, new)
     before, after = old.covers(rows), new.covers(rows)
@@ -87,7 +87,7 @@ def check_against_the_grid(old: RuleSet, new: RuleSet, rows: Any) -> RuleDiffere
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("missing", [False, True])
 def test_every_change_is_what_a_grid_of_rows_shows(seed: int, missing: bool) -> None:
-    old, new = train(seed, "exact", missing=missing), train(seed + 100, "layered", missing=missing)
+    old, new = train(seed, "exact", missing=missing), train(seed + 100, "mismatch", missing=missing)
     rows = cells(old, new, missing=missing)
     check_against_the_grid(old, new, rows)
     check_against_the_grid(train(seed, "none", missing=missing), old, rows)
@@ -110,13 +110,13 @@ def test_categories_are_compared_by_their_labels(seed: int) -> None:
     check_against_the_grid(*sets, rows.astype({"purpose": object, "member": object}))
 
 
-def train_binned(seed: int, n_bins: int, encode: str = "onehot-dense") -> RuleSet:
+def train_binned(seed: int, n_bins: int, encode: str = "onehot-dense") -> Rules:
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.uniform(0, 10, (200, 2)), columns=["a", "b"])
     y = ((X["a"] > 5) ^ (X["b"] > 6)) ^ (rng.random(200) < 0.1)
     bins = KBinsDiscretizer(n_bins, encode=encode, strategy="uniform", subsample=None)
     model = make_pipeline(bins, DecisionTreeClassifier(max_leaf_nodes=12, random_state=seed)).fit(X, y)
-    return secateur.simplify(model, X, y, method="layered")
+    return secateur.simplify(model, X, y, method="mismatch", each_leaf=True)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -137,7 +137,9 @@ def test_a_cell_that_is_added_to_a_rule_widens_it() -> None:
         X = pd.DataFrame({"a": np.linspace(0, 10, 101)})
         bins = KBinsDiscretizer(10, encode="onehot-dense", strategy="uniform", subsample=None)
         model = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(X, X["a"] < limit)
-        sets.append(secateur.simplify(model, X, X["a"] < limit, class_names=["high", "low"], method="layered"))
+        sets.append(
+            secateur.simplify(model, X, X["a"] < limit, class_names=["high", "low"], method="mismatch", each_leaf=True)
+        )
     widened = [change for change in compare_rules(*sets).changes if change.kind == "widened"]
     assert [change.old.class_name for change in widened if change.old] == ["low"]
     assert compare_rules(sets[0], sets[0]).is_same
@@ -160,20 +162,20 @@ def test_of_several_partners_the_one_that_agrees_in_most_columns_is_taken() -> N
     new.leaf([0, 9], parent=inner, side="left")
     new.leaf([9, 0], parent=inner, side="right")
     new.leaf([9, 0], parent=beyond, side="right")
-    found = compare_rules(*(secateur.simplify(one.build(), method="none") for one in (old, new)))
+    found = compare_rules(*(secateur.simplify(one.build(), method="none", each_leaf=True) for one in (old, new)))
     pairs = [(change.old.text, change.new.text) for change in found.changes if change.kind == "narrowed"]
     assert ("a <= 5 and b <= 5 => yes", "4 < a <= 5 and b <= 5 => yes") in pairs
 
 
-def one_split(name: str, threshold: float, classes: tuple[str, str] = ("no", "yes")) -> RuleSet:
+def one_split(name: str, threshold: float, classes: tuple[str, str] = ("no", "yes")) -> Rules:
     builder = TreeBuilder(classes=list(classes), feature_names=[name])
     root = builder.split(name, threshold)
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
-    return secateur.simplify(builder.build(), method="none")
+    return secateur.simplify(builder.build(), method="none", each_leaf=True)
 
 
-def kinds_of(old: RuleSet, new: RuleSet) -> list[str]:
+def kinds_of(old: Rules, new: Rules) -> list[str]:
     return [change.kind for change in compare_rules(old, new).changes]
 
 
@@ -203,8 +205,8 @@ def test_whole_numbers_are_compared_as_whole_numbers() -> None:
         builder.leaf([0, 10], parent=root, side="right")
         sets.append(
             [
-                secateur.simplify(builder.build(), frame, y, method="layered"),
-                secateur.simplify(builder.build(), method="none"),
+                secateur.simplify(builder.build(), frame, y, method="mismatch", each_leaf=True),
+                secateur.simplify(builder.build(), method="none", each_leaf=True),
             ]
         )
     assert compare_rules(sets[0][0], sets[1][0]).is_same
@@ -231,14 +233,14 @@ def test_a_difference_reads_and_serializes() -> None:
     same = compare_rules(one_split("age", 30), one_split("age", 30))
     assert str(same) == "The same 2 rules."
     assert same.is_same
-    assert str(RuleDifference(same.changes[:1])) == "The same 1 rule."
+    assert str(RulesDifference(same.changes[:1])) == "The same 1 rule."
 
 
 def test_rules_that_people_read_alike_are_told_apart_by_all_digits() -> None:
     X = pd.DataFrame({"income": [1000.25] * 10 + [1500.75] * 10})
     y = ["no"] * 8 + ["yes"] * 3 + ["no"] + ["yes"] * 8
     near, next_to_it, far = (
-        secateur.simplify(one_split("income", limit).tree, X, y, method="exact")
+        secateur.simplify(one_split("income", limit).tree, X, y, method="exact", each_leaf=True)
         for limit in (1234.5678, 1234.5999, 1300.123)
     )
     assert near[0].words == next_to_it[0].words
@@ -255,17 +257,17 @@ def test_rules_that_people_read_alike_are_told_apart_by_all_digits() -> None:
 
 
 def test_a_rule_set_is_the_same_as_itself_read_from_json() -> None:
-    rules = train(0, "layered", missing=True)
-    assert compare_rules(rules, RuleSet.from_json(rules.to_json())).is_same
+    rules = train(0, "mismatch", missing=True)
+    assert compare_rules(rules, Rules.from_json(rules.to_json())).is_same
 
 
 def test_rules_about_other_classes_or_columns_are_said_to_be_so_first() -> None:
-    def train(column: str, classes: list[str]) -> secateur.RuleSet:
+    def train(column: str, classes: list[str]) -> secateur.Rules:
         builder = secateur.TreeBuilder(classes=classes, feature_names=[column])
         root = builder.split(column, 30)
         builder.leaf([8, 2], parent=root, side="left")
         builder.leaf([1, 9], parent=root, side="right")
-        return secateur.simplify(builder.build(), method="exact")
+        return secateur.simplify(builder.build(), method="exact", each_leaf=True)
 
     old = train("age", ["no", "yes"])
     assert compare_rules(old, old).notes == ()
@@ -278,14 +280,14 @@ def test_rules_about_other_classes_or_columns_are_said_to_be_so_first() -> None:
 
 
 def test_a_rule_that_several_leaves_have_is_one_change() -> None:
-    def train_stump(column: str) -> RuleSet:
+    def train_stump(column: str) -> Rules:
         builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "size"])
         root = builder.split(column, 30)
         for side in ("left", "right"):
             half = builder.split("size" if column == "age" else "age", 5, parent=root, side=side)
             for part in ("left", "right"):
                 builder.leaf([8, 2] if side == "left" else [1, 9], parent=half, side=part)
-        return secateur.simplify(builder.build(), method="exact")
+        return secateur.simplify(builder.build(), method="exact", each_leaf=True)
 
     found = compare_rules(train_stump("age"), train_stump("size"))
     assert found.counts["removed"] == found.counts["added"] == 2

@@ -19,7 +19,7 @@ from secateur.results.intervals import (
     count_effective,
     find_interval,
 )
-from secateur.results.per_rule import find_limits_of_d
+from secateur.results.per_line import find_limits_of_d
 
 N_SAMPLES = 40_000
 LEAST = 0.94  # nominal: 0.95
@@ -107,12 +107,12 @@ def test_limits_of_d_are_shown_from_five_rows_on() -> None:
     for n_leaf in (0, 1, 4, 5, 6):
         X = np.array([[0.0, 0.0]] * 20 + [[1.0, 0.0]] * n_leaf + [[1.0, 1.0]] * 20)
         y = np.array(["no", "yes"] * 10 + ["yes"] * n_leaf + ["yes"] * 20)
-        rules = secateur.simplify(tree, X, y, method="exact")
+        rules = secateur.simplify(tree, X, y, method="exact", each_leaf=True)
         assert rules.support.tolist() == [len(X)] * 3
         low, high = find_limits_of_d(rules)
         shown = [True, n_leaf >= 5, True]
         assert (~np.isnan(low)).tolist() == (~np.isnan(high)).tolist() == shown
-        assert [one.d_low is not None for one in rules.audit(X, y).per_rule] == shown
+        assert [one.d_low is not None for one in rules.audit(X, y).per_line] == shown
 
 
 def test_taking_rule_and_leaf_for_different_rows_would_be_wrong() -> None:

@@ -16,9 +16,9 @@ ALARM = "The labels do not fit the model: it is right for "
 @pytest.mark.parametrize("weights", [None, "balanced", {0: 30, 1: 1}])
 def test_labels_that_do_not_fit_raise_an_alarm(weights: object) -> None:
     model = DecisionTreeClassifier(max_depth=3, random_state=0, class_weight=weights).fit(X, Y)
-    assert ALARM not in str(secateur.compact(model, X, Y))
-    assert ALARM not in str(secateur.compact(model, X[::3], Y[::3]))
-    turned = str(secateur.compact(model, X, 1 - Y))
+    assert ALARM not in str(secateur.simplify(model, X, Y))
+    assert ALARM not in str(secateur.simplify(model, X[::3], Y[::3]))
+    turned = str(secateur.simplify(model, X, 1 - Y))
     assert ALARM in turned
     assert "Are these the labels that it was fitted to?" in turned
     assert "the model weighs them otherwise" not in turned
@@ -29,4 +29,4 @@ def test_a_model_that_is_hardly_better_than_a_guess_raises_none() -> None:
     noise = rng.normal(size=(500, 2))
     y = rng.integers(0, 2, 500)
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(noise, y)
-    assert ALARM not in str(secateur.compact(model, noise, rng.permutation(y)))
+    assert ALARM not in str(secateur.simplify(model, noise, rng.permutation(y)))

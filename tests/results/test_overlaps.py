@@ -18,10 +18,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.counting import coverage, overlap_pairs
+from secateur.errors import InputError
 from secateur.tree.tree import Tree
 
 
-def slow_overlaps(rules: secateur.RuleSet, X: Any, w: Any) -> dict[tuple[int, int], float]:
+def slow_overlaps(rules: secateur.Rules, X: Any, w: Any) -> dict[tuple[int, int], float]:
     """Walk one row and one pair of rules at a time."""
     tree = rules.tree
     shared: dict[tuple[int, int], float] = {}
@@ -43,9 +44,9 @@ def test_pairs_that_share_rows_are_those_of_one_row_at_a_time(
     most_pairs: int, cost: int, tree: Tree, data: st.DataObject
 ) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans()), max_rows=150))
-    method = data.draw(st.sampled_from(["quinlan", "layered", "exact"]))
-    settings = {"tolerance": 0.4} if method == "layered" else {}
-    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **settings)
+    method = data.draw(st.sampled_from(["quinlan", "mismatch", "exact"]))
+    settings = {"tolerance": 0.4} if method == "mismatch" else {}
+    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, each_leaf=True, **settings)
     # Blocks of 64 rows, and pairs in pieces, listed or multiplied.
     sizes = {"MOST_PAIRS": most_pairs, "MOST_MARKS": 10 * most_pairs, "LISTED_COST": cost}
     with mock.patch.multiple(overlap_pairs, **sizes), mock.patch.object(coverage, "MASK_BYTES", 1):
@@ -65,10 +66,10 @@ def test_pairs_that_share_rows_are_those_of_one_row_at_a_time(
         assert len(found) == 0
 
 
-def cancer_rules() -> tuple[Any, Any, secateur.RuleSet]:
+def cancer_rules() -> tuple[Any, Any, secateur.Rules]:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return X, y, secateur.simplify(model, X, y, method="quinlan", class_names=["malignant", "benign"])
+    return X, y, secateur.simplify(model, X, y, method="quinlan", class_names=["malignant", "benign"], each_leaf=True)
 
 
 def test_batches_and_weights_in_a_column_give_the_same(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_batches_and_weights_in_a_column_give_the_same(tmp_path: Path) -> None:
         assert list(found) == list(whole)
         assert found.total == weights.sum()
     assert "weight" in str(read)
-    with pytest.raises(secateur.InputError, match="sample_weight is zero for every row"):
+    with pytest.raises(InputError, match="sample_weight is zero for every row"):
         rules.overlaps(X, sample_weight=np.zeros(len(X)))
 
 
@@ -107,7 +108,7 @@ def test_they_read_as_a_list_of_pairs_of_rules() -> None:
     assert lines[1].startswith(f"  rule {frame['first'][0]} ({frame['first_class_name'][0]}) and rule")
     with pytest.raises(IndexError, match="found index"):
         found[len(found)]
-    assert str(secateur.simplify(rules.tree, method="exact").overlaps(X)) == (
+    assert str(secateur.simplify(rules.tree, method="exact", each_leaf=True).overlaps(X)) == (
         "No two rules of different classes share a row."
     )
 
@@ -128,9 +129,9 @@ def test_rows_in_conflict_are_those_that_some_pair_shares() -> None:
 @settings(max_examples=80, deadline=None)
 def test_an_assimilated_rule_is_the_rule_of_an_ancestor(tree: Tree, data: st.DataObject) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans())))
-    method = data.draw(st.sampled_from(["quinlan", "layered", "exact", "none"]))
-    settings = {"tolerance": 0.5} if method == "layered" else {}
-    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **settings)
+    method = data.draw(st.sampled_from(["quinlan", "mismatch", "exact", "none"]))
+    settings = {"tolerance": 0.5} if method == "mismatch" else {}
+    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, each_leaf=True, **settings)
     text = rules.to_text(reasons=True)
     for rule in rules:
         ancestors = [0, *oracles.path(tree, rule.leaf_id)][:-1]
@@ -145,5 +146,5 @@ def test_an_assimilated_rule_is_the_rule_of_an_ancestor(tree: Tree, data: st.Dat
 
 def test_without_rows_nobody_knows_what_became_of_a_rule() -> None:
     _, _, rules = cancer_rules()
-    alone = secateur.simplify(rules.tree, method="exact")
+    alone = secateur.simplify(rules.tree, method="exact", each_leaf=True)
     assert all(rule.assimilated_into is None for rule in alone)

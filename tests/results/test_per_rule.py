@@ -19,12 +19,13 @@ from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import InputError
 from secateur.counting.cell_counts import CellCounts
+from secateur.errors import InputError
+from secateur.results import Audit
 from secateur.results.audit import SUMS, AuditCounts
 from secateur.tree.tree import Tree
 
-METHODS = st.sampled_from(["none", "exact", "mismatch", "layered", "quinlan"])
+METHODS = st.sampled_from(["none", "exact", "mismatch", "mismatch", "quinlan"])
 
 
 def slow_holm(p_values: list[float | None]) -> list[float | None]:
@@ -59,8 +60,8 @@ def test_each_rule_equals_its_slow_version(tree: Tree, method: str, data: st.Dat
     X, y, _ = data.draw(strategies.labelled_rows(tree))
     X_new, y_new, w_new = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans())))
     own = own_settings(method, tolerance=0.2)
-    rules = secateur.simplify(tree, X, tree.classes[y], method=method, **own)
-    found = rules.audit(X_new, tree.classes[y_new], sample_weight=w_new).per_rule
+    rules = secateur.simplify(tree, X, tree.classes[y], method=method, each_leaf=True, **own)
+    found = rules.audit(X_new, tree.classes[y_new], sample_weight=w_new).per_line
     raw: list[float | None] = []
     for one, rule in zip(found, rules, strict=True):
         c = int(tree.leaf_class[rule.leaf_id])
@@ -120,15 +121,17 @@ def make_rows(seed: int, n_rows: int, *, broken: bool = False) -> tuple[Any, Any
     return X, y
 
 
-def make_rules(**given_weights: Any) -> secateur.RuleSet:
+def make_rules(**given_weights: Any) -> secateur.Rules:
     X, y = make_rows(0, 600)
     model = DecisionTreeClassifier(max_leaf_nodes=4, random_state=1).fit(X, y)
-    return secateur.simplify(model, X, y, feature_names=["dose", "age"], method="exact", **given_weights)
+    return secateur.simplify(
+        model, X, y, feature_names=["dose", "age"], method="exact", each_leaf=True, **given_weights
+    )
 
 
 def test_rules_that_broke_are_found_and_the_others_still_hold() -> None:
     rules = make_rules()
-    found = rules.audit(*make_rows(1, 400, broken=True)).per_rule
+    found = rules.audit(*make_rows(1, 400, broken=True)).per_line
     high = [any("dose >" in str(condition) for condition in rule.conditions) for rule in rules]
     assert any(high)
     for one, is_high in zip(found, high, strict=True):
@@ -145,15 +148,17 @@ def test_an_earlier_audit_is_what_a_later_one_is_compared_with() -> None:
     rules = make_rules()
     earlier = rules.audit(*make_rows(2, 400, broken=True))
     later = rules.audit(*make_rows(3, 400, broken=True), since=earlier)
-    assert earlier.per_rule.moved
-    assert not later.per_rule.moved
-    assert "the earlier audit" in later.per_rule.summary
-    assert later.per_rule[0].earlier_support == earlier.per_rule[0].support
+    assert earlier.per_line.moved
+    assert not later.per_line.moved
+    assert "the earlier audit" in later.per_line.summary
+    assert later.per_line[0].earlier_support == earlier.per_line[0].support
     assert later != rules.audit(*make_rows(3, 400, broken=True))
-    stored = secateur.RuleSet.from_json(rules.to_json())
+    stored = secateur.Rules.from_json(rules.to_json())
     assert stored.audit(*make_rows(3, 400, broken=True), since=earlier) == later
     X, y = make_rows(0, 600)
-    other = secateur.simplify(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), X, y, method="layered")
+    other = secateur.simplify(
+        DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), X, y, method="mismatch", each_leaf=True
+    )
     with pytest.raises(InputError, match=r"^The earlier audit is of other rules: audit these rules on"):
         other.audit(*make_rows(3, 400), since=earlier)
     with pytest.raises(InputError, match=r"^Expected since as an earlier audit of these rules, found str\.$"):
@@ -163,12 +168,12 @@ def test_an_earlier_audit_is_what_a_later_one_is_compared_with() -> None:
 def test_equal_weights_count_as_rows_whatever_their_size() -> None:
     rules = make_rules()
     X, y = make_rows(4, 300)
-    plain, weighted = rules.audit(X, y).per_rule, rules.audit(X, y, sample_weight=np.full(300, 0.25)).per_rule
+    plain, weighted = rules.audit(X, y).per_line, rules.audit(X, y, sample_weight=np.full(300, 0.25)).per_line
     assert weighted.support.tolist() == (plain.support / 4).tolist()
     for one, other in zip(plain, weighted, strict=True):
         assert (one.low, one.high, one.p_value) == pytest.approx((other.low, other.high, other.p_value), abs=1e-9)
     rng = np.random.default_rng(0)
-    unequal = rules.audit(X, y, sample_weight=rng.lognormal(size=300)).per_rule
+    unequal = rules.audit(X, y, sample_weight=rng.lognormal(size=300)).per_line
     assert (unequal.n_effective < plain.n_effective).all()
     assert ((unequal.interval[1] - unequal.interval[0]) > (plain.interval[1] - plain.interval[0])).any()
 
@@ -178,7 +183,7 @@ def test_rules_made_with_weights_are_not_compared_with_their_training_rows(unit:
     """Sums of weights do not tell how many rows there are: the verdict must not depend on the unit."""
     rules = make_rules(sample_weight=np.full(600, unit))
     audit = rules.audit(*make_rows(5, 200, broken=True))
-    found = audit.per_rule
+    found = audit.per_line
     assert set(found.verdicts.tolist()) == {"not comparable"}
     assert np.isnan(found.p_values).all()
     assert np.isnan(found.change_interval).all()
@@ -189,16 +194,16 @@ def test_rules_made_with_weights_are_not_compared_with_their_training_rows(unit:
     assert "rows of weight" in str(found[0])
     assert found[0].d_low is None
     later = rules.audit(*make_rows(5, 200), since=audit)
-    assert later.per_rule.moved  # two audits carry the numbers of their rows
-    assert set(later.per_rule.verdicts.tolist()) <= {"moved", "still holds"}
+    assert later.per_line.moved  # two audits carry the numbers of their rows
+    assert set(later.per_line.verdicts.tolist()) <= {"moved", "still holds"}
 
 
 def test_rules_made_without_rows_have_nothing_to_be_compared_with() -> None:
     X, y = make_rows(0, 600)
     model = DecisionTreeClassifier(max_leaf_nodes=4, random_state=1, class_weight={0: 1, 1: 5}).fit(X, y)
-    rules = secateur.simplify(model, method="none")
+    rules = secateur.simplify(model, method="none", each_leaf=True)
     audit = rules.audit(*make_rows(1, 400, broken=True))
-    found = audit.per_rule
+    found = audit.per_line
     assert set(found.verdicts.tolist()) == {"not comparable"}
     assert np.isnan(found.before[0]).all()
     assert np.isnan(found.d).all()
@@ -210,12 +215,14 @@ def test_rules_made_without_rows_have_nothing_to_be_compared_with() -> None:
         "instead (since=…; --since on the command line).",
     )
     assert found.summary == "Against the training rows: none of 4 rules could be tested, 4 are not comparable."
-    plain = secateur.simplify(DecisionTreeClassifier(max_leaf_nodes=4, random_state=1).fit(X, y), method="exact")
-    assert set(plain.audit(X, y).per_rule.verdicts.tolist()) == {"not comparable"}
-    assert plain.audit(*make_rows(2, 400), since=plain.audit(*make_rows(1, 400, broken=True))).per_rule.moved
+    plain = secateur.simplify(
+        DecisionTreeClassifier(max_leaf_nodes=4, random_state=1).fit(X, y), method="exact", each_leaf=True
+    )
+    assert set(plain.audit(X, y).per_line.verdicts.tolist()) == {"not comparable"}
+    assert plain.audit(*make_rows(2, 400), since=plain.audit(*make_rows(1, 400, broken=True))).per_line.moved
 
 
-def draw_audits(n_audits: int) -> Iterator[tuple[secateur.Audit, secateur.Audit]]:
+def draw_audits(n_audits: int) -> Iterator[tuple[Audit, Audit]]:
     """Audits of fitted trees on fresh rows of the same kind: against the training rows, and against other rows."""
     rng = np.random.default_rng(0)
 
@@ -226,7 +233,7 @@ def draw_audits(n_audits: int) -> Iterator[tuple[secateur.Audit, secateur.Audit]
     for _ in range(n_audits):
         train, first, second = draw(600), draw(600), draw(600)
         model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*train)
-        rules = secateur.simplify(model, *train, method="none")
+        rules = secateur.simplify(model, *train, method="none", each_leaf=True)
         against_training = rules.audit(*first)
         yield against_training, rules.audit(*second, since=against_training)
 
@@ -235,15 +242,15 @@ def test_only_an_earlier_audit_keeps_false_alarms_rare_and_the_other_comparison_
     """Nothing changes here but the rows. Against training rows a fall is found all the same: trees are fitted."""
     audits = list(draw_audits(200))
     against_training, since = (
-        np.mean([bool(one.per_rule.moved) for one in side]) for side in zip(*audits, strict=True)
+        np.mean([bool(one.per_line.moved) for one in side]) for side in zip(*audits, strict=True)
     )
     assert since <= 0.05
     assert against_training > 0.2
     for flattered, fair in audits[:3]:
-        assert flattered.per_rule.summary.startswith("Against the training rows, to which the rules were fitted: ")
-        assert "Training rows flatter" in flattered.per_rule.notes[-1]
-        assert fair.per_rule.summary.startswith("Against the earlier audit: ")
-        assert not any("flatter" in note for note in fair.per_rule.notes)
+        assert flattered.per_line.summary.startswith("Against the training rows, to which the rules were fitted: ")
+        assert "Training rows flatter" in flattered.per_line.notes[-1]
+        assert fair.per_line.summary.startswith("Against the earlier audit: ")
+        assert not any("flatter" in note for note in fair.per_line.notes)
 
 
 @pytest.mark.parametrize("spread", [0.3, 1.0])
@@ -255,7 +262,7 @@ def test_with_weights_false_alarms_stay_rare(spread: float) -> None:
         draws = [(*make_rows(1_000 + 2 * seed + half, 300), rng.lognormal(0.0, spread, 300)) for half in (0, 1)]
         before, now = draws
         earlier = rules.audit(before[0], before[1], sample_weight=before[2])
-        found = rules.audit(now[0], now[1], sample_weight=now[2], since=earlier).per_rule
+        found = rules.audit(now[0], now[1], sample_weight=now[2], since=earlier).per_line
         alarms.append(bool(found.moved))
         assert any("approximate" in note for note in found.notes)
     assert np.mean(alarms) <= 0.05
@@ -264,7 +271,7 @@ def test_with_weights_false_alarms_stay_rare(spread: float) -> None:
 def test_a_rule_that_still_holds_says_on_how_many_rows_and_why_its_limits_may_leave_out_zero() -> None:
     rules = make_rules()
     earlier = rules.audit(*make_rows(7, 400))
-    found = rules.audit(*make_rows(8, 60), since=earlier).per_rule
+    found = rules.audit(*make_rows(8, 60), since=earlier).per_line
     holding = [one for one in found if one.verdict == "still holds"]
     few = [one for one in holding if min(one.effective_rows, one.effective_rows_before) < 30]
     assert 0 < len(few) == len(holding)
@@ -275,7 +282,7 @@ def test_a_rule_that_still_holds_says_on_how_many_rows_and_why_its_limits_may_le
     assert str(found).count("not corrected, so a rule may still hold although its limits leave out 0") == 1
     assert "Fisher's exact test, corrected for 4 tested rules." in found.notes[0]
     assert f"rules 1 ({rows[0]} rows), 2 ({rows[1]} rows)" in found.notes[1]
-    many = rules.audit(*make_rows(9, 400), since=earlier).per_rule
+    many = rules.audit(*make_rows(9, 400), since=earlier).per_line
     rows = [int(one.support) for one in many if one.verdict == "still holds"]
     assert f"{len(rows)} still hold ({min(rows)} to {max(rows)} rows each)." in many.summary
     assert "so few" not in str(many)
@@ -283,13 +290,15 @@ def test_a_rule_that_still_holds_says_on_how_many_rows_and_why_its_limits_may_le
 
 def test_numbers_and_words_agree() -> None:
     X, y = make_rows(0, 200)
-    rules = secateur.simplify(DecisionTreeClassifier(max_depth=1).fit(X, np.zeros(200)), X, np.zeros(200))
-    found = rules.audit(X[:1], np.zeros(1)).per_rule
+    rules = secateur.simplify(
+        DecisionTreeClassifier(max_depth=1).fit(X, np.zeros(200)), X, np.zeros(200), each_leaf=True
+    )
+    found = rules.audit(X[:1], np.zeros(1)).per_line
     assert found.summary.endswith(": 0 of 1 rule moved, 1 has too few rows to tell.")
     assert "corrected for 1 tested rule." in found.notes[0]
     assert "rule 1 (1 row)." in found.notes[1]
     rules = make_rules()
-    found = rules.audit(X[:1], y[:1]).per_rule
+    found = rules.audit(X[:1], y[:1]).per_line
     assert ", 3 have no rows here." in found.summary
     assert "Rule 1 has no rows: " in str(found) or "Rule 2 has no rows: " in str(found)
 
@@ -297,7 +306,7 @@ def test_numbers_and_words_agree() -> None:
 def test_a_table_of_rules_can_be_read_and_stored() -> None:
     rules = make_rules()
     audit = rules.audit(*make_rows(6, 30))
-    found = audit.per_rule
+    found = audit.per_line
     frame = found.to_frame("pandas")
     assert frame["verdict"].tolist() == [one.verdict for one in found]
     assert frame["rule"].tolist() == list(range(1, len(rules) + 1))
@@ -318,10 +327,10 @@ def test_a_table_of_rules_can_be_read_and_stored() -> None:
 def test_audits_of_rules_are_equal_by_their_counts_and_by_their_weights() -> None:
     rules = make_rules()
     X, y = make_rows(6, 30)
-    once = rules.audit(X, y).per_rule
-    assert once == rules.audit(X, y).per_rule
-    assert once != rules.audit(X[:-1], y[:-1]).per_rule
-    split = rules.audit(np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=np.full(60, 0.5)).per_rule
+    once = rules.audit(X, y).per_line
+    assert once == rules.audit(X, y).per_line
+    assert once != rules.audit(X[:-1], y[:-1]).per_line
+    split = rules.audit(np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=np.full(60, 0.5)).per_line
     np.testing.assert_array_equal(split.counts, once.counts)
     assert once != split  # of which only the squares of the weights tell
 
@@ -348,11 +357,11 @@ def test_counts_that_are_listed_by_place_are_read_in_any_order() -> None:
 def test_a_rule_without_rows_is_not_judged() -> None:
     rules = make_rules()
     X = np.array([[0.1, 0.1]])
-    found = rules.audit(X, rules.predict(X)).per_rule
+    found = rules.audit(X, rules.predict(X)).per_line
     verdicts = [one.verdict for one in found]
     assert verdicts.count("no rows") == len(rules) - int(rules.covers(X).sum())
     assert "satisfied by none of these rows" in str(found)
     assert "no rows here" in found.summary
-    back = rules.audit(*make_rows(1, 100), since=rules.audit(X, rules.predict(X))).per_rule
+    back = rules.audit(*make_rows(1, 100), since=rules.audit(X, rules.predict(X))).per_line
     assert [one.verdict == "not comparable" for one in back] == [verdict == "no rows" for verdict in verdicts]
     assert "no rows in the earlier audit" in str(back)

@@ -33,11 +33,11 @@ def test_compact_rules_mark_every_line_that_decides_mostly_rows_of_another_class
     n_marked = n_bracketed = 0
     for depth in (3, 4, 5, 6):
         model = DecisionTreeClassifier(max_depth=depth, class_weight="balanced", random_state=0).fit(X, Y)
-        rules = secateur.compact(model, X, Y)
+        rules = secateur.simplify(model, X, Y)
         text, counts = rules.to_text().splitlines(), rules.decided_counts
         lines = [line for line in text if re.match(r" *\d+\. |otherwise", line)]
         assert len(lines) == len(counts)
-        ids = [*rules.class_ids.tolist(), rules.otherwise_id]
+        ids = [*rules.class_ids.tolist(), rules.default]
         for line, own, class_id in zip(lines, counts, ids, strict=True):
             assert (MARK in line) == bool(own[class_id] < own.max()), line
             n_marked, n_bracketed = n_marked + (MARK in line), n_bracketed + ("that it covers" in line)
@@ -45,9 +45,9 @@ def test_compact_rules_mark_every_line_that_decides_mostly_rows_of_another_class
     assert n_marked > n_bracketed > 0
 
 
-@pytest.mark.parametrize("method", ["exact", "layered", "quinlan", "none"])
+@pytest.mark.parametrize("method", ["exact", "mismatch", "quinlan", "none"])
 def test_rules_of_leaves_are_marked_in_every_text(method: str) -> None:
-    rules = secateur.simplify(BALANCED, X, Y, method=method)
+    rules = secateur.simplify(BALANCED, X, Y, method=method, each_leaf=True)
     own = rules.class_counts[np.arange(len(rules)), rules.paths.leaf_class]
     rarer = own < rules.class_counts.max(axis=1)
     assert rarer.any()
@@ -64,16 +64,16 @@ def test_rules_of_leaves_are_marked_in_every_text(method: str) -> None:
 
 
 def test_what_the_model_counted_itself_is_not_marked() -> None:
-    assert MARK not in secateur.simplify(BALANCED, method="exact").to_text()
+    assert MARK not in secateur.simplify(BALANCED, method="exact", each_leaf=True).to_text()
 
 
 def test_an_audit_names_the_rules_that_state_a_rarer_class_now() -> None:
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
-    for rules in (secateur.compact(model, X, Y), secateur.simplify(model, X, Y, method="layered")):
-        assert rules.audit(X, Y).per_rule.cautions == ()
+    for rules in (secateur.simplify(model, X, Y), secateur.simplify(model, X, Y, method="mismatch", each_leaf=True)):
+        assert rules.audit(X, Y).per_line.cautions == ()
         few, labels = make_rows(1, 400)
         labels = np.where(few["b"] > 0, "well", labels)
-        audit = rules.audit(few, labels).per_rule
+        audit = rules.audit(few, labels).per_line
         found = {one.rule for one in audit.rarer}
         own = audit.counts[np.arange(len(audit)), audit._class_ids]
         assert found == set((np.flatnonzero(own < audit.counts.max(axis=1)) + 1).tolist())
@@ -104,7 +104,7 @@ def test_a_row_without_a_column_names_no_leaf_that_depends_on_it() -> None:
     builder.leaf([30, 0], parent=inner, side="left")
     builder.leaf([8, 2], parent=inner, side="right")
     builder.leaf([1, 20], parent=top, side="right")
-    rules = secateur.compact(builder.build())
+    rules = secateur.simplify(builder.build())
     whole, part = rules.explain({"a": -1.0, "b": 0.0}), rules.explain({"a": -1.0})
     assert part.prediction == whole.prediction == "no"
     assert "in leaf" in whole.text

@@ -23,15 +23,17 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import InputError, ParameterError, RuleClassifier
+from secateur import RuleClassifier
+from secateur.choosing import choose_lines
 from secateur.cli import diagnose as diagnose_command
+from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS as METHODS_BY_NAME
 from secateur.methods.contract import DEFAULT_TOLERANCE, TOLERANCES
 from secateur.report import summarize
 from secateur.results.scores import score_shares
 from secateur.tree.tree import Tree
 
-METHODS = st.sampled_from(["none", "sibling", "subtree", "redundancy", "exact", "mismatch", "layered", "quinlan"])
+METHODS = st.sampled_from(["none", "sibling", "subtree", "redundancy", "exact", "mismatch", "mismatch", "quinlan"])
 
 
 def slow_scores(truth: Any, shares: Any, weights: Any, n_classes: int) -> tuple[float, float, float]:
@@ -78,7 +80,7 @@ def test_the_audit_of_probabilities_equals_its_slow_version(tree: Tree, method: 
     X_test, y_test, w_test = data.draw(strategies.labelled_rows(tree, weights=True))
     assume(tree.n_classes > 1)
     own = own_settings(method, tolerance=0.2)
-    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **own)
+    rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, each_leaf=True, **own)
     audit = rules.audit(X_test, tree.classes[y_test], sample_weight=w_test)
     by_rules, by_tree = rules.predict_proba(X_test), rules.predict_proba(X_test, of="leaf")
     found = (audit.brier, audit.log_loss, audit.auc), (audit.tree_brier, audit.tree_log_loss, audit.tree_auc)
@@ -112,7 +114,7 @@ def test_the_trees_own_probabilities_are_the_shares_of_the_leaf_that_a_row_reach
     tree: Tree, data: st.DataObject
 ) -> None:
     X, y, _ = data.draw(strategies.labelled_rows(tree))
-    rules = secateur.simplify(tree, X, tree.classes[y], method="layered", tolerance=0.5)
+    rules = secateur.simplify(tree, X, tree.classes[y], method="mismatch", tolerance=0.5, each_leaf=True)
     for share, row in zip(rules.predict_proba(X, of="leaf"), X, strict=True):
         counts = tree.counts[oracles.walk(tree, row)]
         certain = np.eye(tree.n_classes)[tree.leaf_class[oracles.walk(tree, row)]]
@@ -123,13 +125,13 @@ def test_the_trees_own_probabilities_are_the_shares_of_the_leaf_that_a_row_reach
 def test_of_leaf_is_what_the_model_predicts(weight: str | None, tmp_path: Any) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=4, random_state=0, class_weight=weight).fit(X[::2], y[::2])
-    rules = secateur.simplify(model, X[::2], y[::2], tolerance=0.2, method="layered")
+    rules = secateur.simplify(model, X[::2], y[::2], tolerance=0.2, method="mismatch", each_leaf=True)
     expected = model.predict_proba(X)
     np.testing.assert_allclose(rules.predict_proba(X, of="leaf"), expected, rtol=0, atol=1e-15)
     X.to_parquet(tmp_path / "rows.parquet")
     found = rules.predict_proba(tmp_path / "rows.parquet", of="leaf")
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
-    classifier = secateur.RuleClassifier(model, method="layered", tolerance=0.2).fit(X[::2], y[::2])
+    classifier = secateur.RuleClassifier(model, method="mismatch", tolerance=0.2).fit(X[::2], y[::2])
     np.testing.assert_allclose(classifier.predict_proba(X, of="leaf"), expected, rtol=0, atol=1e-15)
     audit = rules.audit(X[1::2], y[1::2])
     assert audit.tree_auc == pytest.approx(roc_auc_score(y[1::2], expected[1::2, 1]))
@@ -139,7 +141,7 @@ def test_of_leaf_is_what_the_model_predicts(weight: str | None, tmp_path: Any) -
 def test_of_leaf_of_a_forest_is_what_the_forest_predicts() -> None:
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
-    rules = secateur.simplify(forest, X, y, tolerance=0.2, method="layered")
+    rules = secateur.simplify(forest, X, y, tolerance=0.2, method="mismatch", each_leaf=True)
     np.testing.assert_array_equal(rules.predict_proba(X, of="leaf"), forest.predict_proba(X))
     assert not np.array_equal(rules.predict_proba(X), forest.predict_proba(X))
 
@@ -153,8 +155,8 @@ def test_another_word_is_refused_in_one_sentence() -> None:
         r"Did you mean 'leaf'\?$"
     )
     made = (
-        secateur.simplify(model, X, y, method="layered"),
-        secateur.simplify(forest, X, y, method="layered"),
+        secateur.simplify(model, X, y, method="mismatch", each_leaf=True),
+        secateur.simplify(forest, X, y, method="mismatch", each_leaf=True),
         secateur.RuleClassifier(model).fit(X, y),
     )
     for one in made:
@@ -165,16 +167,16 @@ def test_another_word_is_refused_in_one_sentence() -> None:
 def test_without_deletions_the_share_of_each_rule_is_undefined_and_said_in_words() -> None:
     X, y = load_wine(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    audit = secateur.simplify(model, X, y, method="none").audit(X, y)
+    audit = secateur.simplify(model, X, y, method="none", each_leaf=True).audit(X, y)
     assert math.isnan(audit.irc_per_rule)
     assert audit.to_dict()["irc_per_rule"] is None
     assert "no rule was shortened" in str(audit)
     assert "nan" not in str(audit)
-    assert audit == secateur.simplify(model, X, y, method="none").audit(X, y)
+    assert audit == secateur.simplify(model, X, y, method="none", each_leaf=True).audit(X, y)
     unknown = replace(audit, conflict_interval=(math.nan, math.nan))
     assert json.loads(json.dumps(unknown.to_dict(), allow_nan=False))["conflict_interval"] == [None, None]
     assert unknown == replace(audit, conflict_interval=(float("nan"), float("nan")))
-    assert audit != secateur.simplify(model, X, y, method="layered").audit(X, y)
+    assert audit != secateur.simplify(model, X, y, method="mismatch", each_leaf=True).audit(X, y)
     assert (audit.max_abs_d, audit.mean_abs_delta_p, audit.share_beyond_tolerance) == (0, 0, 0)
     assert (audit.brier, audit.log_loss, audit.auc) == (audit.tree_brier, audit.tree_log_loss, audit.tree_auc)
 
@@ -182,7 +184,7 @@ def test_without_deletions_the_share_of_each_rule_is_undefined_and_said_in_words
 def test_without_rows_or_without_a_class_what_is_not_known_is_left_out() -> None:
     X, y = load_wine(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    audit = secateur.simplify(model, method="exact").audit(X[y < 2], y[y < 2])
+    audit = secateur.simplify(model, method="exact", each_leaf=True).audit(X[y < 2], y[y < 2])
     assert all(map(math.isnan, (audit.max_abs_d, audit.mean_abs_d, audit.share_beyond_tolerance, audit.auc)))
     assert "nan" not in str(audit)
     assert "AUC" not in str(audit)
@@ -193,7 +195,7 @@ def test_without_rows_or_without_a_class_what_is_not_known_is_left_out() -> None
 @pytest.mark.parametrize(
     ("method", "words"),
     {
-        "layered": "the tolerance of further deletions; the method does not hold its exact ones to it",
+        "mismatch": "the tolerance of further deletions; the method does not hold its exact ones to it",
         "faithful": "the method's own tolerance, for every rule",
         "mismatch": "the method's own tolerance, for every rule",
         "exact": "the method has no tolerance of its own",
@@ -202,7 +204,7 @@ def test_without_rows_or_without_a_class_what_is_not_known_is_left_out() -> None
 def test_the_tolerance_is_called_what_the_method_makes_of_it(method: str, words: str) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    audit = secateur.simplify(model, X, y, method=method).audit(X, y)
+    audit = secateur.simplify(model, X, y, method=method, each_leaf=True).audit(X, y)
     assert str(audit).endswith(f" % of rules beyond 5 points ({words})")
     if "every rule" in words:
         assert audit.share_beyond_tolerance == 0
@@ -221,7 +223,7 @@ def test_weights_that_cannot_be_squared_are_refused_alike(size: float, tmp_path:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X = X.iloc[:, :4]
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y)
+    rules = secateur.simplify(model, X, y, each_leaf=True)
     X.assign(y=y, w=size).to_parquet(tmp_path / "rows.parquet")
     sentence = r"^sample_weight holds weights whose squares are too small or too large for a float: divide"
     with warnings.catch_warnings():
@@ -235,7 +237,7 @@ def test_weights_that_cannot_be_squared_are_refused_alike(size: float, tmp_path:
             rules.audit(X, y, sample_weight=np.where(rules.covers(X)[:, 0], size, 1.0))
         if size < 1:
             assert rules.audit(X, y, sample_weight=one).n_rows == len(X)
-        few, all_alike = rules.compact(), np.full(len(X), size)
+        few, all_alike = choose_lines(rules), np.full(len(X), size)
         for ask in (few.audit, few.report):
             with pytest.raises(InputError, match=sentence):
                 ask(X, y, sample_weight=all_alike)
@@ -249,8 +251,8 @@ def test_rows_of_weight_0_are_not_counted_by_any_audit(tmp_path: Any) -> None:
     X.assign(y=y, w=weights).to_parquet(tmp_path / "rows.parquet")
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y)
-    for audited in (rules, rules.compact(), secateur.simplify(forest, X, y)):
+    rules = secateur.simplify(model, X, y, each_leaf=True)
+    for audited in (rules, choose_lines(rules), secateur.simplify(forest, X, y, each_leaf=True)):
         in_memory = audited.audit(X, y, sample_weight=weights)
         in_batches = audited.audit(tmp_path / "rows.parquet", "y", sample_weight="w")
         assert in_memory.n_rows == in_batches.n_rows == int(weights.sum())
@@ -260,9 +262,9 @@ def test_a_guess_is_the_commonest_class_of_the_training_rows() -> None:
     X = np.arange(30.0)[:, None]
     y = np.array(["a"] * 18 + ["b"] * 12)
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y)
+    rules = secateur.simplify(model, X, y, each_leaf=True)
     new, labels = X[10:], y[10:]  # mostly of the other class
-    for audited in (rules, rules.compact()):
+    for audited in (rules, choose_lines(rules)):
         audit = audited.audit(new, labels)
         assert (audit.baseline_class, audit.baseline) == ("a", 100 * 8 / 20)
     answer = summarize(rules, new, labels)["answer"]
@@ -272,7 +274,7 @@ def test_a_guess_is_the_commonest_class_of_the_training_rows() -> None:
 def test_an_audit_of_compact_rules_has_no_nan_within_a_tuple() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    audit = secateur.compact(model, X, y).audit(X, y)
+    audit = secateur.simplify(model, X, y).audit(X, y)
     told = replace(audit, disagreement_interval=(math.nan, 1.0), auc=math.nan).to_dict()
     assert (told["disagreement_interval"], told["auc"]) == ((None, 1.0), None)
 
@@ -283,7 +285,7 @@ def test_batches_give_the_same_numbers_as_memory(tmp_path: Any) -> None:
     frame["y"] = (frame.a + rng.normal(size=5_000) > 0).astype(int)
     train = frame[:1_000]
     model = DecisionTreeClassifier(max_depth=7, random_state=0).fit(train[list("abcd")], train.y)
-    rules = secateur.simplify(model, train[list("abcd")], train.y, tolerance=0.1, method="layered")
+    rules = secateur.simplify(model, train[list("abcd")], train.y, tolerance=0.1, method="mismatch", each_leaf=True)
     for place in range(4):
         frame[place * 1_250 : (place + 1) * 1_250].to_parquet(tmp_path / f"{place}.parquet")
     in_memory = rules.audit(frame[list("abcd")], frame.y)

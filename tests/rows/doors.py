@@ -31,15 +31,15 @@ FRAME = make_frame()
 X, Y = FRAME.drop(columns=TARGET), FRAME[TARGET].to_numpy()
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, Y)
 FOREST = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, Y)
-RULES = secateur.simplify(TREE, X, Y, tolerance=0.2, method="layered")
-CLASSIFIER = secateur.RuleClassifier(TREE, method="layered", tolerance=0.2).fit(X, Y)
-COMPACT = secateur.compact(TREE, X, Y)
-SHORT = secateur.compact(TREE, X, Y, budget=0.05)
-FOREST_RULES: Any = secateur.simplify(FOREST, X, Y, tolerance=0.2, method="layered")
+RULES = secateur.simplify(TREE, X, Y, tolerance=0.2, method="mismatch", each_leaf=True)
+CLASSIFIER = secateur.RuleClassifier(TREE, method="mismatch", tolerance=0.2).fit(X, Y)
+COMPACT = secateur.simplify(TREE, X, Y)
+SHORT = secateur.simplify(TREE, X, Y, budget=0.05)
+FOREST_RULES: Any = secateur.simplify(FOREST, X, Y, tolerance=0.2, method="mismatch", each_leaf=True)
 
 
 def _rules(method: str) -> Any:
-    return lambda rows, y: secateur.simplify(TREE, rows, y, method=method).to_json()
+    return lambda rows, y: secateur.simplify(TREE, rows, y, method=method, each_leaf=True).to_json()
 
 
 def _report(rows: Any, y: Any) -> Any:
@@ -48,7 +48,7 @@ def _report(rows: Any, y: Any) -> Any:
 
 
 def _own_report(rows: Any, y: Any) -> Any:
-    return json.loads(secateur.simplify(TREE, rows, y, method="layered").report().to_json())["lists"]
+    return json.loads(secateur.simplify(TREE, rows, y, method="mismatch", each_leaf=True).report().to_json())["lists"]
 
 
 def _effects(found: Any) -> Any:
@@ -64,12 +64,12 @@ def _verification(found: Any) -> Any:
 LABELLED: dict[str, Any] = {
     **{f"simplify {method}": _rules(method) for method in secateur.METHODS},
     "simplify a forest": lambda rows, y: [
-        one.to_json() for one in secateur.simplify(FOREST, rows, y, method="layered")
+        one.to_json() for one in secateur.simplify(FOREST, rows, y, method="mismatch", each_leaf=True)
     ],
     "report": _report,
     "the rules' own report": _own_report,
     "audit": lambda rows, y: RULES.audit(rows, y),
-    "audit since": lambda rows, y: RULES.audit(rows, y, since=RULES.audit(X, Y)).per_rule.to_dicts(),
+    "audit since": lambda rows, y: RULES.audit(rows, y, since=RULES.audit(X, Y)).per_line.to_dicts(),
     "audit a forest": lambda rows, y: FOREST_RULES.audit(rows, y),
     "verify": lambda rows, y: _verification(RULES.verify(rows, y)),
     "verify a forest": lambda rows, y: _verification(FOREST_RULES.verify(rows, y)),
@@ -82,8 +82,8 @@ LABELLED: dict[str, Any] = {
     "select_budget compact": lambda rows, y: secateur.select_budget(
         *(TREE, rows, y), form="compact", grid=[0.0, 0.05], cv=2, progress=False
     ),
-    "compact": lambda rows, y: secateur.compact(TREE, rows, y).to_json(),
-    "compact with a budget": lambda rows, y: secateur.compact(TREE, rows, y, budget=0.05).to_json(),
+    "compact": lambda rows, y: secateur.simplify(TREE, rows, y).to_json(),
+    "compact with a budget": lambda rows, y: secateur.simplify(TREE, rows, y, budget=0.05).to_json(),
     "audit compact rules": lambda rows, y: SHORT.audit(rows, y),
     "verify compact rules": lambda rows, y: _verification(SHORT.verify(rows, y)),
     "report on compact rules": lambda rows, y: json.loads(SHORT.report(rows, y).to_json())["lists"],

@@ -25,5 +25,7 @@ def test_every_kind_of_table_gives_the_rules_of_the_matrix(method: str, census: 
     expected, told = expect(frame, model, method)
     assert expected.deleted.any()
     for kind in ("pandas", "polars", "arrow", "glob"):
-        rules = secateur.simplify(model, make_table(kind, frame, tmp_path), y="label", method=method, **told)
+        rules = secateur.simplify(
+            model, make_table(kind, frame, tmp_path), y="label", method=method, each_leaf=True, **told
+        )
         assert rules.to_json() == expected.to_json(), kind

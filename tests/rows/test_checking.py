@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import InputError, Tree, TreeBuilder, simplify
+from secateur import Tree, TreeBuilder, simplify
+from secateur.errors import InputError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_labels, check_rows, check_weights, holds_missing
 from secateur.rows.encoding import check_whole
@@ -454,7 +455,7 @@ def test_whole_labels_become_class_indices(classes: list[int]) -> None:
 def test_a_single_number_is_no_table() -> None:
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InputError, match="two dimensions"):
-        simplify(model, 3.0, [1], method="layered")
+        simplify(model, 3.0, [1], method="mismatch", each_leaf=True)
 
 
 # Rows of a tree behind a pipeline.
@@ -571,7 +572,7 @@ def test_whole_numbers_that_no_float_holds_are_refused_where_a_split_asks_for_th
     for columns in (["time", "b"], ["time"]):
         floats = frame[columns].astype(float)
         model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(frame[columns], y)
-        rules = simplify(model, floats, y)
+        rules = simplify(model, floats, y, each_leaf=True)
         as_floats = near[columns].astype(float)
         assert rules.predict(as_floats).tolist() == model.predict(as_floats).tolist()
         near[columns].assign(y="late").to_parquet(path)
@@ -579,9 +580,9 @@ def test_whole_numbers_that_no_float_holds_are_refused_where_a_split_asks_for_th
             with pytest.raises(InputError, match=sentence):
                 rules.predict(rows)
         with pytest.raises(InputError, match=sentence):
-            simplify(model, frame[columns], y)
+            simplify(model, frame[columns], y, each_leaf=True)
     matrix = near[["time"]].to_numpy()
-    rules = simplify(DecisionTreeClassifier(max_depth=2).fit(frame[["time"]].to_numpy(), y))
+    rules = simplify(DecisionTreeClassifier(max_depth=2).fit(frame[["time"]].to_numpy(), y), each_leaf=True)
     with pytest.raises(InputError, match=r"Column 'x0' of X holds"):
         rules.predict(matrix)
 
@@ -590,7 +591,7 @@ def test_whole_numbers_that_floats_hold_are_taken_at_any_size() -> None:
     values = np.array([-(2**63), -(2**53) - 2, -1, 0, 5, 2**53, 2**53 + 2, 2**62 + 2**20], dtype=np.int64)
     frame = pd.DataFrame({"id": values, "b": np.arange(8.0)})
     model = DecisionTreeClassifier(random_state=0).fit(frame, values > 0)
-    assert simplify(model, frame, values > 0).predict(frame).tolist() == model.predict(frame).tolist()
+    assert simplify(model, frame, values > 0, each_leaf=True).predict(frame).tolist() == model.predict(frame).tolist()
     for strange in (2**53 + 1, -(2**53) - 1, 2**63 - 1):
         with pytest.raises(InputError, match=f"holds {strange} "):
             check_whole(np.array([0, strange]), "id", "X", 0)
@@ -603,7 +604,7 @@ def test_numbers_beyond_floats_in_a_column_that_no_split_asks_for_do_no_harm() -
     frame = pd.DataFrame({"a": rng.normal(size=50), "id": 2**60 + np.arange(50)})
     y = frame["a"] > 0
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(frame, y)
-    assert simplify(model, frame, y).predict(frame).tolist() == y.tolist()
+    assert simplify(model, frame, y, each_leaf=True).predict(frame).tolist() == y.tolist()
 
 
 @pytest.mark.parametrize("kind", ["pandas", "array", "polars", "parquet", "csv", "reader"])
@@ -623,7 +624,7 @@ def test_blanks_in_a_column_that_no_split_asks_for_show_nothing_in_any_table(kin
         "csv": (tmp_path / "t.csv", "y"),
         "reader": (pa.Table.from_pandas(whole).to_reader(), "y"),
     }
-    rules = simplify(model, *rows[kind])
+    rules = simplify(model, *rows[kind], each_leaf=True)
     assert not rules.tree.accepts_missing.any()
     assert [rule.support for rule in rules] == [int((y == "no").sum()), int((y == "yes").sum())]
     if kind != "reader":

@@ -11,6 +11,7 @@ from rows import doors
 from rows.kinds import KINDS, make_table
 
 import secateur
+from secateur.errors import InputError
 
 expected = cache(doors.expect)
 
@@ -28,10 +29,10 @@ def test_every_kind_of_rows_gives_what_rows_in_memory_give(door: str, tmp_path: 
         if kind == "reader" and door == "the rules' own report":
             assert len(doors.knock(door, table, alone)) == 1, "a used-up reader leaves no slider"
         elif kind == "reader" and door == "compact":
-            found = secateur.CompactRules.from_json(doors.knock(door, table, alone))
+            found = secateur.Rules.from_json(doors.knock(door, table, alone))
             assert {rule.text for rule in found} == {rule.text for rule in doors.COMPACT}
-            assert all(rule.decided_support is None for rule in found), "a used-up reader is not read again to count"
-            assert found.otherwise_support == doors.COMPACT.otherwise_support
+            assert all(rule.support is None for rule in found), "a used-up reader is not read again to count"
+            assert found.lines[-1].support == doors.COMPACT.lines[-1].support
         elif doors.knock(door, table, alone) != expected(door):
             wrong.append(kind)
     assert not wrong
@@ -43,7 +44,7 @@ def test_a_row_of_any_kind_is_explained(kind: str, tmp_path: Path) -> None:
         kind, doors.X.iloc[[4]] if kind not in ("glob", "directory") else doors.X.iloc[[4, 5, 6]], tmp_path
     )
     if kind in ("glob", "directory"):
-        with pytest.raises(secateur.InputError, match="Expected one row to explain, found 3"):
+        with pytest.raises(InputError, match="Expected one row to explain, found 3"):
             doors.RULES.explain(row)
     else:
         assert doors.RULES.explain(row).to_dict() == doors.RULES.explain(doors.X.iloc[4]).to_dict()
@@ -80,18 +81,24 @@ def test_columns_that_the_model_does_not_know_are_left_aside(kind: str, tmp_path
 
 def test_weights_may_be_a_column_beside_labels_in_an_array() -> None:
     weighted = doors.X.assign(weight=np.arange(len(doors.X)) % 3)
-    made = secateur.simplify(doors.TREE, weighted, doors.Y, sample_weight="weight", method="layered")
+    made = secateur.simplify(doors.TREE, weighted, doors.Y, sample_weight="weight", method="mismatch", each_leaf=True)
     assert (
         made.to_json()
-        == secateur.simplify(doors.TREE, doors.X, doors.Y, sample_weight=weighted["weight"], method="layered").to_json()
+        == secateur.simplify(
+            doors.TREE, doors.X, doors.Y, sample_weight=weighted["weight"], method="mismatch", each_leaf=True
+        ).to_json()
     )
-    with pytest.raises(secateur.InputError, match=r"sample_weight names a column \('w'\), but X is an array"):
-        secateur.simplify(doors.TREE, np.asarray(doors.X), doors.Y, sample_weight="w", method="layered")
+    with pytest.raises(InputError, match=r"sample_weight names a column \('w'\), but X is an array"):
+        secateur.simplify(
+            doors.TREE, np.asarray(doors.X), doors.Y, sample_weight="w", method="mismatch", each_leaf=True
+        )
 
 
 @pytest.mark.parametrize("kind", ["pandas", "parquet", "csv"])
 def test_listed_cases_may_be_of_any_kind(kind: str, tmp_path: Path) -> None:
     domain = make_table(kind, doors.FRAME, tmp_path), doors.TARGET
-    rules = secateur.simplify(doors.TREE, method="mismatch-certified", domain=domain)
-    assert rules == secateur.simplify(doors.TREE, method="mismatch-certified", domain=(doors.X, doors.Y))
+    rules = secateur.simplify(doors.TREE, method="mismatch-certified", domain=domain, each_leaf=True)
+    assert rules == secateur.simplify(
+        doors.TREE, method="mismatch-certified", domain=(doors.X, doors.Y), each_leaf=True
+    )
     assert rules.verify().ok

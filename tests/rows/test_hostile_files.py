@@ -24,6 +24,7 @@ import secateur
 import secateur.adapters
 from secateur.cli.tables.table_file import read_table
 from secateur.errors import FormatError, InputError
+from secateur.results import Evidence
 from secateur.rows.arrow_files import measure_arrow, open_arrow
 from secateur.rows.file_queries import connect, read_header_names
 from secateur.rows.opening import open_source
@@ -202,7 +203,7 @@ def test_names_of_columns_that_are_not_text_are_refused(tmp_path: Path) -> None:
     frame.to_parquet(path)
     path.write_bytes(path.read_bytes().replace(b"price", b"pr\xc5ce"))
     with pytest.raises(InputError, match=r"t\.parquet .*damaged"):
-        secateur.simplify(_any_model(), path, y="outcome")
+        secateur.simplify(_any_model(), path, y="outcome", each_leaf=True)
 
 
 def _any_model() -> Any:
@@ -215,16 +216,16 @@ def test_a_device_and_a_pipe_without_a_writer_are_refused(tmp_path: Path) -> Non
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(InputError, match=r"pipe is a named pipe, whose other end may never be opened: expected a file"):
-        secateur.simplify(_any_model(), pipe, y="outcome")
+        secateur.simplify(_any_model(), pipe, y="outcome", each_leaf=True)
     with pytest.raises(InputError, match=r"/dev/zero is a device, which may never end: expected a file"):
-        secateur.simplify(_any_model(), "/dev/zero", y="outcome")
+        secateur.simplify(_any_model(), "/dev/zero", y="outcome", each_leaf=True)
     for read in (secateur.adapters.read_iai, secateur.adapters.read_pmml, secateur.adapters.read_onnx):
         with pytest.raises(FormatError, match=r"/dev/zero is a device"):
             read(Path("/dev/zero"))
         with pytest.raises(FormatError, match=r"pipe is a named pipe"):
             read(pipe)
     with pytest.raises(InputError, match=r"pipe is a named pipe"):
-        secateur.Evidence.load(pipe)
+        Evidence.load(pipe)
 
 
 def test_a_pipe_that_the_shell_opened_is_read(tmp_path: Path) -> None:
@@ -268,7 +269,7 @@ def test_a_packed_table_that_holds_far_more_than_it_takes_is_refused(
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,outcome\n" + b"1,yes\n" * 1_000_000))
     with pytest.raises(InputError, match=r"unpacks to more than .* at most 200 times .*SECATEUR_MAX_GROWTH=400"):
-        secateur.simplify(_any_model(), path, y="outcome")
+        secateur.simplify(_any_model(), path, y="outcome", each_leaf=True)
     monkeypatch.setenv("SECATEUR_MAX_GROWTH", "2000")
     with open_source(path) as source:
         assert sum(batch.num_rows for batch in source.read(["a"])) == 1_000_000
@@ -284,7 +285,7 @@ def test_a_line_that_does_not_end_takes_no_memory(
     path.write_bytes(gzip.compress(content) if is_packed else content)
     tracemalloc.start()
     with pytest.raises(InputError, match=r"has a line of more than 2,000,000 bytes.*SECATEUR_MAX_LINE=4000000"):
-        secateur.simplify(_any_model(), path, y="outcome")
+        secateur.simplify(_any_model(), path, y="outcome", each_leaf=True)
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
 
@@ -345,7 +346,7 @@ def test_a_directory_that_links_to_itself_is_refused(tmp_path: Path, monkeypatch
 def test_records_within_records_without_end_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('{"a": ' * 50_000 + "1" + "}" * 50_000 + "\n")
-    for read in (read_table, lambda path: secateur.simplify(_any_model(), path, y="outcome")):
+    for read in (read_table, lambda path: secateur.simplify(_any_model(), path, y="outcome", each_leaf=True)):
         with pytest.raises(InputError, match=r"t\.json"):
             read(path)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from secateur import InputError
 from secateur.cli.main import app
 from secateur.cli.model_files import is_rules_file, load_rules
+from secateur.errors import InputError
 from secateur.rows.packed_bytes import has_packed_name, is_packed, pack, peek, unpack
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from secateur import InputError
+from secateur.errors import InputError
 from secateur.rows.whole_files import stage_file, write_whole
 
 

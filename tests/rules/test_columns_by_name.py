@@ -12,6 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 from secateur.errors import InputError
 
 NAMES = ["unused", "age", "rate", "idle"]
@@ -29,14 +30,14 @@ def rules(rows: pd.DataFrame) -> Any:
     y = np.where(rows["age"] > 0.3, "high", np.where(rows["rate"] > 0.1, "mid", "low"))
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(rows, y)
     assert sorted(set(model.tree_.feature.tolist())) == [-2, 1, 2]
-    return secateur.simplify(model, rows, y)
+    return secateur.simplify(model, rows, y, each_leaf=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("columns", [NAMES[::-1], ["rate", "age"], ["age", "rate", "unused"], ["note", *NAMES[1:3]]])
 def test_columns_are_taken_by_name(rules: Any, rows: pd.DataFrame, kind: str, columns: list[str]) -> None:
     given = KINDS[kind](rows.assign(note="x")[columns])
-    for one in (rules, rules.compact()):
+    for one in (rules, choose_lines(rules)):
         assert one.predict(given).tolist() == one.predict(rows).tolist()
         assert one.apply(given).tolist() == one.apply(rows).tolist()
     labels = rules.predict(rows)
@@ -59,8 +60,8 @@ def test_an_explained_row_needs_what_the_rules_ask_for(rows: pd.DataFrame) -> No
         below = builder.split("age", 0.3, parent=root, side=side)
         builder.leaf([5, 0], parent=below, side="left")
         builder.leaf([0, 5], parent=below, side="right")
-    exact = secateur.simplify(builder.build(), rows, y)
-    for one in (exact, exact.compact()):
+    exact = secateur.simplify(builder.build(), rows, y, each_leaf=True)
+    for one in (exact, choose_lines(exact)):
         told = one.explain({"age": 0.4})
         assert told.prediction == 1
         assert set(told.values) == {"age"}
@@ -70,7 +71,7 @@ def test_an_explained_row_needs_what_the_rules_ask_for(rows: pd.DataFrame) -> No
         with pytest.raises(InputError, match=r"no value for 'age', which the rules ask for. Did you mean 'agee'"):
             one.explain({"agee": 0.4})
         assert one.explain({"age": 0.4, "note": "of no use"}).prediction == 1
-    leaves = secateur.simplify(builder.build(), rows, y, method="none")
+    leaves = secateur.simplify(builder.build(), rows, y, method="none", each_leaf=True)
     with pytest.raises(InputError, match="The row has no value for 'idle'"):
         leaves.explain({"age": 0.4})
     assert leaves.explain({"age": 0.4, "idle": 0.0}).prediction == 1

@@ -1,4 +1,4 @@
-"""The decision list decides every row as the rule set does."""
+"""The decision list decides every row as the rules do."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScale
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
+from secateur.errors import ParameterError
 from secateur.rules.decision_list import ColumnTest, double_limit, list_tests, make_decision_list
 from secateur.tree.regions import domain_of, regions_of_links
 from secateur.tree.tree import Tree
@@ -39,33 +41,35 @@ def problems(draw: st.DrawFn) -> tuple[Tree, Any, Any, Any, str]:
 @settings(max_examples=150, deadline=None)
 def test_the_list_decides_as_the_rules_do(problem: tuple[Tree, Any, Any, Any, str]) -> None:
     tree, X, y, asked, method = problem
-    rules = secateur.simplify(tree, X, y, method=method, **own_settings(method, tolerance=0.2))
-    listed = make_decision_list(rules)
-    decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
-    assert [rule.index for rule in decided if rule] == rules.apply(asked).tolist()
-    assert [rule.label for rule in decided if rule] == rules.predict(asked).tolist()
-    assert all(rule.reliability == rules[rule.index].reliability for rule in listed.rules)
+    rules = secateur.simplify(tree, X, y, method=method, each_leaf=True, **own_settings(method, tolerance=0.2))
+    for some in (rules, choose_lines(rules)):
+        listed = make_decision_list(some)
+        decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
+        assert [rule.index for rule in decided if rule] == some.apply(asked).tolist()
+        assert [rule.label for rule in decided if rule] == some.predict(asked).tolist()
+        assert all(rule.reliability == some.lines[rule.index].reliability for rule in listed.rules)
 
 
-@given(tree=strategies.trees(), data=st.data(), method=st.sampled_from(["none", "sibling", "subtree", "exact"]))
+@given(tree=strategies.trees(), data=st.data(), method=st.sampled_from(["none", "sibling", "redundancy", "exact"]))
 @settings(max_examples=80, deadline=None)
 def test_a_list_made_without_rows_predicts_as_the_tree(tree: Tree, data: st.DataObject, method: str) -> None:
     asked = data.draw(strategies.rows(tree))
-    rules = secateur.simplify(tree, method=method)
-    listed = make_decision_list(rules)
-    decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
-    assert [rule.label for rule in decided if rule] == rules.predict(asked).tolist()
+    for rules in (secateur.simplify(tree, method=method, each_leaf=True), secateur.simplify(tree, method=method)):
+        listed = make_decision_list(rules)
+        decided = [listed_rows.decide(listed, row) for row in listed_rows.plain_rows(tree, asked)]
+        assert [rule.index for rule in decided if rule] == rules.apply(asked).tolist()
+        assert [rule.label for rule in decided if rule] == rules.predict(asked).tolist()
 
 
 @given(problem=problems())
 @settings(max_examples=150, deadline=None)
 def test_tests_are_what_the_conditions_of_each_rule_leave_together(problem: tuple[Tree, Any, Any, Any, str]) -> None:
     tree, X, y, _, method = problem
-    rules = secateur.simplify(tree, X, y, method=method, **own_settings(method, tolerance=0.2))
+    rules = secateur.simplify(tree, X, y, method=method, each_leaf=True, **own_settings(method, tolerance=0.2))
     features = list(range(tree.n_features))
     wanted = [(index, _tests_one_by_one(rules, index)) for index in rules.ranking.tolist()]
     wanted = [(index, tests) for index, tests in wanted if ColumnTest(0, (), (), False, False) not in tests]
-    found = list_tests(rules, rules.deleted, features)
+    found = list_tests(rules, rules.deleted, features, rules.leaves[rules.order])
     assert [(index, [test._replace(column=0) for test in tests]) for index, tests in found] == wanted
     listed = make_decision_list(rules)
     first_of: dict[frozenset[Any], int] = {}
@@ -78,7 +82,7 @@ def test_tests_are_what_the_conditions_of_each_rule_leave_together(problem: tupl
     assert [rule.text for rule in listed.rules] == [rules[index].text for index in first_of.values()]
 
 
-def _tests_one_by_one(rules: secateur.RuleSet, index: int) -> list[ColumnTest]:
+def _tests_one_by_one(rules: secateur.Rules, index: int) -> list[ColumnTest]:
     """What a rule's conditions leave of each column that they ask for, if that is not all; columns left out."""
     tree, tests = rules.tree, []
     for feature, region in regions_of_links(tree, rules.paths, rules[index].kept_ids).items():
@@ -116,7 +120,7 @@ def test_a_list_asks_for_the_columns_before_a_pipeline() -> None:
         (OneHotEncoder(handle_unknown="ignore"), ["ward"]),
     )
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
-    rules = secateur.simplify(model, frame, y, method="layered")
+    rules = secateur.simplify(model, frame, y, method="mismatch", each_leaf=True)
     listed = make_decision_list(rules)
     assert {column.name for column in listed.columns} == {"age", "dose", "ward"}
     asked = pd.concat([frame, pd.DataFrame({"age": [50.0], "dose": [0.0], "ward": ["an unknown ward"]})])
@@ -133,8 +137,8 @@ def test_rules_that_nothing_ranks_are_refused() -> None:
     root = builder.split("age", 30)
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
-    rules = secateur.simplify(builder.build(), method="mismatch-certified", monotone=[1])
-    with pytest.raises(secateur.ParameterError, match=re.escape("pass X and y to simplify")):
+    rules = secateur.simplify(builder.build(), method="mismatch-certified", monotone=[1], each_leaf=True)
+    with pytest.raises(ParameterError, match=re.escape("pass X and y to simplify")):
         make_decision_list(rules)
 
 

@@ -37,6 +37,7 @@ from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, tr
 
 import secateur
 from secateur.adapters.forests import is_forest, read_forest
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rules.forest import SHOWN_FAILURES, ForestRules
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.tree.regions import Region, domain_of, regions_of_links
@@ -47,12 +48,12 @@ FORESTS = (RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
 
 
 def simplify(forest: Any, X: Any = None, y: Any = None, **arguments: Any) -> ForestRules:
-    return secateur.simplify(forest, X, y, **{"method": "layered", **arguments})  # type: ignore[return-value]
+    return secateur.simplify(forest, X, y, each_leaf=True, **{"method": "mismatch", **arguments})  # type: ignore[return-value]
 
 
 def rules_of(forest: list[Tree], **arguments: Any) -> ForestRules:
     """Rules of hand-made trees, which vote with the shares of their counts."""
-    rule_sets = tuple(secateur.simplify(tree, **arguments) for tree in forest)
+    rule_sets = tuple(secateur.simplify(tree, each_leaf=True, **arguments) for tree in forest)
     shares = []
     for tree in forest:
         total = tree.counts.sum(axis=1, keepdims=True)
@@ -119,7 +120,7 @@ def test_rows_reach_the_leaves_of_the_forest_s_own_trees(fitted: FittedForest) -
     forest = read_forest(model, X)
     columns = getattr(model, "estimators_features_", [np.arange(X.shape[1])] * len(forest.trees))
     for tree, estimator, own in zip(forest.trees, model.estimators_, columns, strict=True):
-        rules = secateur.simplify(tree, method="none")
+        rules = secateur.simplify(tree, method="none", each_leaf=True)
         reached = [rules[i].leaf_id for i in rules.apply(X).tolist()]
         assert reached == estimator.apply(X[:, own]).tolist()
         classes = model.classes_[np.asarray(estimator.predict(X[:, own])).astype(int)]
@@ -127,7 +128,7 @@ def test_rows_reach_the_leaves_of_the_forest_s_own_trees(fitted: FittedForest) -
 
 
 @settings(deadline=None, max_examples=30)
-@given(fitted=fitted_forests(), method=st.sampled_from(("mismatch", "layered", "budgeted", "quinlan")))
+@given(fitted=fitted_forests(), method=st.sampled_from(("mismatch", "budgeted", "quinlan")))
 def test_other_rules_vote_with_the_shares_of_the_winning_rules(fitted: FittedForest, method: str) -> None:
     X, y, weights, model = fitted
     rules = simplify(model, X, y, sample_weight=weights, method=method)
@@ -140,12 +141,12 @@ def test_other_rules_vote_with_the_shares_of_the_winning_rules(fitted: FittedFor
 
 
 @settings(deadline=None, max_examples=30)
-@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "faithful", "layered")))
+@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "faithful", "mismatch")))
 def test_each_tree_has_the_rules_that_it_would_have_alone(fitted: FittedForest, method: str) -> None:
     X, y, weights, model = fitted
     rules = simplify(model, X, y, sample_weight=weights, method=method)
     for one, tree in zip(rules, read_forest(model, X).trees, strict=True):
-        assert one == secateur.simplify(tree, X, y, sample_weight=weights, method=method)
+        assert one == secateur.simplify(tree, X, y, sample_weight=weights, method=method, each_leaf=True)
     assert rules.verify()
 
 
@@ -185,7 +186,7 @@ def hand_made_forests(draw: st.DrawFn) -> list[Tree]:
     return forest
 
 
-def asked(tree: Tree, rules: secateur.RuleSet, index: int) -> frozenset[tuple[int, Region]]:
+def asked(tree: Tree, rules: secateur.Rules, index: int) -> frozenset[tuple[int, Region]]:
     """What a rule allows each feature that it restricts, one feature after another."""
     regions = regions_of_links(tree, rules.paths, rules[index].kept_ids)
     plain = {
@@ -265,7 +266,7 @@ def test_merged_rules_are_sorted_by_votes_and_read_like_rules() -> None:
     with pytest.raises(IndexError, match="there are 4 merged rules, found index 4"):
         merged[4]
     assert merged.to_text(0) == "… and 4 more"
-    with pytest.raises(secateur.ParameterError, match="Expected n as a number of rules, or None"):
+    with pytest.raises(ParameterError, match="Expected n as a number of rules, or None"):
         merged.to_text(-1)
 
 
@@ -307,7 +308,7 @@ def test_a_tree_that_has_a_rule_twice_has_one_vote() -> None:
     merged = rules_of([builder.build()], method="exact").merged()
     assert [(rule.votes, rule.members) for rule in merged] == [(1, ((0, 2),)), (1, ((0, 0), (0, 1)))]
     assert merged[1].support is None  # no row was passed, so nobody knows what the widened rule covers
-    assert merged.to_text().endswith("2. 0 if a ≤ 0   (1 tree, support unknown)")
+    assert merged.to_text().endswith("2. 0 if a ≤ 0   (1 tree, rows unknown)")
 
 
 def test_different_rules_have_different_digests_in_a_large_forest() -> None:
@@ -342,9 +343,9 @@ def test_rules_read_as_a_sequence_of_rule_sets(iris: Any) -> None:
     assert rules.guarantee in str(rules)
     assert rules._repr_html_().startswith("<div><p><b>")
     assert rules.parameters == {}
-    layered = simplify(forest, X, y, tolerance=0.1)
-    assert layered.method == "layered"
-    assert layered.guarantee == f"Of each tree: {layered[0].guarantee}"
+    wider = simplify(forest, X, y, tolerance=0.1)
+    assert wider.method == "mismatch"
+    assert wider.guarantee == f"Of each tree: {wider[0].guarantee}"
 
 
 def test_an_audit_counts_over_all_trees(iris: Any) -> None:
@@ -382,7 +383,7 @@ def test_a_failed_verification_names_the_tree(iris: Any) -> None:
     assert lines[1 : 1 + SHOWN_FAILURES] == [f"✗ {text}" for text in found.failures[:SHOWN_FAILURES]]
 
 
-@pytest.mark.parametrize("method", ["exact", "layered"])
+@pytest.mark.parametrize("method", ["exact", "mismatch"])
 def test_pickled_rules_are_the_same(iris: Any, method: str) -> None:
     X, y, forest = iris
     rules = simplify(forest, X, y, method=method)
@@ -400,7 +401,7 @@ def test_progress_is_told_after_every_tree(iris: Any) -> None:
     seen: list[tuple[int, int]] = []
     simplify(forest, X, y, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(done, 6) for done in range(1, 7)]
-    with pytest.raises(secateur.ParameterError, match="Expected progress as a function of two numbers, or None"):
+    with pytest.raises(ParameterError, match="Expected progress as a function of two numbers, or None"):
         simplify(forest, X, y, progress=True)
 
 
@@ -436,11 +437,11 @@ def test_what_is_known_of_the_columns_is_told_to_every_tree(iris: Any) -> None:
     rules = simplify(forest, frame, y, method="exact", facts=["a <= 100"])
     assert {tree.facts.integers for tree in rules.trees} == {(0, 1, 2, 3)}
     assert {str(tree.facts.claims[0]) for tree in rules.trees} == {"a <= 100"}
-    assert rules.guarantee.endswith("This is about rows that keep to what is known of the columns.")
+    assert rules.guarantee.endswith("Holds for rows that satisfy the stated facts.")
     np.testing.assert_array_equal(rules.predict_proba(frame), forest.predict_proba(frame))
     unused = simplify(forest, frame, y, method="exact", domain_knowledge=False)
     assert unused.guarantee.endswith("as before.")
-    with pytest.raises(secateur.InputError, match="a <= 50"):
+    with pytest.raises(InputError, match="a <= 50"):
         simplify(forest, frame, y, method="exact", facts=["a <= 50"])
 
 
@@ -470,7 +471,7 @@ def test_missing_values_are_taken_where_the_forest_takes_them() -> None:
     assert all(tree.accepts_missing.all() for tree in simplify(holey, holes, y).trees)
     rules = simplify(holey, holes, y, method="exact")
     np.testing.assert_array_equal(rules.predict_proba(holes), holey.predict_proba(holes))
-    with pytest.raises(secateur.InputError, match="X has a missing value"):
+    with pytest.raises(InputError, match="X has a missing value"):
         simplify(full, X, y).predict(holes)
     assert simplify(full, accepts_missing=True, method="none").trees[0].accepts_missing.all()
 
@@ -499,7 +500,7 @@ def test_a_domain_is_shared_by_the_trees(iris: Any) -> None:
     rules = simplify(forest, X, y, method="mismatch-certified", domain=(listed, y[first]))
     assert rules[0].domain.X is rules[2].domain.X
     assert rules.verify()
-    with pytest.raises(secateur.ParameterError, match="Expected domain as a pair"):
+    with pytest.raises(ParameterError, match="Expected domain as a pair"):
         simplify(forest, X, y, method="mismatch-certified", domain=[X])
 
 
@@ -550,7 +551,7 @@ REFUSED = {
 def test_what_is_no_forest_is_refused_in_a_sentence(make: Any, sentence: str) -> None:
     model = make()
     assert is_forest(model)
-    with pytest.raises(secateur.UnsupportedModelError) as caught:
+    with pytest.raises(UnsupportedModelError) as caught:
         simplify(model)
     assert sentence in str(caught.value)
 
@@ -563,19 +564,19 @@ def test_only_ensembles_are_taken_for_forests() -> None:
 
 def test_rows_that_do_not_fit_are_refused(iris: Any) -> None:
     X, y, forest = iris
-    with pytest.raises(secateur.InputError, match="X was passed without y"):
+    with pytest.raises(InputError, match="X was passed without y"):
         simplify(forest, X)
-    with pytest.raises(secateur.InputError, match="y was passed without X"):
+    with pytest.raises(InputError, match="y was passed without X"):
         simplify(forest, None, y)
-    with pytest.raises(secateur.InputError, match="sample_weight was passed without X and y"):
+    with pytest.raises(InputError, match="sample_weight was passed without X and y"):
         simplify(forest, sample_weight=np.ones(150))
-    with pytest.raises(secateur.InputError, match="X has 3 columns, but the tree was fitted on 4"):
+    with pytest.raises(InputError, match="X has 3 columns, but the tree was fitted on 4"):
         simplify(forest, X[:, :3], y)
-    with pytest.raises(secateur.InputError, match="y holds the label 7"):
+    with pytest.raises(InputError, match="y holds the label 7"):
         simplify(forest, X, np.full(150, 7))
-    with pytest.raises(secateur.InputError, match="judges deletions by training rows"):
+    with pytest.raises(InputError, match="judges deletions by training rows"):
         simplify(forest)
-    with pytest.raises(secateur.ParameterError, match="There is no method"):
+    with pytest.raises(ParameterError, match="There is no method"):
         simplify(forest, method="nothing")
 
 
@@ -608,7 +609,7 @@ def test_a_forest_at_the_end_of_a_pipeline_is_read_in_the_columns_before_it() ->
         ]
     )
     model = make_pipeline(prepare, RandomForestClassifier(n_estimators=7, random_state=0)).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="exact")
+    rules = secateur.simplify(model, X, y, method="exact", each_leaf=True)
     assert isinstance(rules, ForestRules)
     assert rules.trees[0].feature_names == ("age", "income", "city")
     probe = X.sample(200, replace=True, random_state=1)
@@ -625,26 +626,26 @@ def test_rules_about_a_group_are_merged_whatever_their_thresholds() -> None:
     X = pd.DataFrame({f"c_{name}": (city == k).astype(float) for k, name in enumerate("abc")})
     y = city == 1
     model = ExtraTreesClassifier(20, random_state=0).fit(X, y)
-    merged = secateur.simplify(model, X, y, method="exact", groups={"c": list(X)}).merged()
+    merged = secateur.simplify(model, X, y, method="exact", groups={"c": list(X)}, each_leaf=True).merged()
     texts = [rule.text for rule in merged]
     assert len(set(texts)) == len(texts)
 
 
 def test_a_knob_is_not_selected_for_a_forest() -> None:
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(secateur.UnsupportedModelError, match="not for a forest that votes"):
-        secateur.select_tolerance(RandomForestClassifier(3).fit(X, y), X, y)
+    with pytest.raises(UnsupportedModelError, match="not for a forest that votes"):
+        secateur.select(RandomForestClassifier(3).fit(X, y), X, y, over="tolerance")
 
 
 def test_what_is_about_one_tree_is_refused_with_the_way_to_ask_for_it() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    rules = secateur.simplify(RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, y), X, y)
+    rules = secateur.simplify(RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, y), X, y, each_leaf=True)
     for name in ("overlaps", "explain", "report", "to_json"):
         with pytest.raises(AttributeError, match=rf"the rules of one tree: .* such as forest_rules\[0\]\.{name}"):
             getattr(rules, name)
     with pytest.raises(AttributeError, match="'ForestRules' object has no attribute 'overlap'"):
         rules.overlap  # noqa: B018
-    with pytest.raises(secateur.ParameterError, match=r"since compares rules one by one, .*forest_rules\[0\]\.audit"):
+    with pytest.raises(ParameterError, match=r"since compares rules one by one, .*forest_rules\[0\]\.audit"):
         rules.audit(X, y, since=rules.audit(X, y))
     assert copy.deepcopy(rules) == rules
 
@@ -653,5 +654,5 @@ def test_a_forest_that_is_not_monotone_names_the_tree() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y)
     words = r"Of tree \d of the forest \(the first is 0\): The tree is not monotone"
-    with pytest.raises(secateur.ParameterError, match=words):
-        secateur.simplify(forest, X, y, method="mismatch-certified", monotone=[1] * 30)
+    with pytest.raises(ParameterError, match=words):
+        secateur.simplify(forest, X, y, method="mismatch-certified", monotone=[1] * 30, each_leaf=True)

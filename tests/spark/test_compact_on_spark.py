@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.errors import InputError
 
 
 def make_rows() -> pd.DataFrame:
@@ -28,20 +29,20 @@ def test_weighted_rows_of_three_classes_give_the_same_rules_and_audit(spark: Any
     X, y, w = frame[["a", "b", "c", "d"]], frame["outcome"], frame["weight"]
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y, sample_weight=w)
     table = spark.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False)).repartition(3).cache()
-    whole = secateur.compact(model, X, y, sample_weight=w)
-    rules = secateur.compact(model, table, "outcome", sample_weight="weight")
+    whole = secateur.simplify(model, X, y, sample_weight=w)
+    rules = secateur.simplify(model, table, "outcome", sample_weight="weight")
     assert rules.to_json() == whole.to_json()
-    short = secateur.compact(model, X, y, sample_weight=w, budget=0.1)
+    short = secateur.simplify(model, X, y, sample_weight=w, budget=0.1)
     for found in (whole, short):
         assert found.audit(table, "outcome", sample_weight="weight") == found.audit(X, y, sample_weight=w)
         listed = found.predict(table).select("a", "b", "c", "d", "prediction").collect()
         said = pd.DataFrame([row.asDict() for row in listed])
         assert said["prediction"].tolist() == found.predict(said[["a", "b", "c", "d"]]).tolist()
-    with pytest.raises(secateur.InputError, match=r"A budget is spent row by row, but the 240 rows .* stay on Spark"):
-        secateur.compact(model, table, "outcome", budget=0.1)
-    with pytest.raises(secateur.InputError, match=r"apply returns an array in memory, but the 240 rows"):
+    with pytest.raises(InputError, match=r"A budget is spent row by row, but the 240 rows .* stay on Spark"):
+        secateur.simplify(model, table, "outcome", budget=0.1)
+    with pytest.raises(InputError, match=r"apply returns an array in memory, but the 240 rows"):
         whole.apply(table)
-    with pytest.raises(secateur.InputError, match=r"use rules\.predict\(df\) and rules\.audit"):
+    with pytest.raises(InputError, match=r"use rules\.predict\(df\) and rules\.audit"):
         whole.write_predictions(table, "out.parquet")
 
 
@@ -51,8 +52,8 @@ def test_columns_that_only_a_pipeline_makes_are_counted_in_tasks(spark: Any) -> 
     prepare = make_column_transformer((PCA(2, random_state=0), ["a", "b"]), remainder="passthrough")
     model = make_pipeline(prepare, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(X, y)
     table = spark.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False)).repartition(2).cache()
-    whole = secateur.compact(model, X, y)
-    rules = secateur.compact(model, table, "outcome")
+    whole = secateur.simplify(model, X, y)
+    rules = secateur.simplify(model, table, "outcome")
     assert {rule.text for rule in rules} == {rule.text for rule in whole}
     assert rules.is_counted
     assert rules.decided_counts.sum() == len(frame)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from rows import doors
 
-import secateur
+from secateur.errors import InputError
 
 # What is counted or predicted where the rows are; everything else would collect them.
 ON_SPARK = (
@@ -37,7 +37,7 @@ def test_every_function_counts_on_spark_or_says_why_not(spark: Any) -> None:
         elif door == "the rules' own report":
             assert doors.knock(door, table, alone), "rules from Spark have no rows at hand, and say so"
         else:
-            with pytest.raises(secateur.InputError, match=STAYS):
+            with pytest.raises(InputError, match=STAYS):
                 doors.knock(door, table, alone)
-    with pytest.raises(secateur.InputError, match=STAYS):
+    with pytest.raises(InputError, match=STAYS):
         doors.RULES.explain(alone)

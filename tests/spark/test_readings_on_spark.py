@@ -23,7 +23,7 @@ def test_texts_and_timestamps_are_read_as_in_memory(spark: Any) -> None:
     days = [f"{day}/03/2021 {time}" for day in ("01", "02") for time in ("00:00", "11:59", "12:00", "12:01")]
     frame = pd.DataFrame({"opened": days * 3, "paid": ["$1,599.38", "-$5", "1,599.39"] * len(days)})
     frame["truth"] = ["yes", "no"] * (len(frame) // 2)
-    rules = secateur.simplify(tree, frame[["opened", "paid"]], frame["truth"].to_numpy())
+    rules = secateur.simplify(tree, frame[["opened", "paid"]], frame["truth"].to_numpy(), each_leaf=True)
     wanted = rules.predict(frame).tolist()
     texts = spark.createDataFrame(list(frame.itertuples(index=False, name=None)), list(frame.columns))
     stamps = texts.selectExpr("to_timestamp(opened, 'dd/MM/yyyy HH:mm') AS opened", "paid", "truth")
@@ -42,7 +42,7 @@ def test_blanks_around_texts_do_not_count(spark: Any) -> None:
     work = [" Private", "Private ", "State", " State ", "  ", None] * 4
     frame = pd.DataFrame({"work": work})
     frame["truth"] = ["yes", "no"] * (len(frame) // 2)
-    rules = secateur.simplify(tree, frame[["work"]], frame["truth"].to_numpy())
+    rules = secateur.simplify(tree, frame[["work"]], frame["truth"].to_numpy(), each_leaf=True)
     wanted = rules.predict(frame).tolist()
     assert wanted[:6] == ["yes", "yes", "no", "no", "yes", "yes"]
     rows = spark.createDataFrame(list(zip(work, frame["truth"].tolist(), strict=True)), "work string, truth string")

@@ -80,7 +80,9 @@ def test_evidence_is_that_of_all_rows_at_once(
     assert_same(found, collect_in_memory(model, features, frame["outcome"], method=method))
     assert len(found.tree.facts.integers) == 2
     for name in (method,) if method else ("layered", "quinlan", "sibling"):
-        assert simplify(model, evidence=found, method=name) == simplify(model, features, frame["outcome"], method=name)
+        assert simplify(model, evidence=found, method=name, each_leaf=True) == simplify(
+            model, features, frame["outcome"], method=name, each_leaf=True
+        )
 
 
 def test_weights_and_facts(df: Any, model: Any, frame: pd.DataFrame, features: pd.DataFrame) -> None:
@@ -142,7 +144,7 @@ def test_only_sums_reach_the_driver_and_a_task_that_fails_once_changes_nothing(
     plan = summed._jdf.queryExecution().optimizedPlan().toString()
     assert plan.index("Aggregate") < plan.index("MapInArrow")
     assert "never" not in plan.split("MapInArrow")[1].split("\n")[1]  # a column that no split asks for
-    rules = simplify(model, evidence=found, method="exact")
+    rules = simplify(model, evidence=found, method="exact", each_leaf=True)
     assert audit(rules, many, "outcome") == rules.audit(pd.concat([features] * 20), np.tile(frame["outcome"], 20))
     (counted, n_received) = received[1]
     # Sums, rows by leaf, deciding rule and class, and by rule and class: the number of rows does not matter.
@@ -160,7 +162,7 @@ def test_predictions_and_audits_are_those_in_memory(
 
     from secateur.spark import audit, predict
 
-    rules = simplify(model, features, frame["outcome"], method="mismatch", tolerance=0.3)
+    rules = simplify(model, features, frame["outcome"], method="mismatch", tolerance=0.3, each_leaf=True)
     said = predict(rules, df, "said")
     assert said.columns == [*df.columns, "said"]
     rows = said.toArrow().to_pandas()
@@ -176,7 +178,7 @@ def test_predictions_and_audits_are_those_in_memory(
     assert df.sparkSession.conf.get("spark.sql.codegen.wholeStage") == "true"  # as it was before
     # Fractions are added up in the order of the partitions: the same whenever these are.
     short = DecisionTreeClassifier(max_depth=2).fit(features, frame["outcome"])
-    rules = simplify(short, features, frame["outcome"], method="mismatch", tolerance=0.5)
+    rules = simplify(short, features, frame["outcome"], method="mismatch", tolerance=0.5, each_leaf=True)
     shares = [audit(rules, df, "outcome", sample_weight="share") for _ in range(2)]
     assert shares[0] == shares[1]
     expected = rules.audit(features, frame["outcome"], sample_weight=frame["share"])
@@ -209,7 +211,7 @@ def test_models_of_spark_and_their_vectors(spark: Any, df: Any, frame: pd.DataFr
     pipeline = Pipeline(stages=[*stages, SparkTree(labelCol="y", maxDepth=4)]).fit(plain)
     evidence = collect_evidence(pipeline, plain, "outcome")
     assert_same(evidence, collect_in_memory(pipeline, rows, frame["outcome"]))
-    rules = simplify(pipeline, evidence=evidence, method="exact")
+    rules = simplify(pipeline, evidence=evidence, method="exact", each_leaf=True)
     made = pipeline.transform(plain)
     both = predict(rules, made, "said").select("prediction", "said").toArrow()
     classes = pipeline.stages[0].labels
@@ -219,7 +221,7 @@ def test_models_of_spark_and_their_vectors(spark: Any, df: Any, frame: pd.DataFr
     found = collect_evidence(tree, made.select("features", "y"), "y")
     matrix, codes = rows.to_numpy(dtype=float), frame["outcome"].map(classes.index).to_numpy()
     assert_same(found, collect_in_memory(tree, matrix, codes))
-    rules = simplify(tree, evidence=found, method="layered")
+    rules = simplify(tree, evidence=found, method="layered", each_leaf=True)
     assert audit(rules, made.select("features", "y"), "y") == rules.audit(matrix, codes)
     said = predict(rules, made.select("features"), "said").toArrow()["said"].to_pylist()
     order = made.select(*names).toArrow().to_pandas().to_numpy(dtype=float)
@@ -250,7 +252,7 @@ def test_a_pipeline_of_scikit_learn_whose_columns_are_made_in_the_tasks(df: Any,
     named = df.withColumnRenamed("outcome", "word")
     found = collect_evidence(tree, named, "smoker")
     assert_same(found, collect_in_memory(tree, X, target))
-    rules = simplify(tree, evidence=found, method="layered")
+    rules = simplify(tree, evidence=found, method="layered", each_leaf=True)
     assert audit(rules, named, "smoker") == rules.audit(X, target)
 
 
@@ -265,7 +267,7 @@ def test_what_does_not_fit_is_one_sentence(few: Any, model: Any, frame: pd.DataF
 
     from secateur.spark import collect_evidence, predict
 
-    rules = simplify(model, method="exact")
+    rules = simplify(model, method="exact", each_leaf=True)
     cases: list[tuple[Any, str, str]] = [
         (few.withColumnRenamed("share", "AGE"), "outcome", r"df has two columns named 'age' \(Spark ignores case\)"),
         (few.drop("age"), "outcome", r"df has no column 'age', which the tree asks for"),
@@ -324,7 +326,7 @@ def test_rows_that_an_audit_cannot_take_are_counted_and_named(few: Any, frame: p
     from secateur.spark import audit
 
     X = frame[["age", "in.come"]]
-    rules = simplify(DecisionTreeClassifier(max_depth=2).fit(X, frame["outcome"]), method="exact")
+    rules = simplify(DecisionTreeClassifier(max_depth=2).fit(X, frame["outcome"]), method="exact", each_leaf=True)
     is_odd = F.col("age") == int(frame["age"][0])
     n_odd = int((frame["age"][:8] == frame["age"][0]).sum())
     label, income = F.col("outcome"), F.col("`in.come`")
@@ -357,4 +359,4 @@ def test_rows_that_an_audit_cannot_take_are_counted_and_named(few: Any, frame: p
             audit(rules, few.withColumn("weight", weight), "outcome", sample_weight="weight")
     vectors = few.select(array_to_vector(F.array(F.col("age").cast("double"))).alias("v"), F.lit(1).alias("y"))
     with pytest.raises(InputError, match=r"Column 'v' of df holds no vector of 5 numbers, on .* in 8 of its rows"):
-        audit(simplify(_wider(), method="exact"), vectors, "y")
+        audit(simplify(_wider(), method="exact", each_leaf=True), vectors, "y")

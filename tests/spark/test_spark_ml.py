@@ -13,6 +13,7 @@ import pytest
 import secateur
 from secateur import Tree, from_model
 from secateur.adapters import spark_ml, spark_stages
+from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 
@@ -148,9 +149,9 @@ def test_a_pipeline_that_refuses(spark: Any, table: dict[str, list[Any]], invali
     rows = probing_rows(tree, table)
     rows["income"] = [None if v is not None and math.isnan(v) else v for v in rows["income"]]
     check(spark, model, tree, rows)
-    with pytest.raises(secateur.InputError, match="which the pipeline's encoder refuses"):
+    with pytest.raises(InputError, match="which the pipeline's encoder refuses"):
         check_rows(tree, as_frame({**rows, "ward": ["Atlantis"] * len(rows["ward"])}, tree))
-    with pytest.raises(secateur.InputError, match="missing value in column 'ward'"):
+    with pytest.raises(InputError, match="missing value in column 'ward'"):
         check_rows(tree, as_frame({**rows, "ward": [None] * len(rows["ward"])}, tree))
 
 
@@ -200,7 +201,7 @@ def test_trees_of_vectors(spark: Any, table: dict[str, list[Any]]) -> None:
         frame = stage.fit(frame).transform(frame)
     frame = VectorAssembler(inputCols=["age", "income", "w", "grade"], outputCol="features").transform(frame)
     forest = RandomForestClassifier(numTrees=2, seed=5, weightCol="weight", maxDepth=7).fit(frame)
-    with pytest.raises(secateur.UnsupportedModelError, match=r"found RandomForestClassificationModel. Pass one of"):
+    with pytest.raises(UnsupportedModelError, match=r"found RandomForestClassificationModel. Pass one of"):
         from_model(forest)
     for number, model in enumerate(forest.trees):
         tree = from_model(model, accepts_missing=True)
@@ -222,10 +223,10 @@ def test_trees_of_vectors(spark: Any, table: dict[str, list[Any]]) -> None:
         reached = apply_tree(tree, check_rows(tree, np.array(rows)))
         assert (np.cumsum(tree.is_leaf) - 1)[reached].tolist() == found["leaf"].to_pylist()
         assert tree.classes[tree.leaf_class[reached]].tolist() == found["prediction"].to_pylist()
-        with pytest.raises(secateur.InputError, match="fitted without missing values"):
+        with pytest.raises(InputError, match="fitted without missing values"):
             check_rows(from_model(model), np.array(rows))
     model.setThresholds([0.2, 0.3, 0.5])
-    with pytest.raises(secateur.UnsupportedModelError, match="predicts by the thresholds"):
+    with pytest.raises(UnsupportedModelError, match="predicts by the thresholds"):
         from_model(model)
 
 
@@ -240,7 +241,7 @@ def test_a_surrogate_is_rounded_to_a_type_that_the_pipeline_does_not_tell(limit:
     if is_told:
         assert spark_ml._decode(builder.build(), [slot]).missing_left[0] == (limit == 4.0)
         return
-    with pytest.raises(secateur.UnsupportedModelError, match="depends on whether the column holds whole numbers"):
+    with pytest.raises(UnsupportedModelError, match="depends on whether the column holds whole numbers"):
         spark_ml._decode(builder.build(), [slot])
     for kind, goes_left in (("whole", True), ("float64", False)):
         (fill,) = spark_stages._cast_fill(3.7, kind, "age")
@@ -253,20 +254,20 @@ def test_what_cannot_be_read_exactly_is_refused(spark: Any, table: dict[str, lis
     from pyspark.ml.classification import DecisionTreeClassifier
     from pyspark.ml.feature import Imputer, StandardScaler, VectorAssembler
 
-    with pytest.raises(secateur.UnsupportedModelError, match="not fitted yet"):
+    with pytest.raises(UnsupportedModelError, match="not fitted yet"):
         from_model(DecisionTreeClassifier())
-    with pytest.raises(secateur.UnsupportedModelError, match="not fitted yet"):
+    with pytest.raises(UnsupportedModelError, match="not fitted yet"):
         from_model(Pipeline(stages=[]))
     stages = [
         Imputer(inputCols=["age", "income"], outputCols=["a", "i"], missingValue=-1.0, strategy="median"),
         VectorAssembler(inputCols=["i", "a"], outputCol="features", handleInvalid="keep"),
     ]
     model = fit(spark, table, stages)
-    with pytest.raises(secateur.UnsupportedModelError, match=r"null and NaN in column '.*' are not the same"):
+    with pytest.raises(UnsupportedModelError, match=r"null and NaN in column '.*' are not the same"):
         from_model(model)
-    with pytest.raises(secateur.ParameterError, match="leave accepts_missing out"):
+    with pytest.raises(ParameterError, match="leave accepts_missing out"):
         from_model(model, accepts_missing=True)
     stages[1] = VectorAssembler(inputCols=["i", "a"], outputCol="v")
     scaled = fit(spark, table, [*stages, StandardScaler(inputCol="v", outputCol="features")])
-    with pytest.raises(secateur.UnsupportedModelError, match="The stage StandardScalerModel is not read"):
+    with pytest.raises(UnsupportedModelError, match="The stage StandardScalerModel is not read"):
         from_model(scaled)

@@ -12,6 +12,7 @@ import pytest
 import test_documents
 
 import secateur.spark
+from secateur.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 
@@ -24,7 +25,7 @@ def test_the_code_of_the_page_runs(spark: Any) -> None:
 def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     for call in (secateur.spark.open_session, lambda: secateur.spark.collect_evidence(None, None, "y")):
-        with pytest.raises(secateur.InputError, match=r"pip install 'secateur\[spark\]'"):
+        with pytest.raises(InputError, match=r"pip install 'secateur\[spark\]'"):
             call()
 
 

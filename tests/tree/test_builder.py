@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secateur import InvalidTreeError, Tree, TreeBuilder
+from secateur import Tree, TreeBuilder
+from secateur.errors import InvalidTreeError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
 from secateur.tree.tree import make_tree

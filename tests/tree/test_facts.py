@@ -11,7 +11,9 @@ import pytest
 import told_trees
 from hypothesis import given, settings
 
-from secateur import InvalidTreeError, Tree, check_tree
+from secateur import Tree
+from secateur.errors import InvalidTreeError
+from secateur.tree.contract import check_tree
 from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.readings import STEPS, Reading
 from secateur.tree.regions import Region

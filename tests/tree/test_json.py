@@ -12,7 +12,8 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secateur import FormatError, Tree, TreeBuilder
+from secateur import Tree, TreeBuilder
+from secateur.errors import FormatError
 from secateur.tree.tree import make_tree
 
 FIELDS = [

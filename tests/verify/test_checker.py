@@ -18,6 +18,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.errors import FormatError
 from secateur.export.json import rules_to_record
 from secateur.methods import Why
 from secateur.rows.checking import check_rows
@@ -32,10 +33,10 @@ def problem() -> tuple[Any, Any, Any]:
     return DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y), X, y
 
 
-def tamper(rules: secateur.RuleSet, change: Any) -> secateur.RuleSet:
+def tamper(rules: secateur.Rules, change: Any) -> secateur.Rules:
     content = json.loads(rules.to_json())
     change(content)
-    return secateur.RuleSet.from_json(json.dumps(content))
+    return secateur.Rules.from_json(json.dumps(content))
 
 
 def delete_one_more(content: dict[str, Any]) -> None:
@@ -52,9 +53,9 @@ def delete_one_more(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize("method", secateur.METHODS)
 def test_every_method_verifies_with_its_rows(problem: tuple[Any, Any, Any], method: str) -> None:
     model, X, y = problem
-    rules = secateur.simplify(model, X, y, method=method)
+    rules = secateur.simplify(model, X, y, method=method, each_leaf=True)
     assert rules.verify().ok
-    reread = secateur.RuleSet.from_json(rules.to_json())
+    reread = secateur.Rules.from_json(rules.to_json())
     assert reread.verify(X, y).ok
     assert "Verified." in str(reread.verify(X, y))
 
@@ -62,9 +63,9 @@ def test_every_method_verifies_with_its_rows(problem: tuple[Any, Any, Any], meth
 @pytest.mark.parametrize("method", secateur.METHODS)
 def test_a_tampered_file_fails(problem: tuple[Any, Any, Any], method: str) -> None:
     model, X, y = problem
-    rules = secateur.simplify(model, X, y, method=method)
+    rules = secateur.simplify(model, X, y, method=method, each_leaf=True)
     if method in ("none", "sibling", "subtree"):  # what they delete can be read off the tree
-        with pytest.raises(secateur.FormatError, match="A reason of the rule of leaf"):
+        with pytest.raises(FormatError, match="A reason of the rule of leaf"):
             tamper(rules, delete_one_more)
         return
     bad = tamper(rules, delete_one_more)
@@ -77,7 +78,7 @@ def test_a_tampered_file_fails(problem: tuple[Any, Any, Any], method: str) -> No
 @pytest.mark.parametrize("method", secateur.METHODS)
 def test_a_reason_that_the_method_never_gives_is_refused(problem: tuple[Any, Any, Any], method: str) -> None:
     model, X, y = problem
-    rules = secateur.simplify(model, X, y, method=method)
+    rules = secateur.simplify(model, X, y, method=method, each_leaf=True)
     gives = secateur.METHODS[method].gives
     assert gives >= {Why(code) for code in rules.deletions.why.tolist()}
     assert gives < set(Why)
@@ -88,7 +89,7 @@ def test_a_reason_that_the_method_never_gives_is_refused(problem: tuple[Any, Any
             reasons[0]["kind"] = why.kind
             sign_again(content)
 
-        with pytest.raises(secateur.FormatError, match=f"{why.kind}.*{method}.* never gives"):
+        with pytest.raises(FormatError, match=f"{why.kind}.*{method}.* never gives"):
             tamper(rules, lie)
 
 
@@ -96,19 +97,21 @@ def test_a_reason_about_another_node_is_refused(problem: tuple[Any, Any, Any]) -
     _, X, y = problem
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     for method, kind in (("subtree", "same-class-subtree"), ("sibling", "sibling-leaf"), ("faithful", "inside-h")):
-        rules = secateur.simplify(model, X, y, method=method, **({"tolerance": 0.02} if method == "faithful" else {}))
+        rules = secateur.simplify(
+            model, X, y, method=method, each_leaf=True, **({"tolerance": 0.02} if method == "faithful" else {})
+        )
 
         def point_elsewhere(content: dict[str, Any], kind: str = kind) -> None:
             reasons = [one for rule in content["rules"] for one in rule["reasons"] if one["kind"] == kind]
             reasons[0]["node_id"] = 0
 
-        with pytest.raises(secateur.FormatError, match="points at another node"):
+        with pytest.raises(FormatError, match="points at another node"):
             tamper(rules, point_elsewhere)
 
 
 def test_a_rule_set_of_none_that_lost_a_condition_fails(problem: tuple[Any, Any, Any]) -> None:
-    rules = secateur.simplify(*problem, method="none")
-    shortened = with_deletions(rules, secateur.simplify(*problem, method="exact").deleted)
+    rules = secateur.simplify(*problem, method="none", each_leaf=True)
+    shortened = with_deletions(rules, secateur.simplify(*problem, method="exact", each_leaf=True).deleted)
     assert "although nothing was to be deleted" in shortened.verify().failures[0]
 
 
@@ -116,7 +119,7 @@ def test_a_tampered_tree_fails(problem: tuple[Any, Any, Any]) -> None:
     def move_threshold(content: dict[str, Any]) -> None:
         content["tree"]["threshold"][0] += 1.0
 
-    rules = secateur.simplify(*problem, method="exact")
+    rules = secateur.simplify(*problem, method="exact", each_leaf=True)
     assert any("digest" in failure for failure in tamper(rules, move_threshold).verify().failures)
 
 
@@ -141,21 +144,21 @@ def test_false_words_under_a_new_digest_fail(problem: tuple[Any, Any, Any], lie:
         lie(content)
         sign_again(content)
 
-    rules = secateur.simplify(*problem, method="layered")
+    rules = secateur.simplify(*problem, method="mismatch", each_leaf=True)
     assert tamper(rules, sign_again).verify(*problem[1:]).ok
     assert not tamper(rules, change).verify(*problem[1:]).ok
 
 
 def test_a_tolerance_that_deleted_nothing_promises_nothing_of_each_rule(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
-    for method in ("mismatch", "layered", "faithful"):
-        checks = secateur.simplify(model, X, y, method=method, tolerance=0.0).verify().checks
+    for method in ("mismatch", "mismatch", "faithful"):
+        checks = secateur.simplify(model, X, y, method=method, tolerance=0.0, each_leaf=True).verify().checks
         lost = next(check for check in checks if "lost a condition" in check)
         assert lost.startswith("no rule lost a condition") == ("each is" not in lost and "which is" not in lost)
     stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
-    untouched = secateur.simplify(stump, X, y, method="layered").verify()
+    untouched = secateur.simplify(stump, X, y, method="mismatch", each_leaf=True).verify()
     assert "no rule lost a condition by the tolerance" in untouched.checks
-    within = secateur.simplify(model, X, y, method="mismatch", tolerance=1.0).verify().checks
+    within = secateur.simplify(model, X, y, method="mismatch", tolerance=1.0, each_leaf=True).verify().checks
     assert any("rules lost a condition, and each is within 1 of its leaf's" in check for check in within)
 
 
@@ -167,7 +170,7 @@ def test_a_certificate_that_claims_another_domain_fails(by: str) -> None:
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     y = model.predict(X)
     options = {"monotone": [1, 1]} if by == "signs" else {}
-    rules = secateur.simplify(model, X, y, method="mismatch-certified", **options)
+    rules = secateur.simplify(model, X, y, method="mismatch-certified", each_leaf=True, **options)
     everywhere = "all rows, for which the tree was proved to be monotone in the stated signs"
     lie = "every row that there is" if by == "signs" else everywhere
 
@@ -182,16 +185,16 @@ def test_a_certificate_that_claims_another_domain_fails(by: str) -> None:
     assert any(lie in failure for failure in found.failures)
 
 
-def with_deletions(rules: secateur.RuleSet, flags: Any) -> secateur.RuleSet:
+def with_deletions(rules: secateur.Rules, flags: Any) -> secateur.Rules:
     """The same rule set with other conditions deleted, as a faulty method would leave it."""
     return replace(rules, deletions=replace(rules.deletions, deleted=np.array(flags)))
 
 
 def test_an_unsound_exact_deletion_is_found_without_the_digest(problem: tuple[Any, Any, Any]) -> None:
     model, *_ = problem
-    minimal = secateur.simplify(model, method="exact").deleted
+    minimal = secateur.simplify(model, method="exact", each_leaf=True).deleted
     for method in ("none", "sibling", "subtree", "redundancy", "exact"):
-        rules = secateur.simplify(model, method=method)
+        rules = secateur.simplify(model, method=method, each_leaf=True)
         assert rules.verify().ok
         for entry in np.flatnonzero(~minimal):  # exact is subset-minimal, so any further deletion is unsound
             flags = minimal.copy()
@@ -203,7 +206,7 @@ def test_an_unsound_exact_deletion_is_found_without_the_digest(problem: tuple[An
 
 @pytest.mark.parametrize("method", secateur.METHODS)
 def test_a_wrong_count_is_found_without_the_digest(problem: tuple[Any, Any, Any], method: str) -> None:
-    rules = secateur.simplify(*problem, method=method)
+    rules = secateur.simplify(*problem, method=method, each_leaf=True)
     counts = rules.class_counts.copy()
     counts[0, 0] += 1
     found = replace(rules, class_counts=counts).verify()
@@ -212,15 +215,15 @@ def test_a_wrong_count_is_found_without_the_digest(problem: tuple[Any, Any, Any]
 
 
 def test_a_deletion_beyond_the_tolerance_is_found(problem: tuple[Any, Any, Any]) -> None:
-    loose = secateur.simplify(*problem, method="mismatch", tolerance=1.0)
-    strict = secateur.simplify(*problem, method="mismatch", tolerance=0.0)
+    loose = secateur.simplify(*problem, method="mismatch", tolerance=1.0, each_leaf=True)
+    strict = secateur.simplify(*problem, method="mismatch", tolerance=0.0, each_leaf=True)
     assert loose.deleted.sum() > strict.deleted.sum()
     found = replace(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
     assert not found.ok
     assert "moved its reliability by" in found.failures[0]
 
 
-def forge(rules: secateur.RuleSet, entry: int) -> secateur.RuleSet:
+def forge(rules: secateur.Rules, entry: int) -> secateur.Rules:
     """The rule set after one deletion more, with the reason that the method gives and the right counts."""
     forged = replace(rules.deletions, deleted=rules.deleted.copy(), why=rules.deletions.why.copy())
     forged.delete(entry, Why.NO_FOREIGN_LEAF)
@@ -233,7 +236,7 @@ def forge(rules: secateur.RuleSet, entry: int) -> secateur.RuleSet:
 def test_each_promise_of_faithful_is_checked_by_itself(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="faithful", tolerance=0.02)
+    rules = secateur.simplify(model, X, y, method="faithful", tolerance=0.02, each_leaf=True)
     assert rules.verify().ok
     said = {
         Why.NOT_CERTIFIED: "which predicts another class",
@@ -253,17 +256,17 @@ def test_each_promise_of_faithful_is_checked_by_itself(problem: tuple[Any, Any, 
 
 def test_a_deletion_from_a_leaf_without_rows_keeps_no_reliability(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
-    free = np.flatnonzero(secateur.simplify(model, method="exact").deleted)[0]
+    free = np.flatnonzero(secateur.simplify(model, method="exact", each_leaf=True).deleted)[0]
     tree = secateur.from_model(model)
-    paths = secateur.simplify(tree, method="exact").paths
+    paths = secateur.simplify(tree, method="exact", each_leaf=True).paths
     seen = model.apply(X) != paths.leaf_ids[paths.rule[free]]
-    rules = secateur.simplify(tree, X[seen], y[seen], method="faithful", tolerance=1.0, protect=False)
+    rules = secateur.simplify(tree, X[seen], y[seen], method="faithful", tolerance=1.0, protect=False, each_leaf=True)
     assert rules.verify().ok
     assert any("no row reaches its leaf" in failure for failure in forge(rules, free).verify().failures)
 
 
 def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[Any, Any, Any]) -> None:
-    rules = secateur.simplify(*problem, method="budgeted", budget=0.1)
+    rules = secateur.simplify(*problem, method="budgeted", budget=0.1, each_leaf=True)
     assert rules.verify().ok
     poor = replace(rules, parameters={**rules.parameters, "budget": 0.001}).verify()
     assert not poor.ok
@@ -273,19 +276,19 @@ def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[
     false = replace(rules, deletions=replace(rules.deletions, number=number)).verify()
     assert not false.ok
     assert "The deletions are said to have cost" in false.failures[0]
-    silent = secateur.RuleSet.from_json(rules.to_json()).verify()
+    silent = secateur.Rules.from_json(rules.to_json()).verify()
     assert not silent.ok
     assert "The conflicts were not recounted: pass the training rows" in silent.failures[0]
 
 
 def test_a_rule_that_the_budget_made_unreliable_is_found(problem: tuple[Any, Any, Any]) -> None:
-    loose = secateur.simplify(*problem, method="budgeted", budget=0.1, tolerance=1.0)
+    loose = secateur.simplify(*problem, method="budgeted", budget=0.1, tolerance=1.0, each_leaf=True)
     assert loose.verify().ok
     strict = replace(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
     assert not strict.ok
     assert re.search(r"lost a condition to the budget, but is 0\.\d+ less reliable than its leaf", strict.failures[0])
     older = {name: value for name, value in loose.parameters.items() if name != "tolerance"}
-    before = secateur.RuleSet.from_json(replace(loose, parameters=older).to_json())
+    before = secateur.Rules.from_json(replace(loose, parameters=older).to_json())
     assert "less reliable" not in before.guarantee
     found = before.verify(*problem[1:])
     assert found.ok
@@ -296,7 +299,7 @@ def test_contradictory_twins_are_found() -> None:
     X = np.array([[0.0, 0.0]] * 3 + [[0.0, 1.0]] * 2 + [[1.0, 0.0]] * 9)
     y = np.array([0, 0, 1, 1, 1] + [2] * 9)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="budgeted", budget=1.0, smoothing=0)
+    rules = secateur.simplify(model, X, y, method="budgeted", budget=1.0, smoothing=0, each_leaf=True)
     for entries in ([1, 3], [1, 2, 3]):
         flags, why = np.zeros((2, len(rules.deleted)), dtype=int)
         flags[entries], why[:], why[entries] = 1, Why.OVER_BUDGET, Why.WITHIN_BUDGET
@@ -308,7 +311,7 @@ def test_contradictory_twins_are_found() -> None:
 
 def test_a_certificate_is_checked_against_the_listed_domain(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
-    rules = secateur.simplify(model, X, y, method="M1-D")
+    rules = secateur.simplify(model, X, y, method="M1-D", each_leaf=True)
     assert any(rule.deleted_ids for rule in rules)
     wrong = 1 - y
     found = rules.verify(X, wrong)
@@ -319,7 +322,7 @@ def test_a_certificate_is_checked_against_the_listed_domain(problem: tuple[Any, 
 def test_a_false_direction_is_found(problem: tuple[Any, Any, Any]) -> None:
     data = secateur.datasets.load("human-id")
     model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
-    rules = secateur.simplify(model, data.X, data.y, method="M1-D")
+    rules = secateur.simplify(model, data.X, data.y, method="M1-D", each_leaf=True)
     assert rules.deleted.any()
     found = replace(rules, parameters={**rules.parameters, "monotone": [0] * data.X.shape[1]}).verify()
     assert not found.ok
@@ -331,7 +334,7 @@ def test_every_method_has_a_check(problem: tuple[Any, Any, Any]) -> None:
     assert set(verify.EXACT) == exact
     others = {*verify.WITHIN_TOLERANCE, *verify.CERTIFIED, *verify.BUDGETED, *verify.UNPROMISED}
     assert exact | others == set(secateur.METHODS)
-    rules = secateur.simplify(*problem, method="exact")
+    rules = secateur.simplify(*problem, method="exact", each_leaf=True)
     record = rules_to_record(rules) | {"method": "whim"}
     found = verify.verify_rules(rules.tree, record)
     assert not found.ok
@@ -340,7 +343,7 @@ def test_every_method_has_a_check(problem: tuple[Any, Any, Any]) -> None:
 
 def test_an_explicit_domain_and_the_training_rows_are_both_checked(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
-    rules = secateur.simplify(model, X, y, method="M1-D", domain=(X[:50], y[:50]))
+    rules = secateur.simplify(model, X, y, method="M1-D", domain=(X[:50], y[:50]), each_leaf=True)
     assert rules.verify().ok
     assert any("recounted" in check for check in rules.verify().checks)
     assert any("listed domain" in check for check in rules.verify().checks)
@@ -351,7 +354,7 @@ def test_an_explicit_domain_and_the_training_rows_are_both_checked(problem: tupl
 
 
 def test_numbers_that_were_not_recounted_are_said_to_be_so(problem: tuple[Any, Any, Any]) -> None:
-    reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method="quinlan").to_json())
+    reread = secateur.Rules.from_json(secateur.simplify(*problem, method="quinlan", each_leaf=True).to_json())
     assert reread.verify().ok
     assert "not recounted" in str(reread.verify())
 
@@ -359,15 +362,15 @@ def test_numbers_that_were_not_recounted_are_said_to_be_so(problem: tuple[Any, A
 def test_another_versions_wording_is_not_called_tampering(
     problem: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = secateur.simplify(*problem, method="exact").to_json()
+    text = secateur.simplify(*problem, method="exact", each_leaf=True).to_json()
     monkeypatch.setattr("secateur.export.json.__version__", "99")
     monkeypatch.setattr("secateur.words.reasons.WORDS", dict.fromkeys(WORDS, "worded otherwise"))
-    assert secateur.RuleSet.from_json(text).verify().ok
+    assert secateur.Rules.from_json(text).verify().ok
 
 
 def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[Any, Any, Any]) -> None:
-    for method in ("faithful", "mismatch", "layered", "mismatch-certified"):
-        reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method=method).to_json())
+    for method in ("faithful", "mismatch", "mismatch", "mismatch-certified"):
+        reread = secateur.Rules.from_json(secateur.simplify(*problem, method=method, each_leaf=True).to_json())
         found = reread.verify()
         assert not found.ok
         assert "verify(X, y)" in found.failures[0]
@@ -377,7 +380,7 @@ def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[An
 @settings(max_examples=150, deadline=None)
 def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, data: st.DataObject) -> None:
     """Random deletion sets, sound or not: the checker's verdict is the slow box comparison's."""
-    rules = secateur.simplify(tree, method="exact")
+    rules = secateur.simplify(tree, method="exact", each_leaf=True)
     assume(len(rules.deleted))
     flags = data.draw(st.lists(st.booleans(), min_size=len(rules.deleted), max_size=len(rules.deleted)))
     rules = with_deletions(rules, flags)
@@ -385,10 +388,12 @@ def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, dat
     assert rules.verify().ok == expected
 
 
-def arbitrary_deletions(data: st.DataObject, tree: Tree, rows: tuple[Any, Any, Any] | None) -> secateur.RuleSet:
+def arbitrary_deletions(data: st.DataObject, tree: Tree, rows: tuple[Any, Any, Any] | None) -> secateur.Rules:
     """Rules of a tree that lost any conditions, with the counts of the rows or without."""
     taken = {} if rows is None else {"X": rows[0], "y": tree.classes[rows[1]], "sample_weight": rows[2]}
-    rules = replace(secateur.simplify(tree, method="none", **taken), method="subtree")  # which may have deletions
+    rules = replace(
+        secateur.simplify(tree, method="none", each_leaf=True, **taken), method="subtree"
+    )  # which may have deletions
     flags = data.draw(strategies.lists_of(st.booleans(), len(rules.deleted)))
     return with_deletions(rules, np.array(flags, dtype=bool))
 
@@ -514,7 +519,7 @@ def test_a_thousand_leaves_on_one_path_are_checked() -> None:
         node = builder.split("age", float(k), parent=node, side="right")
     builder.leaf([1, 0], parent=node, side="left")
     builder.leaf([0, 1], parent=node, side="right")
-    assert secateur.simplify(builder.build(), method="exact").verify().ok
+    assert secateur.simplify(builder.build(), method="exact", each_leaf=True).verify().ok
 
 
 @pytest.mark.parametrize(
@@ -535,7 +540,7 @@ def test_a_row_against_a_fact_is_found_wherever_it_stands(
     root = builder.split("n", 3)
     builder.leaf([1, 0], parent=root, side="left")
     builder.leaf([0, 1], parent=root, side="right")
-    rules = secateur.simplify(builder.build(), **stated)
+    rules = secateur.simplify(builder.build(), each_leaf=True, **stated)
     good = [[1.0, 0, 1], [1, 0, 4]]
     known = "the rows keep to the facts that were given"
     assert known in rules.verify(np.array(good), ["no", "yes"]).checks

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from secateur.export.compact_json import _digest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.export.compact_json import _digest
+from secateur.errors import FormatError
 from secateur.export.json import _digest as _digest_of_rules
 
 Content = dict[str, Any]
@@ -25,11 +26,11 @@ def problem() -> tuple[Any, Any, Any]:
 
 
 MODEL, X, Y = problem()
-EXACT = secateur.compact(MODEL, X, Y)
-SHORT = secateur.compact(MODEL, X, Y, budget=0.02)
+EXACT = secateur.simplify(MODEL, X, Y)
+SHORT = secateur.simplify(MODEL, X, Y, budget=0.02)
 
 
-def forge(rules: secateur.CompactRules, change: Callable[[Content], None], version: str | None = None) -> str:
+def forge(rules: secateur.Rules, change: Callable[[Content], None], version: str | None = None) -> str:
     """Change a file and make its digests anew; another version's words are not compared."""
     content = json.loads(rules.to_json())
     change(content)
@@ -46,8 +47,8 @@ def forge(rules: secateur.CompactRules, change: Callable[[Content], None], versi
 def is_refuted(text: str, failure: str = "") -> bool:
     """Whether a file is refused when it is read, or by the checker with the training rows."""
     try:
-        rules = secateur.CompactRules.from_json(text)
-    except secateur.FormatError:
+        rules = secateur.Rules.from_json(text)
+    except FormatError:
         return True
     found = rules.verify(X, Y)
     return not found.ok and any(failure in one for one in found.failures)
@@ -183,8 +184,8 @@ def test_a_forged_file_with_a_budget_is_refuted(change: Callable[[Content], None
 
 
 def test_without_rows_an_exact_file_is_proved_but_a_budget_is_not() -> None:
-    assert secateur.CompactRules.from_json(EXACT.to_json()).verify().ok
-    found = secateur.CompactRules.from_json(SHORT.to_json()).verify()
+    assert secateur.Rules.from_json(EXACT.to_json()).verify().ok
+    found = secateur.Rules.from_json(SHORT.to_json()).verify()
     assert not found.ok
     assert found.lacks_rows
 
@@ -193,7 +194,7 @@ def test_a_false_reliability_of_the_first_rule_is_found() -> None:
     """The guard holds for every rule, the first too: each is made to fall short in turn."""
     for index in range(len(SHORT)):
         rule = SHORT[index]
-        fall = SHORT.rules.source_reliability[SHORT.chosen[index]] - (rule.reliability or 0.0)
+        fall = SHORT.rules.source_reliability[SHORT.leaves[index]] - (rule.reliability or 0.0)
         is_paid = any(reason.kind == "decided-otherwise" for reason in rule.reasons.values())
 
         def lower(content: Content, to: float = fall) -> None:
@@ -209,7 +210,7 @@ def test_a_false_reliability_of_the_first_rule_is_found() -> None:
 def test_a_class_that_is_not_the_commonest_is_found() -> None:
     data = load_iris()
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(data.data, data.target)
-    rules = secateur.compact(model, data.data, data.target, budget=0.1, tolerance=1.0)
+    rules = secateur.simplify(model, data.data, data.target, budget=0.1, tolerance=1.0)
     paid = next(rule for rule in rules if any(r.kind == "decided-otherwise" for r in rule.reasons.values()))
     other = np.where(data.target == paid.prediction, (data.target + 1) % 3, data.target)
     failures = rules.verify(data.data, other).failures
@@ -239,13 +240,13 @@ def test_a_broken_file_is_refused_in_a_sentence(change: Callable[[Content], None
     content = json.loads(EXACT.to_json())
     change(content)
     with pytest.raises(ValueError, match=message):
-        secateur.CompactRules.from_json(json.dumps(content))
+        secateur.Rules.from_json(json.dumps(content))
 
 
 def word_again(content: Content) -> str:
     """Let the library make the words and the digest of a forged content anew."""
     content.pop("digest")
-    return replace(secateur.CompactRules.from_json(json.dumps(content)), stored=None).to_json()
+    return replace(secateur.Rules.from_json(json.dumps(content)), stored=None).to_json()
 
 
 def name_a_leaf_twice(content: Content) -> None:
@@ -280,18 +281,18 @@ def blame_the_budget(content: Content) -> None:
 )
 def test_a_lie_under_new_words_and_a_new_digest_is_refused(change: Callable[[Content], None], words: str) -> None:
     content = json.loads(SHORT.to_json())
-    assert secateur.CompactRules.from_json(word_again(dict(content))).verify(X, Y).ok
+    assert secateur.Rules.from_json(word_again(dict(content))).verify(X, Y).ok
     change(content)
-    with pytest.raises(secateur.FormatError, match=words):
+    with pytest.raises(FormatError, match=words):
         word_again(content)
 
 
 def test_counts_that_a_file_does_not_state_are_not_said_to_be_recounted() -> None:
     content = json.loads(SHORT.to_json())
     content["rules"][0]["decided_counts"] = None
-    found = secateur.CompactRules.from_json(word_again(content)).verify(X, Y)
+    found = secateur.Rules.from_json(word_again(content)).verify(X, Y)
     assert any("decided counts are not stated, although a budget was spent" in failure for failure in found.failures)
-    unknown = secateur.compact(MODEL)
+    unknown = secateur.simplify(MODEL)
     told = unknown.verify(X, Y)
     assert told.ok
     assert any("decided counts are not stated, so they were not compared" in one for one in told.unchecked)

@@ -7,14 +7,15 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
 
 
 def test_other_rows_are_named_first_and_counts_have_their_classes() -> None:
     rng = np.random.default_rng(2)
     rows = pd.DataFrame({"age": rng.integers(20, 70, 300)})
     y = np.where(rows["age"] < 30, "late", np.where(rows["age"] < 50, "charged off", "paid"))
-    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(rows, y), rows, y)
-    for one in (rules, rules.compact()):
+    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(rows, y), rows, y, each_leaf=True)
+    for one in (rules, choose_lines(rules)):
         failures = one.verify(rows[:4], y[:4]).failures
         assert failures[0].startswith("These 4 rows are not the 300 training rows, so their counts must differ: pass ")
         assert not any("counts" in words and "[" in words for words in failures)
@@ -32,6 +33,6 @@ def test_other_rows_are_named_first_and_counts_have_their_classes() -> None:
 def test_compact_rules_do_not_claim_one_for_each_leaf() -> None:
     table = secateur.datasets.load("weather")
     X, y = table.X, table.y
-    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y)
+    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, each_leaf=True)
     assert rules.verify().checks[0].startswith("one rule for each leaf")
-    assert rules.compact().verify().checks[0].startswith("chosen from one rule for each leaf")
+    assert choose_lines(rules).verify().checks[0].startswith("chosen from one rule for each leaf")

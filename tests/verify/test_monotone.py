@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from forged_rules import forge
 import numpy as np
 import pytest
 from told_trees import with_facts
@@ -23,12 +24,12 @@ GRADES = ("low", "middle", "high")
 
 def find_faults(tree: Tree, signs: Sequence[int], deleted: Sequence[int] = ()) -> list[str]:
     """Check rules without some links that are said to go by monotonicity; the words of the domain do not matter."""
-    rules = secateur.simplify(tree, method="none")
+    rules = secateur.simplify(tree, method="none", each_leaf=True)
     gone = np.isin(rules.paths.links, deleted)
     deletions = replace(rules.deletions, deleted=gone, why=np.where(gone, Why.MONOTONE, Why.UNTOUCHED))
     claimed = {"rf_tol": 1e-12, "monotone": list(signs), "certificate": "all rows"}
-    nan = np.full_like(rules.class_counts, np.nan)
-    forged = replace(rules, method="mismatch-certified", parameters=claimed, deletions=deletions, class_counts=nan)
+    nan = np.full_like(rules.covered_counts, np.nan)
+    forged = forge(rules, method="mismatch-certified", parameters=claimed, deletions=deletions, covered_counts=nan)
     return [fault for fault in forged.verify().failures if "said to hold on another domain" not in fault]
 
 

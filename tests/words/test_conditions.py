@@ -66,7 +66,7 @@ def test_rounding_down_keeps_the_comparison(threshold: float) -> None:
 def test_merged_conditions_mean_what_their_links_mean(tree: Tree) -> None:
     paths = trace_paths(tree)
     grid = [-5.0, -1.0, -0.5, 0.0, 0.1, 0.5, 1.0, 1.1, 2.0, 3.0, 9.0]
-    for rule in secateur.simplify(tree, method="none"):
+    for rule in secateur.simplify(tree, method="none", each_leaf=True):
         for condition in read_conditions(tree, paths, rule.kept_ids):
             for value in grid:
                 x = float(np.dtype(tree.dtype).type(value))
@@ -91,7 +91,7 @@ def test_conditions_read_well() -> None:
     builder.leaf([0, 2], parent=one, side="left")
     builder.leaf([2, 0], parent=one, side="right")
     builder.leaf([0, 2], parent=known, side="right")
-    texts = [rule.text for rule in secateur.simplify(builder.build(), method="none")]
+    texts = [rule.text for rule in secateur.simplify(builder.build(), method="none", each_leaf=True)]
     assert texts == [
         "age <= 12.25 => a",
         "(12.25 < age <= 30.5 or missing) and city in {Oslo, Rome} => b",
@@ -107,7 +107,7 @@ def test_a_split_between_every_number_and_none_speaks_of_missing_values() -> Non
     root = builder.split("age", math.inf)
     builder.leaf([1, 0], parent=root, side="left")
     builder.leaf([0, 1], parent=root, side="right")
-    texts = [rule.text for rule in secateur.simplify(builder.build(), method="none")]
+    texts = [rule.text for rule in secateur.simplify(builder.build(), method="none", each_leaf=True)]
     assert texts == ["age is not missing => a", "age is missing => b"]
 
 
@@ -120,7 +120,7 @@ def test_a_category_that_could_be_misread_stands_between_quotes(label: str, show
     root = builder.split_categories("city", ["Rome", label])
     builder.leaf([1, 0], parent=root, side="left")
     builder.leaf([0, 1], parent=root, side="right")
-    rule = secateur.simplify(builder.build(), method="none")[0]
+    rule = secateur.simplify(builder.build(), method="none", each_leaf=True)[0]
     assert rule.text == f"city in {{Rome, {shown}}} => a"
 
 
@@ -197,7 +197,7 @@ def test_a_name_that_could_be_misread_stands_between_backticks(name: str, shown:
     root = builder.split(name, 0.5)
     builder.leaf([2, 1], parent=root, side="left")
     builder.leaf([1, 2], parent=root, side="right")
-    rule = secateur.simplify(builder.build(), method="none")[0]
+    rule = secateur.simplify(builder.build(), method="none", each_leaf=True)[0]
     assert rule.text == f"{shown} <= 0.5 => no"
     assert str(rule) == f"no if {shown} ≤ 0.5"
 

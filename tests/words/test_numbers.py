@@ -130,12 +130,12 @@ def test_the_text_says_that_numbers_are_rounded_and_a_file_shows_them_whole() ->
     from sklearn.tree import DecisionTreeClassifier
 
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    rules = secateur.compact(model, X, y)
+    rules = secateur.simplify(model, X, y)
     (rule,) = rules
     number = float(rule.asks[0].split()[-1])
     assert count_digits(Decimal(str(number))) <= SHORT_ENOUGH
     assert ((X[:, 0] <= number) == (X[:, 0] <= model.tree_.threshold[0])).all()
     assert ROUNDED in str(rules)
-    stored = secateur.CompactRules.from_json(rules.to_json())
+    stored = secateur.Rules.from_json(rules.to_json())
     assert ROUNDED not in str(stored)
     assert stored[0].text == rule.text

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.words import witnesses
 from secateur.tree.regions import domain_of, pick_value, regions_of_links
 from secateur.tree.tree import Label, Tree
+from secateur.words import witnesses
 
 WITH_WITNESSES = [name for name, method in secateur.METHODS.items() if method.witness is not None]
 
@@ -28,7 +28,7 @@ def slow_leaf(tree: Tree, rest: list[int], class_id: int) -> int | None:
     return next((leaf for leaf in foreign if oracles.meets(tree, rest, oracles.path(tree, leaf))), None)
 
 
-def slow_point(rules: secateur.RuleSet, kept: list[int], rest: list[int], leaf: int) -> dict[str, Label | None]:
+def slow_point(rules: secateur.Rules, kept: list[int], rest: list[int], leaf: int) -> dict[str, Label | None]:
     """A value of each feature that the rule or the leaf tests, in what both allow."""
     tree, paths = rules.tree, rules.paths
     allowed = regions_of_links(tree, paths, rest)
@@ -41,7 +41,7 @@ def slow_point(rules: secateur.RuleSet, kept: list[int], rest: list[int], leaf: 
     return point
 
 
-def check_witnesses(rules: secateur.RuleSet) -> None:
+def check_witnesses(rules: secateur.Rules) -> None:
     tree, paths = rules.tree, rules.paths
     by_feature = secateur.METHODS[rules.method].witness == "feature"
     for rule in rules:
@@ -68,7 +68,7 @@ def check_witnesses(rules: secateur.RuleSet) -> None:
 def test_witnesses_are_those_of_the_definition(method: str, data: st.DataObject) -> None:
     tree = data.draw(strategies.trees(max_leaves=10))
     X, y, weights = data.draw(strategies.labelled_rows(tree))
-    check_witnesses(secateur.simplify(tree, X, tree.classes[y], sample_weight=weights, method=method))
+    check_witnesses(secateur.simplify(tree, X, tree.classes[y], sample_weight=weights, method=method, each_leaf=True))
 
 
 @given(tree=strategies.trees(min_leaves=4, max_leaves=12), method=st.sampled_from(["none", "exact", "redundancy"]))
@@ -79,7 +79,7 @@ def test_a_block_of_rules_is_searched_as_all_of_them_are(tree: Tree, method: str
         mock.patch.object(witnesses, "SEARCHED_RULES", 3),
         mock.patch.object(witnesses, "REMEMBERED_LEAVES", 2),
     ):
-        check_witnesses(secateur.simplify(tree, method=method))
+        check_witnesses(secateur.simplify(tree, method=method, each_leaf=True))
 
 
 def test_a_look_at_one_rule_searches_its_block_only() -> None:
@@ -87,7 +87,7 @@ def test_a_look_at_one_rule_searches_its_block_only() -> None:
     X, y = rng.normal(size=(2_000, 5)), rng.integers(0, 2, 2_000)
     from sklearn.tree import DecisionTreeClassifier
 
-    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), method="exact")
+    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), method="exact", each_leaf=True)
     assert len(rules) > 3 * witnesses.SEARCHED_RULES
     assert rules[-1].reasons
     assert rules._witnesses._is_searched.sum() == 1
@@ -102,11 +102,11 @@ def test_threads_that_look_at_one_rule_set_do_not_disturb_one_another() -> None:
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     places = range(0, 1_000, 7)
 
-    def look(place: int, rules: secateur.RuleSet) -> list[int | None]:
+    def look(place: int, rules: secateur.Rules) -> list[int | None]:
         return [reason.witness_leaf for reason in rules[place].reasons.values()]
 
-    alone = secateur.simplify(model, method="exact")
+    alone = secateur.simplify(model, method="exact", each_leaf=True)
     expected = [look(place, alone) for place in places]
-    shared = secateur.simplify(model, method="exact")
+    shared = secateur.simplify(model, method="exact", each_leaf=True)
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda place: look(place, shared), places)) == expected

@@ -23,7 +23,7 @@ NEXT = [
 PREDICT = """
 import secateur
 from pathlib import Path
-secateur.RuleSet.from_json(Path({rules!r}).read_text()).write_predictions({rows!r}, "scored.parquet")
+secateur.Rules.from_json(Path({rules!r}).read_text()).write_predictions({rows!r}, "scored.parquet")
 """
 SEVERAL = """
 from pathlib import Path
@@ -91,7 +91,7 @@ def make_scenarios(room: Path) -> dict[str, Scenario]:
     room.mkdir(parents=True, exist_ok=True)
     data = datasets.load("weather")
     model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
-    made = secateur.simplify(model, data.X, data.y, feature_names=data.feature_names)
+    made = secateur.simplify(model, data.X, data.y, feature_names=data.feature_names, each_leaf=True)
     rules, rows = str(room / "rules.json"), str(room / "rows.parquet")
     Path(rules).write_text(made.to_json())
     import pandas as pd

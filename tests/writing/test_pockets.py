@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from secateur import InputError
+from secateur.errors import InputError
 from secateur.rows import pockets
 from secateur.rows.whole_files import stage_file, stage_files, write_whole
 

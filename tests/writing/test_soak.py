@@ -34,7 +34,7 @@ X = rng.normal(size=(400, 4)); y = (X[:, 0] + X[:, 1] > 0).astype(int)
 model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
 ends = time.monotonic() + float(sys.argv[2])
 while True:
-    rules = secateur.simplify(model, X, y, method="layered")
+    rules = secateur.simplify(model, X, y, method="mismatch", each_leaf=True)
     assert rules.verify().ok
     files = {Path(sys.argv[1]) / "a.json": rules.to_json(), Path(sys.argv[1]) / "b.txt": rules.to_text()}
     write_files({path: f"{sys.argv[3]}\\n{text}" for path, text in files.items()}, force=True, quiet=True)
@@ -44,30 +44,32 @@ while True:
 
 
 @pytest.fixture(scope="module")
-def made() -> tuple[secateur.RuleSet, np.ndarray, np.ndarray]:
+def made() -> tuple[secateur.Rules, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     return (
-        secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="layered"),
+        secateur.simplify(
+            DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="mismatch", each_leaf=True
+        ),
         X,
         y,
     )
 
 
-def is_of_one_writer(place: Path, of: secateur.RuleSet) -> bool:
+def is_of_one_writer(place: Path, of: secateur.Rules) -> bool:
     """Whether both outputs are whole and come from one run; read while nobody moves files."""
     from secateur.rows.pockets import lock_directories
 
     with lock_directories([place]):
         texts = [(place / name).read_text() for name in ("a.json", "b.txt")]
     (first, content), (second, words) = (text.split("\n", 1) for text in texts)
-    return first == second and json.loads(content)["rules"] is not None and words.strip() == of.to_text().strip()
+    return first == second and json.loads(content)["lines"] is not None and words.strip() == of.to_text().strip()
 
 
 @pytest.mark.long
 def test_threads_and_processes_share_rules_outputs_and_a_cache(
-    made: tuple[secateur.RuleSet, np.ndarray, np.ndarray], tmp_path: Path, request: pytest.FixtureRequest
+    made: tuple[secateur.Rules, np.ndarray, np.ndarray], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     rules, X, y = made
     seconds = float(request.config.getoption("--soak"))

@@ -35,8 +35,8 @@ secateur simplify loans.csv --target outcome --export sql > rules.sql
 """
 # Each is a module of this package that is loaded when it is called; to list them takes only these words.
 COMMANDS = {
-    "simplify": "Fit a tree to a table and delete the conditions that do not matter.",
-    "approximate": "Say in few rules what a forest or any other model does, and how far.",
+    "simplify": "Turn a table's decision tree, or one of yours, into a short rule list.",
+    "approximate": "Approximate a forest or any other model by a short rule list.",
     "explain": "Say which rule decides a row, and why.",
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
     "audit": "Say which rules still hold on new rows; status 1 if one moved.",
@@ -92,7 +92,7 @@ def make_app(only: str | None = None) -> typer.Typer:
 
 
 class _PlainGroup(TyperGroup):
-    """Commands whose options are refused in plain words."""
+    """Commands whose options are rejected in plain words."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""

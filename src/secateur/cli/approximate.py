@@ -1,9 +1,8 @@
-"""``secateur approximate``: say in few rules what a model that is no tree does, and how far the rules say the same."""
+"""``secateur approximate``: approximate any classifier by a short list, and say how often both agree."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ from secateur.tree.tree import Tree
 if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
     from secateur.report.report import Report
-    from secateur.rules.compact_rules import CompactRules
+    from secateur.rules.rules import Rules
 
 __all__ = ["Wishes", "command", "make_approximation", "run"]
 
@@ -44,7 +43,7 @@ class Wishes:
 
     fidelity: Annotated[
         float | None,
-        typer.Option(help="Share of rows on which the rules should say what the model says, such as 0.95."),
+        typer.Option(help="Share of rows on which the rules should agree with the model, such as 0.95."),
     ] = None
     max_rules: Annotated[
         int | None, typer.Option(help="The most rules.  [default: 10, without --fidelity]", min=1, show_default=False)
@@ -61,9 +60,7 @@ class Wishes:
             show_default=False,
         ),
     ] = None
-    otherwise: Annotated[str | None, typer.Option(metavar="CLASS", help="The class that is left to “otherwise”.")] = (
-        None
-    )
+    otherwise: Annotated[str | None, typer.Option(metavar="CLASS", help="The class of “otherwise”.")] = None
     seed: Annotated[int, typer.Option(help="Seed of the split and the neighbours.", min=0, max=2**32 - 1)] = 0
 
 
@@ -96,10 +93,10 @@ def command(
     reading: Reading,
     trusting: Trusting,
 ) -> None:
-    """Approximate any classifier by few rules: a forest, a boosted model, a neural network.
+    """Approximate any classifier by a short list: a forest, a boosted model, a neural network.
 
-    The rules equal a tree that is fitted to the model's answers. How far they say what the model says is measured on
-    rows that are held out, with an interval, for all rows, each class and each rule.
+    The rules equal a tree that is fitted to the model's answers. How often they agree with the model is measured on
+    held-out rows, with an interval, for all rows, each class and each rule.
 
     For example:
 
@@ -169,7 +166,7 @@ def run(
 
 def make_approximation(
     model: Any, table: TableFile, used: Rows, wishes: Wishes, *, quiet: bool
-) -> tuple[CompactRules, list[str]]:
+) -> tuple[Rules, list[str]]:
     """Approximate a model on the rows of a table; also give notes about the table."""
     from secateur.adapters.model_checks import fitted_names
     from secateur.approximation import approximate
@@ -252,27 +249,15 @@ def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any,
     return rest.to_numpy(), [str(column) for column in rest.columns]
 
 
-def show(rules: CompactRules, notes: list[str], again: tuple[str, ...], proof: Any, *, is_paged: bool) -> None:
+def show(rules: Rules, notes: list[str], again: tuple[str, ...], proof: Any, *, is_paged: bool) -> None:
     """Print the list, what was measured, and the command to try next."""
     from rich.text import Text
 
+    from secateur.cli.answer import SHOWN_RULES, show_listing, show_next
     from secateur.cli.console import out
-    from secateur.cli.forms import show_compact
-    from secateur.results.answer import say_answer
-    from secateur.words.plain_words import ROUNDED, rounds_a_number
+    from secateur.export.listing import make_listing
 
-    before, after = say_answer(rules)
-    for sentence in before:
-        out.print(Text(sentence, style="bold"))
-    for note in notes:
-        out.print(Text(f"• {note}", style="dim"))
-    out.print()
-    show_compact(out, rules)
-    out.print()
-    for sentence in [*after, *([ROUNDED] if rounds_a_number(rules.rules, rules) else [])]:
-        out.print(Text(sentence))
+    show_listing(make_listing(rules, most=SHOWN_RULES), notes=notes)
     if proof is not None:
         out.print(Text(f"\n{rules.guarantee}\n{proof}"))
-    further = ("--export", "json", "-o", "rules.json") if is_paged else ("--report", "page.html")
-    line = "secateur " + " ".join(shlex.quote(word) for word in (*again, *further))
-    out.print(Text.assemble("\nNext: ", (line, "bold")), soft_wrap=True)
+    show_next((*again, *(("--export", "json", "-o", "rules.json") if is_paged else ("--report", "page.html"))))

@@ -14,9 +14,7 @@ from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
     from secateur.results.audit import Audit
-    from secateur.results.compact_audit import CompactAudit
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["command"]
 
@@ -42,7 +40,8 @@ def command(
     To watch for change, name earlier rows with --since. The rules were fitted to their training rows, so against those
     a fall is expected.
 
-    Of compact rules, each is audited on the rows that it decides, and “otherwise” counts as one more.
+    A line of a short list is audited on the rows that it decides, “otherwise” too; a rule of a leaf on those that it
+    covers.
 
     For example:
 
@@ -56,28 +55,28 @@ def command(
     rules = load_rules(rules_file)
     earlier = None if since is None else _audit(rules, since, used, reading, quiet=quiet)[0]
     audit, notes = _audit(rules, data, used, reading, earlier, quiet=quiet)
-    moved, is_tested = audit.per_rule.moved, audit.per_rule.n_tested > 0
+    moved, is_tested = audit.per_line.moved, audit.per_line.n_tested > 0
     if as_json:
         found = {
             "ok": not moved if is_tested else None,
-            "summary": audit.per_rule.summary,
+            "summary": audit.per_line.summary,
             "notes": [*notes, *_list_cautions(audit), *_list_notes(audit)],
         }
-        print_json({**found, "audit": audit.to_dict(), "rules": audit.per_rule.to_dicts()})
+        print_json({**found, "audit": audit.to_dict(), "lines": audit.per_line.to_dicts()})
     elif not quiet:
         for note in notes:
             tell(note)
-        _show(rules, rules_file, audit)
+        _show(rules_file, audit)
     elif moved:
-        tell(audit.per_rule.summary)
+        tell(audit.per_line.summary)
     if not is_tested:
-        raise ParameterError(_tell_why_untested(rules, earlier))
+        raise ParameterError(_describe_untested(rules, earlier))
     raise typer.Exit(code=1 if moved else 0)
 
 
 def _audit(
-    rules: RuleSet | CompactRules, data: str, used: Rows, reading: Reading, since: Any = None, *, quiet: bool
-) -> tuple[Audit | CompactAudit, list[str]]:
+    rules: Rules, data: str, used: Rows, reading: Reading, since: Any = None, *, quiet: bool
+) -> tuple[Audit, list[str]]:
     """Audit rules on a table; also give notes about the table."""
     from secateur.cli.tables.fitted_table import label_rows
 
@@ -93,48 +92,44 @@ def _audit(
         return rules.audit(rows.X, rows.y, since=since), list(rows.notes)
 
 
-def _tell_why_untested(rules: RuleSet | CompactRules, earlier: Audit | CompactAudit | None) -> str:
-    from secateur.rules.compact_rules import CompactRules
-
+def _describe_untested(rules: Rules, earlier: Audit | None) -> str:
     if earlier is not None:
-        return "No rule could be tested: none is satisfied by rows of both tables. Name tables with more rows."
-    whole = rules.rules if isinstance(rules, CompactRules) else rules
-    if isinstance(rules, CompactRules) and rules.fidelity is not None:
+        return "No rule could be tested: none has rows in both tables. Name tables with more rows."
+    if rules.fidelity is not None:
         why = "the rules approximate a model, and were made from its answers, not from labels"
-    elif not whole.is_ranked:
+    elif not rules.is_ranked:
         why = "the rules were made without rows, so their training numbers are not known"
-    elif whole.is_weighted:
+    elif rules.is_weighted:
         why = "the rules were made with weights, which do not tell how many training rows there were"
     else:
-        why = "none of the rules that these rows satisfy has training rows"
+        why = "no rule has both training rows and rows here"
     return f"No rule could be tested: {why}. Name an earlier table with --since FILE."
 
 
-def _list_notes(audit: Audit | CompactAudit) -> list[str]:
+def _list_notes(audit: Audit) -> list[str]:
     """List what to bear in mind, in the words of the command line."""
-    from secateur.results.per_rule import SINCE
+    from secateur.results.per_line import SINCE
 
-    return [note.replace(SINCE, "(--since FILE)") for note in audit.per_rule.notes]
+    return [note.replace(SINCE, "(--since FILE)") for note in audit.per_line.notes]
 
 
-def _list_cautions(audit: Audit | CompactAudit) -> list[str]:
+def _list_cautions(audit: Audit) -> list[str]:
     """List what the verdicts do not say: rules that state a rarer class, and a guess that is right more often."""
-    cautions = list(audit.per_rule.cautions)
+    cautions = list(audit.per_line.cautions)
     if audit.accuracy < audit.baseline:
         guess = f"Always saying {audit.baseline_class} would be right more often ({audit.baseline:.2f} %)"
         cautions.append(f"{guess} than the rules ({audit.accuracy:.2f} %) on these rows.")
     return cautions
 
 
-def _show(rules: RuleSet | CompactRules, path: Path, audit: Audit | CompactAudit) -> None:
+def _show(path: Path, audit: Audit) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
-    from secateur.cli.forms import name_rules
     from secateur.words.conditions import count_of
 
-    found = audit.per_rule
-    out.print(Text(f"{name_rules(rules)}, from {path}, on {count_of(audit.n_rows, 'row')}:"))
+    found = audit.per_line
+    out.print(Text(f"{path} on {count_of(audit.n_rows, 'row')}:"))
     out.print(Text(str(audit)))
     out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
     for one in found.moved:

@@ -38,7 +38,7 @@ def in_batches(data: str, tree: Tree | None) -> bool:
 
 
 def check_batch_options(data: str, used: Rows, reading: Reading, holdout: float) -> None:
-    """Refuse options that need all rows at once."""
+    """Reject options that need all rows at once."""
     asked = {
         "--holdout": holdout,
         "--drop": used.drop,
@@ -66,8 +66,8 @@ def open_batches(
     from secateur.rows.table_columns import find_texts
 
     skipped: Counter[str] = Counter()
-    granted = "nothing is" if no_facts else "only the types of its columns are"
-    notes = [f"The table was read in batches; {granted} taken for granted."]
+    stated = "no fact" if no_facts else "no fact but the types of its columns"
+    notes = [f"The table was read in batches; {stated} is taken from it."]
     asked: dict[str, Any] = {"format": reading.format, "header": reading.header}
     with open_files(data, find_texts=partial(find_texts, tree, target), **asked) as source:
         labelled = source.without_blanks(source.find(target, "--target names"), skipped)

@@ -38,18 +38,17 @@ __all__ = ["command"]
 
 SHOWN_RULES = 50
 DEFAULT_TOLERANCE = 0.05
+OVERLAPPING = "mismatch"  # a method whose rules may overlap, unless another is named
 
 
 @dataclass(frozen=True)
 class Choosing:
-    """Which rules to tell of, and what of them."""
+    """Which rules to show, and what of them."""
 
     rule: Annotated[
-        list[int] | None, typer.Option(metavar="NUMBER", help="A rule to tell of, by its number; all by default.")
+        list[int] | None, typer.Option(metavar="NUMBER", help="A rule to show, by its number; all by default.")
     ] = None
-    leaf: Annotated[list[int] | None, typer.Option(metavar="ID", help="A rule to tell of, by the id of its leaf.")] = (
-        None
-    )
+    leaf: Annotated[list[int] | None, typer.Option(metavar="ID", help="A rule to show, by the id of its leaf.")] = None
     pairs: Annotated[bool, typer.Option("--pairs", help="Add the pairs of conditions that interact most.")] = False
     overlaps: Annotated[
         bool,
@@ -65,7 +64,7 @@ class Choosing:
             if not 1 <= number <= len(leaves):
                 raise ParameterError(f"There is no rule {number}: the rules are numbered from 1 to {len(leaves)}.")
         for leaf in self.leaf or ():
-            diagnosis.of_leaf(leaf)  # which refuses what is no leaf
+            diagnosis.of_leaf(leaf)  # which raises if it is no leaf
         if self.rule is None and self.leaf is None:
             return None
         asked = {leaves[number - 1] for number in self.rule or ()} | set(self.leaf or ())
@@ -85,7 +84,7 @@ def command(
     method: Method = None,
     growing: Growing,
     no_facts: Annotated[
-        bool, typer.Option("--no-facts", help="Do not take for granted what the table shows: whole numbers, no blanks.")
+        bool, typer.Option("--no-facts", help="Take no facts from the table: whole numbers, decimals, no blanks.")
     ] = False,
     output: Output = None,
     force: Force = False,
@@ -102,7 +101,7 @@ def command(
 
     secateur diagnose loans.csv --target outcome
     secateur diagnose loans.csv --target outcome --rule 3 --pairs
-    secateur diagnose loans.csv --target outcome --overlaps --method layered
+    secateur diagnose loans.csv --target outcome --overlaps --method mismatch
     secateur diagnose loans.csv --target outcome --model tree.skops -o diagnosis.csv
     secateur diagnose --model tree.skops --leaf 7
     """
@@ -117,12 +116,12 @@ def command(
     if data is None and (choosing.pairs or choosing.overlaps):
         raise ParameterError("--pairs and --overlaps are about rows: name a table with its --target.")
     if model is not None:
-        growing.refuse_with_model()
+        growing.reject_with_model()
     brought = None if model is None else trusting.load(model, quiet=quiet)
     if data is None:
         story = _from_model(brought, str(model), tolerance)
     else:
-        shorten = method or "layered" if choosing.overlaps else None
+        shorten = method or OVERLAPPING if choosing.overlaps else None
         story = _from_data(data, brought, used, growing, reading, tolerance, shorten, not no_facts, quiet)
     if model is not None and is_rules_file(model):
         told = f"{model} holds rules: the tree that they were made from is diagnosed, before any deletion."
@@ -222,11 +221,11 @@ def _from_data(
     reading: Reading,
     tolerance: float,
     method: str | None,
-    take_facts: bool,
+    takes_facts: bool,
     quiet: bool,
 ) -> _Story:
     """Diagnose a given model, or a tree that is fitted to the table."""
-    from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted, tell_facts
+    from secateur.cli.tables.fitted_table import describe_facts, fit_table, read_one_tree, simplify_fitted
     from secateur.diagnosis import diagnose
     from secateur.simplification import simplify
 
@@ -235,11 +234,12 @@ def _from_data(
     if in_batches(data, tree):
         check_batch_options(data, used, reading, 0.0)
         target = used.require_target(data)
-        with open_batches(data, read_one_tree(model), target, reading, no_facts=not take_facts) as (table, told):
+        with open_batches(data, read_one_tree(model), target, reading, no_facts=not takes_facts) as (table, told):
             with counting("Counting", quiet=quiet) as progress:
                 overlaps = None
                 if method is not None:
-                    rules = simplify(model, table, y=target, method=method, progress=progress, **settings)
+                    asked = {"method": method, "each_leaf": True, "progress": progress, **settings}
+                    rules = simplify(model, table, y=target, **asked)
                     overlaps = rules.overlaps(table)
                 found = diagnose(model, table, target, tolerance=tolerance)
             name = table.name
@@ -248,7 +248,7 @@ def _from_data(
     read = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
     with working("Fitting and diagnosing the tree", quiet=quiet):
         fitted = fit_table(read, **used.take(read), **growing.arguments, model=model)
-        rules = simplify_fitted(fitted, method=method or "none", take_facts=take_facts, **settings)
+        rules = simplify_fitted(fitted, method=method or "none", each_leaf=True, takes_facts=takes_facts, **settings)
         rows: Any = rules.training
         found = diagnose(rules.tree, rows.X, rows.y, tolerance=tolerance)
         overlaps = None if method is None else rules.overlaps(rows.X)
@@ -256,7 +256,7 @@ def _from_data(
     opening = f"A decision tree for {fitted.target!r}, fitted to {rows_of},"
     if model is not None:
         opening = f"The model for {fitted.target!r} on {rows_of}"
-    notes = (*fitted.notes, *(tell_facts(fitted, rules.tree) if take_facts else ()))
+    notes = (*fitted.notes, *(describe_facts(fitted, rules.tree) if takes_facts else ()))
     return _Story(fitted.name, opening, found, overlaps, method, notes)
 
 

@@ -18,7 +18,7 @@ STYLES = {"removed": "red", "added": "green", "class-changed": "bold red"}
 
 def command(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="Rules as --export json wrote them.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The rules or model of the newer training.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The rules of the newer training.")],
     everything: Annotated[bool, typer.Option("--all", help="List rules that stayed the same too.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -32,19 +32,16 @@ def command(
     secateur diff january.json february.json
     """
     from secateur.cli.model_files import load_rules
-    from secateur.results.difference import compare_rules
-    from secateur.rules.compact_rules import CompactRules
 
     before, after = load_rules(old), load_rules(new)
-    if isinstance(before, CompactRules) and isinstance(after, CompactRules):
-        if before.otherwise != after.otherwise:
-            tell("To compare rules of the same class, make both files with the same --otherwise.", quiet=quiet)
-    elif isinstance(before, CompactRules) or isinstance(after, CompactRules):
-        few, many = (old, new) if isinstance(before, CompactRules) else (new, old)
+    if before.is_list != after.is_list:
+        short, long = (old, new) if before.is_list else (new, old)
         raise InputError(
-            f"{few} holds compact rules and {many} one rule for each leaf: make both with --each-leaf, or both without."
+            f"{short} holds a short list, {long} one rule for each leaf: make both with --each-leaf, or both without."
         )
-    difference = compare_rules(before, after)
+    difference = before.diff(after)
+    if difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]:
+        tell("To compare rules of the same class, make both files with the same --otherwise.", quiet=quiet)
     if as_json:
         print_json(difference.to_dict())
     elif not quiet:
@@ -52,14 +49,9 @@ def command(
 
         from secateur.cli.console import out
 
-        for note in difference.notes:
-            out.print(Text(note, style="bold"))
-        for change in difference.changes:
-            if change.kind != "same" or everything:
-                out.print(Text(str(change), style=STYLES.get(change.kind, "")))
-        *_, last = str(difference).splitlines()  # the same, or how many of each kind
-        if difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]:
-            was, now = difference.otherwise
-            out.print(Text(f"otherwise {was}\n  now: otherwise {now}", style=STYLES["class-changed"]))
-        out.print(Text(last, style="bold"))
+        same = [str(change) for change in difference.changes if change.kind == "same"]
+        shown = Text("\n".join([*(same if everything else ()), str(difference)]))
+        for kind, style in STYLES.items():
+            shown.highlight_regex(rf"(?m)^{kind}: .*(\n  now: .*)?$", style)
+        out.print(shown)
     raise typer.Exit(code=0 if difference.is_same else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +17,7 @@ from secateur.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["command"]
 
@@ -27,7 +27,7 @@ THOUSANDS = re.compile(r"\d{3}(?!\d)[^=]*$")
 @spread
 def command(
     rules_file: Annotated[
-        Path, typer.Argument(metavar="RULES", help="Rules as JSON, or a model, for its rules by `exact`.")
+        Path, typer.Argument(metavar="RULES", help="Rules as JSON, or a model, for the rules of its leaves.")
     ],
     data: Annotated[str | None, typer.Argument(metavar="ROWS", help="A table of rows; - is standard input.")] = None,
     *,
@@ -40,7 +40,7 @@ def command(
     reading: Reading,
     trusting: Trusting,
 ) -> None:
-    """Say which rule decides a row, what it asks, and why each condition is asked or not.
+    """Say which rule decides a row and what it asks; of one rule for each leaf, why each condition is asked or not.
 
     For example:
 
@@ -50,7 +50,7 @@ def command(
     """
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
-    from secateur.cli.tables.model_rows import pick_columns, read_for_tree, tell_unseen
+    from secateur.cli.tables.model_rows import describe_unseen, pick_columns, read_for_tree
 
     rules = _open_rules(rules_file, method, trusting)
     if row is not None:
@@ -62,7 +62,7 @@ def command(
     beside = [] if named is not None else list(table.frame.columns)[rules.tree.n_features :]
     table, _, notes = read_for_tree(table, rules.tree, beside)
     rows = pick_columns(table, rules.tree, beside=beside)
-    for note in (*notes, *tell_unseen(rows, rules.tree, table.name)):
+    for note in (*notes, *describe_unseen(rows, rules.tree, table.name)):
         tell(note)
     found = _explain_rows(rules, rows, why=why)
     if as_json:
@@ -72,44 +72,36 @@ def command(
             _print(f"Row {record['row']}:{prediction}", f" {words}")
 
 
-def _explain_one(rules: RuleSet | CompactRules, given: dict[str, Any]) -> Any:
+def _explain_one(rules: Rules, given: dict[str, Any]) -> Any:
     """Explain one row; exact rules need no more than the columns that they ask for, whatever the tree asks."""
     from secateur.cli.tables.model_rows import parse_row
-    from secateur.results.explanation import find_needed
+    from secateur.results.row_reading import find_needed
 
     row = parse_row(rules.tree, given, find_needed(rules))
     return rules.explain({name: row[name] for name in given})
 
 
-def _explain_rows(rules: RuleSet | CompactRules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
+def _explain_rows(rules: Rules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Give a record for machines of each row, and a prediction and words for people."""
-    from secateur.rules.compact_rules import CompactRules
+    from secateur.results.line_words import describe_rows
 
     if why:
         for place in range(len(rows)):
             one = rules.explain(rows.iloc[[place]])
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
-    from secateur.export.compact_text import read_decided
-    from secateur.words.conditions import read_evidence
-    from secateur.words.plain_words import join_asked
+    lines = rules.lines
 
-    listed: list[tuple[Any, ...]] = []
-    for rule in rules:
-        number = rule.index + 1
-        is_compact = isinstance(rules, CompactRules)
-        told = read_decided(rules, rule.index) if is_compact else read_evidence(rule)  # type: ignore[arg-type]
-        words = f"by rule {number}: {join_asked(rule.asks)} ({told})"
-        numbers = (rule.decided_support, rule.decided_reliability) if is_compact else (rule.support, rule.reliability)  # type: ignore[union-attr]
-        listed.append((rule.prediction, rule.class_name, number, rule.text, *numbers, words))
-    if isinstance(rules, CompactRules):  # its place is -1
-        rest = rules.otherwise_support, rules.otherwise_reliability
-        words = f"otherwise: no rule holds ({read_decided(rules, len(rules))})"
-        listed.append((rules.otherwise, rules.otherwise_name, None, None, *rest, words))
+    @cache
+    def describe(index: int) -> tuple[dict[str, Any], str, str]:
+        line = lines[index]
+        record = {name: getattr(line, name) for name in ("prediction", "text", "support", "reliability")}
+        where = "otherwise: no rule holds" if line.is_otherwise else f"by rule {index + 1}: {line.asked}"
+        return {"line": index + 1, **record}, f" {line.class_name}", f"{where} ({describe_rows(line)})"
+
     for place, index in enumerate(rules.apply(rows).tolist()):
-        prediction, label, number, text, support, reliability, words = listed[index]
-        record = {"row": place + 1, "prediction": prediction, "rule": number, "text": text}
-        yield record | {"support": support, "reliability": reliability}, f" {label}", words
+        record, prediction, words = describe(index)
+        yield {"row": place + 1, **record}, prediction, words
 
 
 def _print(start: str, words: str) -> None:
@@ -120,15 +112,15 @@ def _print(start: str, words: str) -> None:
     out.print(Text.assemble((start, "bold"), words))
 
 
-def _open_rules(path: Path, method: str | None, trusting: Trusting) -> RuleSet | CompactRules:
-    """Read rules from their JSON, or make rules of a model by a method that needs no rows."""
+def _open_rules(path: Path, method: str | None, trusting: Trusting) -> Rules:
+    """Read rules from their JSON, or make those of a model's leaves by a method that needs no rows."""
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import read_one_tree
     from secateur.simplification import simplify
 
     if method is None and is_rules_file(path):
         return load_rules(path)
-    return simplify(read_one_tree(trusting.load(path)), method="exact" if method is None else method)
+    return simplify(read_one_tree(trusting.load(path)), method=method or "exact", each_leaf=True)
 
 
 def _parse(row: str) -> dict[str, Any]:

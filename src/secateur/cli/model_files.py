@@ -16,8 +16,6 @@ import numpy as np
 
 from secateur.adapters import read_iai, read_onnx, read_pmml
 from secateur.errors import FormatError, InputError, SecateurError, UnsupportedModelError, first_line, shorten
-from secateur.export.compact_json import FORMAT as COMPACT_FORMAT
-from secateur.export.compact_json import compact_from_json
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
 from secateur.rows.file_format import BLANKS
@@ -28,19 +26,15 @@ from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
 
-READERS: dict[Any, Callable[[str], RuleSet | CompactRules]] = {
-    RULES_FORMAT: rules_from_json,
-    COMPACT_FORMAT: compact_from_json,
-}
+RULES_FORMATS = (RULES_FORMAT, "secateur-compact")  # the second is of drafts, which the reader rejects
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; we check it first.
 CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # making a dtype runs nothing
 # These check the columns of rows themselves, and their trees do not check them again.
@@ -61,7 +55,7 @@ PICKLES = (b"\x80", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b", b"BZh",
 def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] = ()) -> Any:
     """Load a fitted model.
 
-    The file is a ``.skops`` file, a tree or rule set as secateur's JSON, or a tree as Interpretable AI's JSON, ONNX or
+    The file is a ``.skops`` file, a tree or rules as secateur's JSON, or a tree as Interpretable AI's JSON, ONNX or
     PMML; with ``trust_pickle`` also a pickle of pickle or joblib, which can run any code. ``trust`` names types that a
     skops file may hold, beside those that skops trusts itself. :func:`secateur.from_model` takes the model.
 
@@ -99,13 +93,13 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
     )
 
 
-def load_rules(path: Path, *, takes_changed: bool = False) -> RuleSet | CompactRules:
-    """Read rules from their JSON, compact ones or one for each leaf; refuse those that somebody changed."""
+def load_rules(path: Path, *, takes_changed: bool = False) -> Rules:
+    """Read rules from their JSON; reject those that somebody changed."""
     text, _, found = _parse_json(path, _read_bytes(path))
-    if found not in READERS:
+    if found not in RULES_FORMATS:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
-    rules = READERS[found](text)
+    rules = rules_from_json(text)
     stored = rules.stored
     if not takes_changed and stored is not None and stored.digest not in (None, stored.content_digest):
         raise FormatError(
@@ -124,7 +118,7 @@ def is_rules_file(path: Path) -> bool:
         return False
     if is_packed(head):
         head = peek(head, HEAD)
-    return head.lstrip(BLANKS).startswith(b"{") and any(f'"{name}"'.encode() in head for name in READERS)
+    return head.lstrip(BLANKS).startswith(b"{") and any(f'"{name}"'.encode() in head for name in RULES_FORMATS)
 
 
 def dump_model(model: Any) -> bytes:
@@ -160,8 +154,8 @@ def _load_json(path: Path, data: bytes) -> Any:
     text, content, found = _parse_json(path, data)
     if found == TREE_FORMAT:
         return tree_from_dict(content)
-    if found in READERS:
-        return READERS[found](text).tree
+    if found in RULES_FORMATS:
+        return rules_from_json(text).tree
     return read_iai(content)
 
 

@@ -35,7 +35,7 @@ Export = StrEnum(
 
 Fact = Annotated[
     list[str] | None,
-    typer.Option(metavar="FACT", help="What is known of a column, such as 'age is not missing' or '0 <= bmi <= 100'."),
+    typer.Option(metavar="FACT", help="A fact about a column, such as 'age is not missing' or '0 <= bmi <= 100'."),
 ]
 TABLE = typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input.")
 Data = Annotated[str, TABLE]
@@ -185,8 +185,8 @@ class Growing:
         asked = {"min_rows": self.min_rows, "balanced": self.balanced, "keep": self.keep or (), "seed": self.seed}
         return {**depth, **asked}
 
-    def refuse_with_model(self) -> None:
-        """Refuse what would do nothing to a tree that is fitted already; the seed also draws rows."""
+    def reject_with_model(self) -> None:
+        """Reject what would do nothing to a tree that is fitted already; the seed also draws rows."""
         if replace(self, seed=0) != Growing():
             raise ParameterError(
                 "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
@@ -194,22 +194,30 @@ class Growing:
 
 
 @dataclass(frozen=True)
-class Knobs:
-    """How much methods may delete, and what they may take for granted."""
+class Settings:
+    """How far rules may depart from the tree, and what may be assumed of the columns."""
 
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="How far a rule's reliability may move, 0 to 1; under a budget: fall. Exact deletions are not held to "
-            "it.  [default: 0.05]",
-            show_default=False,
-        ),
-    ] = None
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Share of rows that may be decided otherwise than by the tree, 0 to 1.  [default: 0]  With "
-            "--each-leaf --method budgeted: that rules of different classes may cover.  [default: 0.015]",
+            help="Of a short list: fraction of training rows whose answer may differ from the tree's, 0 to 1.  "
+            "[default: 0; compare also shows 0.01]",
+            show_default=False,
+        ),
+    ] = None
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="How far a rule's training reliability may move from its leaf's, 0 to 1; with a budget, fall below "
+            "it. Deletions that change no answer are not limited by it.  [default: 0.05]",
+            show_default=False,
+        ),
+    ] = None
+    max_conflict: Annotated[
+        float | None,
+        typer.Option(
+            help="Of the method budgeted: share of rows that rules of different classes may cover, 0 to 1.  "
+            "[default: 0.015]",
             show_default=False,
         ),
     ] = None
@@ -222,47 +230,53 @@ class Knobs:
     ] = False
     no_facts: Annotated[
         bool,
-        typer.Option(
-            "--no-facts", help="Do not take for granted what the table shows: whole numbers, decimals, no blanks."
-        ),
+        typer.Option("--no-facts", help="Take no facts from the table: whole numbers, decimals, no blanks."),
     ] = False
 
     @property
-    def settings(self) -> dict[str, float]:
-        """Arguments of ``simplify``."""
-        named = {"tolerance": self.tolerance, "budget": self.budget, "protect": False if self.no_protect else None}
+    def given(self) -> dict[str, Any]:
+        """Arguments of ``simplify`` that were given."""
+        named = {"budget": self.budget, "tolerance": self.tolerance, "max_conflict": self.max_conflict}
+        named |= {"protect": False if self.no_protect else None}
         return {name: value for name, value in named.items() if value is not None}
 
 
 @dataclass(frozen=True)
-class ComparedKnobs(Knobs):
-    """The same for methods side by side."""
-
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of rows, 0 to 1, that compact rules may decide otherwise than the tree  [default: 0.01], and "
-            "that rules of different classes may cover by budgeted.  [default: 0.015]",
-            show_default=False,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class Form:
-    """What the rules look like."""
+class Making(Settings):
+    """How rules are made: as a short list, or one for each leaf."""
 
     each_leaf: Annotated[
-        bool, typer.Option("--each-leaf", help="Give one rule for each leaf, instead of few rules and “otherwise”.")
+        bool, typer.Option("--each-leaf", help="Give one rule for each leaf, instead of a short list.")
     ] = False
     otherwise: Annotated[
         str | None,
         typer.Option(
             metavar="CLASS",
-            help="The class that is left to “otherwise”.  [default: the one that leaves the fewest conditions]",
+            help="Of a short list: the class of “otherwise”.  [default: the one that leaves the fewest conditions]",
             show_default=False,
         ),
     ] = None
+    method: Method = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of ``simplify``; options that would do nothing are rejected."""
+        from secateur.methods import find_method
+        from secateur.methods.settings import check_share
+
+        chosen = find_method(self.method or "exact")
+        of_list = "--budget" if self.budget is not None else "--otherwise" if self.otherwise is not None else None
+        if self.each_leaf and of_list is not None:
+            raise ParameterError(f"{of_list} is for a short list: leave it out, or leave out --each-leaf.")
+        budget = check_share("budget", self.budget or 0.0)
+        if self.tolerance is not None and not budget and "tolerance" not in chosen.parameters:
+            check_share("tolerance", self.tolerance)
+            raise ParameterError(
+                f"--tolerance would do nothing: the method {chosen.name!r} reads none, and there is no --budget for it "
+                "to limit. Leave it out, or add --budget 0.01 or a --method such as faithful."
+            )
+        named = {} if self.otherwise is None else {"otherwise": self.otherwise}
+        return {**self.given, **named, "method": chosen.name, "each_leaf": self.each_leaf}
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ from secateur.rows.whole_files import encode_text, is_device, stage_files, write
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["check_outputs", "choose_export", "deliver", "make_export", "write_files"]
 
 
 def check_outputs(*outputs: Path | None, inputs: Sequence[str | Path | None] = (), force: bool = False) -> None:
-    """Refuse outputs that cannot be written, or are read too, before any work is done.
+    """Reject outputs that cannot be written, or are also read, before any work is done.
 
     With ``force`` a file may be replaced, but never one of the ``inputs``.
     """
@@ -46,7 +45,7 @@ def check_outputs(*outputs: Path | None, inputs: Sequence[str | Path | None] = (
         seen.add(place)
 
 
-def make_export(rules: RuleSet | CompactRules, kind: Export, dialect: str, table: str) -> str | bytes:
+def make_export(rules: Rules, kind: Export, dialect: str, table: str) -> str | bytes:
     """Write rules in one of the formats."""
     from secateur.export.formats import write_format
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from secateur.cli.console import working
-from secateur.cli.options import Force, Form, Growing, Knobs, Method, Quiet, Reading, Rows, spread
+from secateur.cli.options import Force, Growing, Making, Quiet, Reading, Rows, spread
 from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 
@@ -26,9 +26,7 @@ def command(
         typer.Option(metavar="FILE", help="The table that the rules were made from, for numbers about its rows."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    form: Form,
-    method: Method = None,
-    knobs: Knobs,
+    making: Making,
     growing: Growing,
     force: Force = False,
     quiet: Quiet = False,
@@ -39,10 +37,9 @@ def command(
     For example:
 
     secateur report loans.csv --target outcome -o page.html
-    secateur report loans.csv --target outcome --each-leaf --method layered -o page.html
+    secateur report loans.csv --target outcome --each-leaf --method mismatch -o page.html
     secateur report rules.json --data loans.csv --target outcome -o page.html
     """
-    from secateur.cli.forms import make_form, read_settings
     from secateur.cli.model_files import is_rules_file, load_rules
     from secateur.cli.tables.fitted_table import fit_table, label_rows, simplify_fitted
 
@@ -52,7 +49,7 @@ def command(
     if is_rules_file(Path(source)):
         if (data is None) != (used.target is None):
             raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
-        if method is not None or (knobs, form, growing) != (Knobs(), Form(), Growing()):
+        if (making, growing) != (Making(), Growing()):
             raise ParameterError(f"{source} holds rules already: leave out how to make them, such as --method.")
         rules = load_rules(Path(source))
         if data is not None:
@@ -62,15 +59,12 @@ def command(
     else:
         if data is not None:
             raise ParameterError(f"{source} does not hold rules: name one table only.")
-        method = "exact" if method is None else method
-        settings = read_settings(method, knobs, form)
+        options = making.arguments
         table = reading.open(source, seed=growing.seed, quiet=quiet)
         with working("Fitting the tree", quiet=quiet):
             fitted = fit_table(table, **used.take(table), **growing.arguments)
             target = fitted.target
-            rules = make_form(
-                simplify_fitted(fitted, method=method, take_facts=not knobs.no_facts, **settings), knobs, form
-            )
+            rules = simplify_fitted(fitted, takes_facts=not making.no_facts, **options)
     with working("Making the page", quiet=quiet):
         what = None if target is None else f"What decides {target} in {Path(data or source).name}"
         page = rules.report(*rows, target=target, title=title or what or Path(source).name).to_html()

@@ -13,8 +13,7 @@ from secateur.cli.options import Holdout, Json, Quiet, Reading, Rows, Seed, Trus
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.verify import Verification
 
 __all__ = ["command"]
@@ -75,7 +74,7 @@ def command(
 
 
 def _conclude(
-    rules: RuleSet | CompactRules, proof: Verification, differing: list[str] | None, *, as_json: bool, quiet: bool
+    rules: Rules, proof: Verification, differing: list[str] | None, *, as_json: bool, quiet: bool
 ) -> NoReturn:
     """Show what was found, and exit with 0 if everything holds."""
     holds = proof.ok and not differing
@@ -92,14 +91,14 @@ def _conclude(
     elif not quiet:
         _show(rules, proof, differing)
     elif lacks_rows:
-        tell(_tell_unchecked(rules))
+        tell(_describe_unchecked(rules))
     elif not holds:
         for failure in (*(differing or ()), *proof.failures):
             tell(failure)
     raise typer.Exit(code=2 if lacks_rows else 0 if holds else 1)
 
 
-def _compare_model(rules: RuleSet | CompactRules, model: Any, rows: Any) -> list[str] | None:
+def _compare_model(rules: Rules, model: Any, rows: Any) -> list[str] | None:
     """List how the tree of the rules differs from the model's; None without a model."""
     from secateur.adapters import from_model
     from secateur.cli.tables.fitted_table import read_one_tree
@@ -111,26 +110,26 @@ def _compare_model(rules: RuleSet | CompactRules, model: Any, rows: Any) -> list
     return find_tree_differences(rules.tree, tree if rows is None else from_model(model, rows))
 
 
-def _show(rules: RuleSet | CompactRules, proof: Any, differing: list[str] | None) -> None:
+def _show(rules: Rules, proof: Any, differing: list[str] | None) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
-    from secateur.cli.forms import name_rules
-    from secateur.verify.checker import NOT_RECHECKED, NOT_RECOUNTED
+    from secateur.export.listing import make_listing
+    from secateur.verify.verification import NOT_RECHECKED, NOT_RECOUNTED
 
-    out.print(Text(f"{name_rules(rules)}. {rules.guarantee}"))
+    out.print(Text(f"{make_listing(rules, most=0).title}. {rules.guarantee}"))
     if differing is not None:
         out.print(Text("\n".join(f"✗ {item}" for item in differing) or "✓ the rules belong to the model's tree"))
     words, verdict = str(proof).rsplit("\n", 1)
     for asked in (NOT_RECOUNTED, NOT_RECHECKED):  # of a caller in Python
         words = words.replace(asked, f"{asked.partition(':')[0]}: no rows were named.")
     if proof.lacks_rows and not differing:
-        verdict = f"Proved, as far as that can be without rows. {_tell_unchecked(rules)}"
+        verdict = f"Proved, as far as that can be without rows. {_describe_unchecked(rules)}"
     out.print(Text(f"{words}\n{'NOT verified.' if differing else verdict}"))
 
 
-def _tell_unchecked(rules: RuleSet | CompactRules) -> str:
-    promised = "a budget" if getattr(rules, "budget", 0) else repr(rules.method)
+def _describe_unchecked(rules: Rules) -> str:
+    promised = "the budget" if rules.budget else repr(rules.method)
     return (
         f"What {promised} promises about rows was not checked: name the table that the rules were made from with "
         "--data FILE --target COLUMN."

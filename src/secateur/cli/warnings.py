@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from secateur.results.audit import Audit
     from secateur.results.cautions import Caution
-    from secateur.results.compact_audit import CompactAudit
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["warn_of_rules"]
 
@@ -18,12 +16,9 @@ BALANCED_GUESS = " That is the price of --balanced, which finds rare classes."
 OTHER_COLUMNS = " Other columns may tell more."
 
 
-def warn_of_rules(
-    rules: RuleSet | CompactRules, audit: Audit | CompactAudit, *, min_rows: int | None, balanced: bool
-) -> tuple[str, ...]:
+def warn_of_rules(rules: Rules, audit: Audit, *, min_rows: int | None, balanced: bool) -> tuple[str, ...]:
     """Find what to warn of, by an audit; ``min_rows`` is the fewest rows in a leaf of a tree that was fitted here."""
     from secateur.results.cautions import FEW_ROWS, find_cautions
-    from secateur.rules.compact_rules import CompactRules
 
     def advise(caution: Caution) -> str:
         if min_rows is None:
@@ -34,8 +29,8 @@ def warn_of_rules(
             return "" if balanced else BALANCED
         if caution.kind != "few-rows" or min_rows >= FEW_ROWS:
             return ""
-        # A line of compact rules may decide few rows though each leaf has many.
-        return f" --min-rows {FEW_ROWS} {'may avoid that' if isinstance(rules, CompactRules) else 'avoids them'}."
+        # A line of a short list may decide few rows though each leaf has many.
+        return f" --min-rows {FEW_ROWS} {'may avoid that' if rules.is_list else 'avoids them'}."
 
     found = find_cautions(rules, audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
     return tuple(f"{one.text}{advise(one)}" for one in found)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from secateur.report.report import Report
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["Writing"]
 
@@ -44,7 +43,7 @@ class Writing:
         return self.output, self.report
 
     def check(self, *inputs: str | Path | None, as_json: bool) -> Export | None:
-        """Refuse what cannot be written, or is read, and settle what to export."""
+        """Reject what cannot be written, or is also read, and settle what to export."""
         export = choose_export(self.export, self.output)
         if as_json and export is not None and is_screen(self.output):
             raise ParameterError("--json and --export would both go to the screen: name a file with --output.")
@@ -53,7 +52,7 @@ class Writing:
 
     def write_rules(
         self,
-        rules: RuleSet | CompactRules,
+        rules: Rules,
         export: Export | None,
         make_page: Callable[[], Report],
         more: Mapping[Path, bytes],

@@ -1,4 +1,4 @@
-"""The report: a rule set as one HTML page. ``summarize`` gathers a dict, ``page`` renders it, ``Report`` holds both."""
+"""The report: rules as one HTML page. ``summarize`` gathers a dict, ``page`` renders it, ``Report`` holds both."""
 
 from __future__ import annotations
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.report.reason_texts import known_numbers
+from secateur.report.plain_values import known_numbers
 from secateur.rows.checking import check_labels
-from secateur.rows.leaves import apply_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
 __all__ = ["describe_splits"]
@@ -29,7 +28,7 @@ MOST_SPLITS = 300  # of a large tree, those that most rows come to
 TAIL = 0.01  # share of the rows, at either end, that the first and the last bin take in
 
 
-def describe_splits(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+def describe_splits(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     """Describe the rows that come to each split, by node: bins of its column, and the rows of each class in each bin.
 
     Bins have ``edges``, of which the one at ``line`` is the split's limit; or ``codes`` of labels, and whether each
@@ -41,9 +40,7 @@ def describe_splits(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     tree, rows = rules.tree, at_hand.training.X
     class_ids = check_labels(tree, at_hand.training.y, rows.n_rows)
     weights = at_hand.training.sample_weight
-    place_of = np.zeros(tree.n_nodes, dtype=np.int64)
-    place_of[rules.paths.leaf_ids] = np.arange(len(rules))
-    leaf_places = place_of[apply_tree(tree, rows)]
+    leaf_places = rules.find_leaves(rows)
     order = np.argsort(leaf_places, kind="stable")
     first, last = _find_spans(rules, leaf_places[order])
     splits = np.flatnonzero(~tree.is_leaf & (last > first))
@@ -56,10 +53,10 @@ def describe_splits(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     return found
 
 
-def _find_spans(rules: RuleSet, leaf_places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_spans(rules: Rules, leaf_places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find where the rows of each node begin and end, when rows are sorted by the place of their leaf."""
-    tree, n_rules = rules.tree, len(rules)
-    ends = np.searchsorted(leaf_places, np.arange(n_rules + 1))
+    tree = rules.tree
+    ends = np.searchsorted(leaf_places, np.arange(rules.tree_rules + 1))
     first, last = np.zeros((2, tree.n_nodes), dtype=np.int64)
     first[rules.paths.leaf_ids], last[rules.paths.leaf_ids] = ends[:-1], ends[1:]
     # A child's id is larger than its parent's, so this backward sweep meets both children first.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.report.reason_texts import known_numbers
+from secateur.report.plain_values import known_numbers
+from secateur.rows.leaves import sum_up
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.words.conditions import read_conditions, read_link
 
 if TYPE_CHECKING:
-    from secateur.rules.rule_set import RuleSet
-    from secateur.words.conditions import Voice
+    from secateur.rules.rules import Rules
 
 __all__ = ["describe_tree"]
 
@@ -21,7 +21,7 @@ __all__ = ["describe_tree"]
 MOST_EXACT = 1_000
 
 
-def describe_tree(rules: RuleSet, voice: Voice) -> dict[str, Any]:
+def describe_tree(rules: Rules) -> dict[str, Any]:
     """List the tree's parts in parallel, one element for each node; ``docs/report.md`` describes each list."""
     tree, paths = rules.tree, rules.paths
     nodes = range(1, tree.n_nodes)
@@ -40,7 +40,7 @@ def describe_tree(rules: RuleSet, voice: Voice) -> dict[str, Any]:
         "codes": {str(node): tree.left_codes(node).tolist() for node in np.flatnonzero(tree.is_categorical).tolist()},
         "missing_left": tree.missing_left.astype(int).tolist(),
         "leaf_class": tree.leaf_class.tolist(),
-        "conditions": [None, *(read_conditions(tree, paths, [node], voice)[0].text for node in nodes)],
+        "conditions": [None, *(read_conditions(tree, paths, [node], rules.voice)[0].text for node in nodes)],
         "exact": [None, *(read_link(tree, paths, node) for node in nodes)] if tree.n_nodes <= MOST_EXACT else None,
         "homogeneous": paths.homogeneous.tolist(),
         "counts": None if tree.counts is None else [known_numbers(row) for row in tree.counts.tolist()],
@@ -49,20 +49,17 @@ def describe_tree(rules: RuleSet, voice: Voice) -> dict[str, Any]:
     }
 
 
-def _count_rows(rules: RuleSet) -> list[float | int | None] | None:
+def _count_rows(rules: Rules) -> list[float | int | None] | None:
     """Count the (weighted) training rows that come to each node; None where not known."""
     tree = rules.tree
     if not rules.is_ranked:
         return None if tree.counts is None else known_numbers(np.asarray(tree.counts).sum(axis=1))
     rows = np.zeros(tree.n_nodes)
-    rows[rules.paths.leaf_ids] = rules.source_support
-    # A child's id is larger than its parent's, so this backward sweep meets both children first.
-    for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():
-        rows[node] = rows[tree.children_left[node]] + rows[tree.children_right[node]]
-    return known_numbers(rows)
+    rows[rules.paths.leaf_ids] = rules.leaf_support
+    return known_numbers(sum_up(tree, rows))
 
 
-def _orient(rules: RuleSet) -> list[str] | None:
+def _orient(rules: Rules) -> list[str] | None:
     """Write for each class a text with a sign for each node: whether the class's share rises (+) or falls (-) there."""
     tree, paths = rules.tree, rules.paths
     if paths.share is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.facts import Claim
     from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
@@ -51,10 +51,10 @@ class Field:
     takes_unlisted: bool = False
     takes_missing: bool = False
     cuts: tuple[float, ...] = ()  # limits of the cells
-    ends: tuple[float, float] = (-math.inf, math.inf)  # numbers beyond are refused
+    ends: tuple[float, float] = (-math.inf, math.inf)  # numbers beyond are rejected
     n_decimals: int | None = None  # of a number, if known
     decimals_fact: str | None = None  # that knowledge in words
-    held: Region | None = None  # known values; a row that holds another one gets an answer, but no promise
+    held: Region | None = None  # possible values; a row with another one gets an answer, but no guarantee
     claims: tuple[Claim, ...] = ()  # the facts that say so
     reading: Reading | None = None  # of a column of amounts, dates or times
 
@@ -96,7 +96,7 @@ class Field:
         }
 
 
-def make_form(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+def make_form(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     """List the fields, and for each rule the entries that differ from the usual ones; None where no row was found."""
     tree, paths = rules.tree, rules.paths
     fields = _find_fields(tree)
@@ -178,7 +178,7 @@ def _find_usual(tree: Tree, field: Field, rows: Rows | None) -> Entry:
 def _make_example(
     tree: Tree, fields: list[Field], usual: list[Entry], regions: dict[int, Region]
 ) -> list[Entry] | None:
-    """Make up entries that keep to the regions, usual ones where they do; None where there are none."""
+    """Make up entries that lie in the regions, usual ones where they do; None where there are none."""
     entries: list[Entry] = []
     for field, entry in zip(fields, usual, strict=True):
         asked = {feature: regions[feature] for feature in field.features if feature in regions}

@@ -13,9 +13,9 @@ from secateur.simplification import simplify
 
 if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
-__all__ = ["MEASURED", "make_ladder", "measure", "run_again"]
+__all__ = ["MEASURED", "count_changed", "make_ladder", "run_again"]
 
 # What an audit tells of a method on rows.
 MEASURED = (
@@ -28,17 +28,19 @@ OF_OWN_PROBABILITIES = ("brier", "log_loss", "auc", "mean_abs_delta_p", "max_abs
 
 
 def make_ladder(
-    rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, budgets: bool = True, **settings: Any
+    rules: Rules, at_hand: RowsAtHand, *, verify: bool = False, budgets: bool = True, **settings: Any
 ) -> list[dict[str, Any]]:
-    """Record for each method what it removes and what that costs on the rows, or why it cannot run.
+    """Record for each method, with one rule for each leaf, what it removes and what that costs, or why it cannot run.
 
-    Each method takes the settings that it reads, of those passed and of those of the rule set. Without ``budgets``,
+    Each method takes the settings that it reads, of those passed and of those of the rules. Without ``budgets``,
     methods that spend one are left out, unless the rules are theirs.
     """
+    rules = rules.before_choice
     ladder = []
     for method in METHODS.values():
-        spends = method.knob is not None and method.knob.setting == "budget"
-        if spends and not budgets and method.name != rules.method:
+        spends = not {"budget", "max_conflict"}.isdisjoint(method.parameters)
+        in_hand = method.name == rules.method
+        if spends and not budgets and not in_hand:
             continue
         step: dict[str, Any] = {
             "method": method.name,
@@ -46,13 +48,12 @@ def make_ladder(
             "summary": method.summary,
             "preserves": method.preserves,
             "is_exact": method.is_exact,
-            "is_current": method.name == rules.method,
+            "is_current": in_hand,
             "problem": None,
         }
         try:
-            in_hand = method.name == rules.method
             made = rules if in_hand else run_again(rules, at_hand, method=method.name, **settings)
-            step |= measure(made, at_hand)
+            step |= _measure(made, at_hand)
             if verify:
                 step["verified"] = made.verify().ok
         except SecateurError as error:
@@ -63,32 +64,34 @@ def make_ladder(
     return ladder
 
 
-def run_again(rules: RuleSet, at_hand: RowsAtHand, method: str, **changed: Any) -> RuleSet:
-    """Simplify the same tree by another method, with the settings that both read."""
-    read = set(METHODS[method].parameters) - {"domain", "monotone"}  # a rule set keeps these in words
+def run_again(rules: Rules, at_hand: RowsAtHand, method: str, **changed: Any) -> Rules:
+    """Simplify the same tree by another method, leaf by leaf, with the settings that both read."""
+    read = set(METHODS[method].parameters) - {"domain", "monotone"}  # rules keep these in words
     settings = {name: value for name, value in {**rules.parameters, **changed}.items() if name in read}
     settings["domain_knowledge"] = rules.parameters.get("domain_knowledge", True)
-    rows = at_hand.training
-    if rows is None:
-        return simplify(rules.tree, method=method, **settings)
-    return simplify(rules.tree, rows.X, rows.y, sample_weight=rows.sample_weight, method=method, **settings)
+    X, y, weights = at_hand.training or (None, None, None)
+    return simplify(rules.tree, X, y, sample_weight=weights, method=method, each_leaf=True, **settings)
 
 
-def measure(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+def count_changed(rules: Rules) -> int:
+    """Count the leaves whose rule lost a condition."""
+    return int(np.count_nonzero(np.diff(rules.paths.offsets) > rules.lengths))
+
+
+def _measure(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     """Measure what was removed, and what it changed on the rows; None without rows."""
-    gone = np.bincount(rules.paths.rule[rules.deleted], minlength=len(rules))
-    n_all = len(rules.deleted)
+    gone = rules.tree_conditions - rules.n_conditions
     found: dict[str, Any] = {
-        "n_conditions": n_all - int(gone.sum()),
-        "removed": 100.0 * float(gone.sum()) / n_all if n_all else 0.0,
-        "rules_changed": int((gone > 0).sum()),
+        "n_conditions": rules.n_conditions,
+        "removed": 100.0 * gone / rules.tree_conditions if gone else 0.0,
+        "rules_changed": count_changed(rules),
         **dict.fromkeys(MEASURED),
     }
-    rows = at_hand.measured
-    if rows is not None:
-        audit = rules.audit(rows.X, rows.y, sample_weight=rows.sample_weight).to_dict()
-        found |= {name: audit[name] for name in MEASURED}
-        found["conflict_interval"] = list(audit["conflict_interval"])  # as JSON has it
+    audit = at_hand.audit(rules)
+    if audit is not None:
+        numbers = audit.to_dict()
+        found |= {name: numbers[name] for name in MEASURED}
+        found["conflict_interval"] = list(audit.conflict_interval)  # as JSON has it
         if not rules.is_ranked:
             found |= dict.fromkeys(OF_OWN_PROBABILITIES)
     return found

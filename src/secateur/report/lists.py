@@ -1,39 +1,36 @@
 """The lists of rules that the page's slider moves through, from the shortest to the most faithful.
 
-Each is the compact form for one budget: 0 for the rules that change no prediction, then the budgets that people ask
-for. All leave the same class to "otherwise", so that moving the slider adds and drops rules but does not turn the list
-round.
+There is one for each budget: 0 for rules that change no answer, then the budgets that people ask for. All leave the
+same class to "otherwise", so that moving the slider adds and drops rules but does not turn the list round.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.compaction import compact_by_budget
+from secateur.choosing import choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError
-from secateur.export.compact_text import read_rarer_class
 from secateur.methods.settings import check_share
-from secateur.report.fidelity import count_agreement
-from secateur.report.reason_texts import known_numbers, pair_limits
-from secateur.results.cautions import find_cautions
-from secateur.results.intervals import check_squares, count_effective, find_interval
-from secateur.rows.checking import check_labels
+from secateur.report.plain_values import find_limits, known_numbers
+from secateur.results.answer import describe_difference, describe_faithful, describe_measured
+from secateur.results.cautions import FEW_ROWS, find_cautions
+from secateur.results.fidelity import describe_fidelity, round_outwards
+from secateur.results.line_words import describe_rarer_line
 from secateur.rows.leaves import apply_tree
-from secateur.tree.shares import divide_or_nan
 from secateur.words.assumptions import list_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
-    from secateur.report.reason_texts import Texts
+    from secateur.report.plain_values import Texts
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.results.cautions import Caution
-    from secateur.rules.compact_rules import CompactRules
+    from secateur.results.audit import Audit
+    from secateur.results.fidelity import Fidelity
+    from secateur.rules.rules import Rules
+
+    Numbers = tuple[float | int | None, float | int | None, list[float] | None]
 
 __all__ = ["BUDGETS", "check_budgets", "describe_list", "make_lists"]
 
@@ -51,25 +48,23 @@ def check_budgets(budgets: Any) -> tuple[float, ...]:
     return tuple(check_share("budgets", budget) for budget in budgets)
 
 
-def make_lists(
-    given: CompactRules, at_hand: RowsAtHand, budgets: Sequence[float]
-) -> tuple[list[CompactRules], int, str]:
+def make_lists(given: Rules, at_hand: RowsAtHand, budgets: Sequence[float]) -> tuple[list[Rules], int, str]:
     """Make the lists, find the place of the given one, and say why there are no more if that needs saying."""
-    wanted = {budget for budget in budgets if budget > 0} - {given.budget}
-    kept = int(np.count_nonzero(~given.source.deleted))
     if at_hand.training is None:
         return [given], 0, "The rows that the rules were made from are not at hand, so there is no shorter list."
-    source = replace(given.source, training=at_hand.training)
-    others = [] if given.budget == 0 else [source.compact(otherwise=given.otherwise, tolerance=given.tolerance)]
+    wanted = sorted({budget for budget in budgets if budget > 0} - {given.budget})
+    source = given.before_choice.change(training=at_hand.training)
+    alike: dict[str, Any] = {"tolerance": given.tolerance, "otherwise": given.lines[-1].prediction}
+    others = [choose_lines(source, **alike)] if given.budget else []
     note = ""
-    if kept > MOST_CONDITIONS:
+    if source.n_conditions > MOST_CONDITIONS:
         note = (
-            f"The rules have {kept:,} conditions. Shorter lists of so many take long to make: ask for one, as with "
-            "--budget 0.01."
+            f"The rules have {source.n_conditions:,} conditions. Shorter lists of so many take long to make: ask for "
+            "one, as with --budget 0.01."
         )
     elif wanted:
         try:
-            others += compact_by_budget(source, sorted(wanted), tolerance=given.tolerance, otherwise=given.otherwise)
+            others += choose_lines_by_budget(source, wanted, **alike)
         except InputError as error:
             note = str(error)
     made = sorted([given, *others], key=lambda rules: -rules.budget)
@@ -81,114 +76,107 @@ def make_lists(
     return lists, next(place for place, rules in enumerate(lists) if rules is given), note
 
 
-def _says_the_same(one: CompactRules, other: CompactRules) -> bool:
-    """Tell whether two lists of one rule set have the same rules, whatever they were allowed."""
-    if sorted(one.chosen.tolist()) != sorted(other.chosen.tolist()):
+def _says_the_same(one: Rules, other: Rules) -> bool:
+    """Tell whether two lists of one tree have the same rules, whatever they were allowed."""
+    if sorted(one.leaves.tolist()) != sorted(other.leaves.tolist()):
         return False
-    written = np.isin(one.rules.paths.rule, one.chosen)
-    return bool(np.array_equal(one.rules.deleted[written], other.rules.deleted[written]))
+    written = np.isin(one.paths.rule, one.leaves)
+    return bool(np.array_equal(one.deleted[written], other.deleted[written]))
 
 
-def describe_list(
-    rules: CompactRules, at_hand: RowsAtHand, texts: Texts | None, answer: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Describe one list as plain values; without texts, without the reasons. ``answer`` tells how right a guess is."""
-    rows = rules.decided_counts.sum(axis=1)
-    classes = np.append(rules.class_ids, rules.otherwise_id)
-    hits = rules.decided_counts[np.arange(len(rules) + 1), classes]
-    limits = _find_limits(rules, rows, hits)
-    wholly = rules.rules.paths.leaf_ids
+def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts: Texts | None) -> dict[str, Any]:
+    """Describe one list, audited on the rows if there are some, as plain values; without texts, without the reasons."""
     partly = _find_deciding_leaves(rules, at_hand)
-    paths, gone = rules.rules.paths, rules.rules.deleted
-    listed: list[dict[str, Any]] = []
-    for place, rule in enumerate(rules.chosen.tolist()):
-        entries = paths.entries(rule)
-        leaves = wholly[rules.stands_for(place)].tolist()
-        listed.append(
-            {
-                "rule": rule,
-                "class": int(classes[place]),
-                "kept": paths.links[entries][~gone[entries]].tolist(),
-                "leaves": leaves,
-                "partly": sorted(partly[place] - set(leaves)),
-                "reasons": None
-                if texts is None
-                else [texts.place(reason.text) for reason in rules[place].reasons.values()],
-            }
-        )
-    numbers: Iterable[Any] = zip(known_numbers(rows), known_numbers(hits), limits, strict=True)
-    if rules.fidelity is not None:  # training rows would show what the surrogate was fitted to
-        numbers = count_agreement(rules.fidelity.by_rule)
-    last: dict[str, Any] = {"class": rules.otherwise_id}
-    for place, (line, (n_rows, n_hits, interval)) in enumerate(zip([*listed, last], numbers, strict=True)):
-        line.update({"rows": n_rows, "hits": n_hits, "limits": interval, "aside": read_rarer_class(rules, place)})
-    measured = _measure(rules, at_hand)
+    lines: list[dict[str, Any]] = [
+        {
+            "rule": rule.place,
+            "class": rule.class_id,
+            "kept": list(rule.kept_ids),
+            "leaves": list(rule.leaf_ids),
+            "partly": sorted(partly[rule.index] - set(rule.leaf_ids)),
+            "reasons": None if texts is None else texts.place_reasons(rule),
+        }
+        for rule in rules
+    ]
+    lines.append({"class": rules.default})
+    # Training rows would show what a surrogate was fitted to.
+    numbers = _count_rows(rules) if rules.fidelity is None else _count_agreement(rules.fidelity)
+    for record, line, (n_rows, n_hits, limits) in zip(lines, rules.lines, numbers, strict=True):
+        record |= {"rows": n_rows, "hits": n_hits, "limits": limits, "aside": describe_rarer_line(line)}
+    faithful, right = _describe_trust(rules, at_hand, audit)
+    dropped = [] if texts is None else [(one, texts.place(one.reason)) for one in rules.unwritten]
     return {
         "budget": rules.budget,
         "is_exact": rules.is_exact,
         "guarantee": rules.guarantee,
-        "facts": [one for one in list_facts(rules.tree) if rules._rests_on([one])],
+        "facts": [one for one in list_facts(rules.tree) if rules.assumes([one])],
         "n_conditions": rules.n_conditions,
-        "rules": listed,
-        "otherwise": last,
-        "measured": measured,
-        "cautions": [str(one) for one in _find_cautions(rules, measured, answer)],
-        "dropped": []
-        if texts is None
-        else [{"leaf": one.leaf_id, "by": one.covered_by, "why": texts.place(one.reason)} for one in rules.dropped],
+        "rules": lines[:-1],
+        "otherwise": lines[-1],
+        "measured": None if audit is None else _measure(audit),
+        "faithful": faithful,
+        "right": right,
+        "cautions": _find_cautions(rules, audit),
+        "dropped": [{"leaf": one.rule.leaf_id, "by": one.covered_by, "why": why} for one, why in dropped],
     }
 
 
-def _find_cautions(rules: CompactRules, measured: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> list[Caution]:
-    if measured is None or answer["guess_accuracy"] is None:
-        return find_cautions(rules)
-    guess = rules.tree.class_names[answer["guess"]], answer["guess_accuracy"] / 100
-    return find_cautions(rules, measured["accuracy"] / 100, guess)
+def _count_rows(rules: Rules) -> Iterable[Numbers]:
+    """List the training rows of each line, those in its class, and the limits of their share; None where not known."""
+    # Without rows, the numbers of one line beside none of the others would only make people wonder.
+    counts = rules.counts if rules.is_ranked or rules.is_counted else np.full(rules.counts.shape, np.nan)
+    hits = counts[np.arange(len(counts)), rules.class_ids]
+    return zip(known_numbers(counts.sum(axis=1)), known_numbers(hits), find_limits(rules), strict=True)
 
 
-def _find_limits(rules: CompactRules, rows: NDArray[np.float64], hits: NDArray[np.float64]) -> list[list[float] | None]:
-    """Find the limits, at 95 %, of the share of its class among the rows that each line decides.
-
-    Sums of weights do not tell how many rows there are, so rules made with weights have no limits.
-    """
-    if rules.rules.is_weighted:
-        return [None] * len(rows)
-    return pair_limits(find_interval(divide_or_nan(hits, rows), rows))
+def _count_agreement(found: Fidelity) -> Iterable[Numbers]:
+    """List the held-out rows of each line, those on which the model says the same, and the limits of their share."""
+    for one in found.by_rule:
+        yield one.n_rows, one.n_same, None if one.interval is None else list(round_outwards(one.interval))
 
 
-def _find_deciding_leaves(rules: CompactRules, at_hand: RowsAtHand) -> list[set[int]]:
-    """Find for each rule the leaves of the training rows that it decides."""
-    found: list[set[int]] = [set() for _ in range(len(rules))]
+def _find_deciding_leaves(rules: Rules, at_hand: RowsAtHand) -> list[set[int]]:
+    """Find for each line the leaves of the training rows that it decides."""
+    found: list[set[int]] = [set() for _ in rules.class_ids]
     if at_hand.training is not None:
-        rows = at_hand.training.X
-        pairs = rules.find_deciding(rows) * rules.tree.n_nodes + apply_tree(rules.tree, rows)
-        for pair in np.unique(pairs[pairs >= 0]).tolist():
-            rule, leaf = divmod(pair, rules.tree.n_nodes)
-            found[rule].add(leaf)
+        rows, n_nodes = at_hand.training.X, rules.tree.n_nodes
+        for pair in np.unique(rules.find_lines(rows) * n_nodes + apply_tree(rules.tree, rows)).tolist():
+            found[pair // n_nodes].add(pair % n_nodes)
     return found
 
 
-def _measure(rules: CompactRules, at_hand: RowsAtHand) -> dict[str, Any] | None:
-    """Measure on the rows of the report how often a list differs from the tree, and how often it is right, in %."""
-    given = at_hand.measured
-    if given is None:
-        return None
-    tree, rows, weights = rules.tree, given.X, given.sample_weight
-    truth = check_labels(tree, given.y, rows.n_rows)
-    said, by_tree = rules.decide(rows), tree.leaf_class[apply_tree(tree, rows)]
-    differs, right, tree_right = (
-        float(np.average(mark, weights=weights)) for mark in (said != by_tree, said == truth, by_tree == truth)
-    )
-    n_rows: Any = float(rows.n_rows)
-    if weights is not None:
-        with np.errstate(over="ignore", under="ignore"):
-            total, squares = float(weights.sum()), float(weights @ weights)
-        check_squares(total, squares)
-        n_rows = count_effective(total, squares)
-    low, high = (100.0 * float(end) for end in find_interval(differs, n_rows))
+def _measure(audit: Audit) -> dict[str, Any]:
+    """Take from an audit how often a list differs from the tree, and how often it is right, in percent."""
+    low, high = audit.agreement_interval
     return {
-        "disagreement": 100.0 * differs,
-        "disagreement_interval": [low, high],
-        "accuracy": 100.0 * right,
-        "delta_accuracy": 100.0 * (right - tree_right),
+        "disagreement": 100.0 - audit.agreement,
+        "disagreement_interval": [100.0 - high, 100.0 - low],
+        "accuracy": audit.accuracy,
+        "delta_accuracy": audit.delta_accuracy,
     }
+
+
+def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> tuple[str, str]:
+    """Say how far a list agrees with the tree, and how often it is right; of an approximation, with its model."""
+    if rules.fidelity is not None:
+        _, (first, *others) = describe_fidelity(rules)
+        return first, " ".join(others)
+    if audit is None:
+        return describe_faithful(rules), "No rows are at hand, so how often this is right is unknown."
+    right = describe_measured(audit, at_hand.words)
+    if rules.is_exact:
+        return describe_faithful(rules), right
+    found = _measure(audit)
+    limits = found["disagreement_interval"] if at_hand.is_new else None
+    return describe_difference(found["disagreement"], at_hand.words, limits), right
+
+
+def _find_cautions(rules: Rules, audit: Audit | None) -> list[str]:
+    if rules.fidelity is None:
+        measured = () if audit is None else (audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
+        return [str(one) for one in find_cautions(rules, *measured)]
+    few = [str(place) for place, one in enumerate(rules.fidelity.by_rule[:-1], start=1) if one.n_rows < FEW_ROWS]
+    if not few:
+        return []
+    which = f"Rule {few[0]} decides" if len(few) == 1 else f"Rules {', '.join(few)} decide"
+    return [f"{which} fewer than {FEW_ROWS} held-out rows: too few to tell how often the model says the same."]

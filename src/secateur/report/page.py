@@ -16,6 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secateur.results.cautions import FEW_ROWS
 from secateur.words.conditions import read_count, read_share
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             shown=shown,
             lines=lines,
             # In the order in which they decide: a class may come twice.
-            groups=[list(some) for _, some in groupby(lines, itemgetter("class_id"))],
+            groups=[list(some) for _, some in groupby(lines, itemgetter("class"))],
             rules=[_read_rule(summary, place) for place in range(min(STATIC_RULES, len(summary["rules"])))],
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
             "form-action 'none'",
@@ -66,9 +67,8 @@ def render_page(summary: Mapping[str, Any]) -> str:
 @cache
 def _read_sources() -> tuple[str, str]:
     style, *parts = (_shrink((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", *SCRIPTS))
-    return style, f'(() => {{\n"use strict";\nconst LONG = {LONG}, N_COLOURS = {N_COLOURS};\n' + "\n".join(
-        parts
-    ) + "\n})();\n"
+    numbers = f"LONG = {LONG}, N_COLOURS = {N_COLOURS}, FEW_ROWS = {FEW_ROWS}"
+    return style, "\n".join(["(() => {", '"use strict";', f"const {numbers};", *parts, "})();\n"])
 
 
 def _shrink(source: str) -> str:
@@ -85,9 +85,9 @@ def _template() -> Any:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS}
+    environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS, "FEW_ROWS": FEW_ROWS}
     environment.filters |= {"count": _read_count, "share": read_share, "points": _read_points}
-    environment.filters |= {"percent": _read_percent, "squeeze": _squeeze, "limits": _read_limits}
+    environment.filters |= {"percent": _read_percent, "limits": _read_limits, "squeeze": _squeeze, "shorten": _shorten}
     return environment.get_template("page.html.jinja")
 
 
@@ -129,14 +129,7 @@ def _read_reasons(summary: Mapping[str, Any], links: Sequence[int], reasons: Seq
 def _read_line(summary: Mapping[str, Any], shown: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Describe one line of the list as the page shows it before a script runs."""
     line = shown["rules"][place]
-    return {
-        "number": place + 1,
-        "class_id": line["class"],
-        "kept": _join_links(summary, line["kept"], {}),
-        "rows": line["rows"],
-        "share": line["hits"] / line["rows"] if line["rows"] else None,
-        "aside": line["aside"],
-    }
+    return {**line, "number": place + 1, "kept": _join_links(summary, line["kept"], {})}
 
 
 def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
@@ -147,7 +140,6 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
     return {
         "number": place + 1,
         "leaf": rule["leaf"],
-        "class": summary["classes"][rule["class"]],
         "class_id": rule["class"],
         "kept": _join_links(summary, [link for link in rule["links"] if link not in gone], why),
         "gone": [
@@ -155,7 +147,7 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
         ],
         **{
             name: rule[name]
-            for name in ("support", "source_support", "assimilated_into", "limits", "d_limits", "is_rarer")
+            for name in ("support", "source_support", "assimilated_into", "limits", "d_limits", "aside")
         },
         "reliability": rule["hits"] / rule["support"] if rule["support"] else None,
         "source_reliability": rule["source_hits"] / rule["source_support"] if rule["source_support"] else None,
@@ -179,6 +171,11 @@ def _read_points(value: float | None) -> str:
 def _read_limits(limits: Sequence[float]) -> str:
     """Write the limits of a share; the scripts write them too."""
     return f"({100 * limits[0]:.1f} to {100 * limits[1]:.1f})".replace("-", "−")
+
+
+def _shorten(text: str, size: int) -> str:
+    """Cut the end off a long name, as the scripts do."""
+    return text if len(text) <= size else f"{text[: size - 1]}…"
 
 
 def _squeeze(text: str) -> str:

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from secateur.rules.compact_rules import CompactRules
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
 
 __all__ = ["Report", "make_report", "rules_to_page"]
 
 
 class Report:
-    """A rule set as a page: made by :meth:`RuleSet.report` or :meth:`CompactRules.report`.
+    """Rules as a page: made by :meth:`Rules.report`.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ class Report:
     >>> import secateur
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    >>> report = make_report(secateur.compact(model, X, y), title="Iris")
+    >>> report = make_report(secateur.simplify(model, X, y), title="Iris")
     >>> report
     <Report: 'Iris', 2 rules and otherwise, of 5 leaves>
     >>> report.to_html().startswith("<!doctype html>")
@@ -102,7 +101,7 @@ class Report:
 
 
 def make_report(
-    rules: RuleSet | CompactRules,
+    rules: Rules,
     X: Any = None,
     y: Any = None,
     *,
@@ -112,35 +111,11 @@ def make_report(
     budgets: Any = BUDGETS,
     notes: Sequence[str] = (),
 ) -> Report:
-    """Make the report of a rule set, or of compact rules.
-
-    Parameters
-    ----------
-    rules : RuleSet or CompactRules
-    X : array-like or data frame of shape (n_rows, n_features), default=None
-        Rows to measure on, set aside when the tree was fitted; by default those that the rules were made from, if they
-        are at hand.
-    y : array-like of shape (n_rows,), default=None
-        Their labels.
-    sample_weight : array-like of shape (n_rows,), default=None
-        Their weights.
-    target : str, default=None
-        What is predicted, in a word or two; by default the name of the column of ``y``, if it has one.
-    title : str, default=None
-        The report's title; by default made from ``target``.
-    budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
-        The positions of the slider beside the exact one.
-    notes : sequence of str, default=()
-        What else a reader should know of the table and the model, a sentence each.
-
-    Returns
-    -------
-    Report
-    """
+    """Make the report of rules; the parameters are those of :func:`summarize`."""
     words: dict[str, Any] = {"target": target, "title": title, "notes": notes}
     return Report(summarize(rules, X, y, sample_weight=sample_weight, budgets=budgets, **words))
 
 
-def rules_to_page(rules: RuleSet | CompactRules) -> str:
-    """Write the page of a rule set, or of compact rules."""
+def rules_to_page(rules: Rules) -> str:
+    """Write the page of rules."""
     return make_report(rules).to_html()

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur import __version__
+from secateur.choosing import choose_lines
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS
-from secateur.report.answer import describe_answer
-from secateur.report.diagnosing import describe_effects
+from secateur.report.answer import describe_answer, describe_fidelity
 from secateur.report.distributions import describe_splits
 from secateur.report.drawing import describe_tree
-from secateur.report.fidelity import describe_fidelity, warn_of_few
 from secateur.report.form import make_form
-from secateur.report.ladder import make_ladder
-from secateur.report.leaf_rules import describe_rules
+from secateur.report.ladder import count_changed, make_ladder
+from secateur.report.leaf_rules import describe_effects, describe_rules
 from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_lists
-from secateur.report.reason_texts import Texts
+from secateur.report.plain_values import Texts
 from secateur.report.rows_at_hand import find_rows
-from secateur.report.sentences import say_list_faithful, say_list_right, say_measured_on, say_predicted
 from secateur.results.answer import find_target, name_target
-from secateur.rules.compact_rules import CompactRules
-from secateur.rules.rule_set import RuleSet
+from secateur.rules.rules import Rules
 from secateur.words.assumptions import list_facts
 from secateur.words.conditions import read_conditions
 
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.words.conditions import Voice
 
 __all__ = ["summarize"]
 
@@ -44,7 +39,7 @@ FULLY_TOLD, MOST_TOLD = 2_000, 10_000
 
 
 def summarize(
-    rules: RuleSet | CompactRules,
+    rules: Rules,
     X: Any = None,
     y: Any = None,
     *,
@@ -58,8 +53,8 @@ def summarize(
 
     Parameters
     ----------
-    rules : RuleSet or CompactRules
-        The page begins with the compact form; of a rule set, with ``rules.compact()``.
+    rules : Rules
+        The page begins with this list; of one rule for each leaf, with the list that is chosen of them.
     X : array-like or data frame of shape (n_rows, n_features), default=None
         Rows to measure on, set aside when the tree was fitted. By default those that the rules were made from, if they
         are at hand.
@@ -86,16 +81,14 @@ def summarize(
     >>> import secateur
     >>> X, y = load_iris(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    >>> summary = summarize(secateur.compact(model, X, y), target="species")
+    >>> summary = summarize(secateur.simplify(model, X, y), target="species")
     >>> summary["title"], summary["lists"][summary["list"]]["n_conditions"]
     ('What decides species', 4)
     """
-    given = rules if isinstance(rules, CompactRules) else None
-    whole = rules.source if isinstance(rules, CompactRules) else rules
-    if not isinstance(whole, RuleSet):
+    if not isinstance(rules, Rules):
         raise InputError(
-            f"Expected the rules of one tree, found {type(rules).__name__}. Pass a RuleSet; of a forest, one of its "
-            "rule sets."
+            f"Expected the rules of one tree, found {type(rules).__name__}. Of a forest, pass the rules of one of its "
+            "trees, such as rules[0]."
         )
     for name, value in (("title", title), ("target", target)):
         if value is not None and not isinstance(value, str):
@@ -103,34 +96,33 @@ def summarize(
     if isinstance(notes, str) or not all(isinstance(note, str) for note in notes):
         raise ParameterError(f"Expected notes as a list of sentences, found {notes!r}.")
     budgets = check_budgets(budgets)
-    measured = None if given is None else describe_fidelity(given)
-    if measured is not None:
+    if rules.fidelity is not None:
         budgets = ()  # the fidelity is that of the given list alone
+    whole = rules.before_choice
     target = name_target(y) or find_target(whole) if target is None else target
     at_hand = find_rows(whole, X, y, sample_weight)
-    seen = whole if at_hand.training is None else replace(whole, training=at_hand.training)
-    given = seen.compact() if given is None else given
-    voice = seen._voice
+    whole = whole if at_hand.training is None else whole.change(training=at_hand.training)
+    given = rules if rules.is_list else choose_lines(whole)
     lists, place, note = make_lists(given, at_hand, budgets)
-    texts = Texts()
-    n_conditions = len(whole.deleted)
+    audits = [at_hand.audit(made) for made in lists]
+    texts, n_conditions = Texts(), whole.tree_conditions
     told = [n_conditions <= (MOST_TOLD if made is given else FULLY_TOLD) for made in lists]
     form = make_form(whole, at_hand)
     leaf_rules = describe_rules(whole, texts if n_conditions <= FULLY_TOLD else None)
     for rule, example in zip(leaf_rules, form.pop("examples"), strict=True):
         rule["example"] = example
-    method = METHODS[whole.method]
-    answer = describe_answer(whole, at_hand)
-    summary: dict[str, Any] = {
+    method, fidelity = METHODS[whole.method], describe_fidelity(rules)
+    answer = describe_answer(whole, at_hand, audits[place], target, len(form["fields"]))
+    return {
         "format": FORMAT,
         "version": __version__,
-        "title": title or _make_title(target, measured),
+        "title": title or _make_title(target, rules),
         "target": target,
-        "answer": answer,
-        "fidelity": measured,
+        "answer": answer if fidelity is None else {**answer, "predicted": fidelity["first"]},
+        "fidelity": fidelity,
         "lists": [
-            describe_list(made, at_hand, texts if tell else None, answer)
-            for made, tell in zip(lists, told, strict=True)
+            describe_list(made, at_hand, audit, texts if tell else None)
+            for made, audit, tell in zip(lists, audits, told, strict=True)
         ],
         "list": place,
         "list_note": note,
@@ -140,13 +132,13 @@ def summarize(
         "parameters": _plain(whole.parameters),
         "size": {
             "n_rules": len(whole),
-            "n_rules_changed": len(np.unique(whole.paths.rule[whole.deleted])),
+            "n_rules_changed": count_changed(whole),
             "n_conditions_before": n_conditions,
-            "n_conditions": int(np.count_nonzero(~whole.deleted)),
+            "n_conditions": whole.n_conditions,
             "depth": whole.tree.depth,
         },
         "notes": list(notes),
-        "remarks": list(whole._told_remarks),  # a class that no rule predicts is among the cautions
+        "remarks": list(whole.own_remarks),  # a class that no rule predicts is among the cautions
         "facts": _list_facts(whole),
         "classes": list(whole.tree.class_names),
         "rows": _describe_rows(whole, at_hand),
@@ -154,46 +146,30 @@ def summarize(
         "ladder": make_ladder(whole, at_hand, budgets=False) if n_conditions <= FULLY_TOLD else [],
         "rules": leaf_rules,
         "diagnosis": describe_effects(whole, at_hand),
-        "merged": _merge_conditions(whole, [*lists, whole], voice),
-        "tree": describe_tree(whole, voice),
+        "merged": _merge_conditions(whole, lists),
+        "tree": describe_tree(whole),
         "splits": describe_splits(whole, at_hand),
         "form": form,
         "reasons": texts.listed,
         "phrases": texts.phrases,
     }
-    _say(summary, lists)
-    return summary
 
 
-def _say(summary: dict[str, Any], lists: list[CompactRules]) -> None:
-    """Add the sentences that are read first."""
-    rows, answer = summary["rows"], summary["answer"]
-    answer["predicted"] = say_predicted(summary["target"], summary["classes"], len(summary["form"]["fields"]))
-    answer["measured_on"] = say_measured_on(rows)
-    for made, listed in zip(lists, summary["lists"], strict=True):
-        listed["faithful"] = say_list_faithful(made, listed["measured"], rows)
-        listed["right"] = say_list_right(listed["measured"], answer, summary)
-    if (measured := summary["fidelity"]) is not None:
-        answer["predicted"] = measured["first"]
-        for listed in summary["lists"]:
-            listed["faithful"], listed["right"] = measured["after"][0], " ".join(measured["after"][1:])
-            listed["cautions"] = warn_of_few(listed)
-
-
-def _make_title(target: str | None, measured: dict[str, Any] | None) -> str:
+def _make_title(target: str | None, rules: Rules) -> str:
     if target:
         return f"What decides {target}"
-    return "The rules of a decision tree" if measured is None else f"Rules that approximate {measured['model']}"
+    found = rules.fidelity
+    return "The rules of a decision tree" if found is None else f"Rules that approximate {found.model}"
 
 
-def _merge_conditions(whole: RuleSet, rule_sets: Iterable[RuleSet | CompactRules], voice: Voice) -> dict[str, str]:
+def _merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:
     """Word the kept links on one column together, by their ids; a single link reads as itself."""
-    seen = dict.fromkeys(rule.kept_ids for rules in rule_sets for rule in rules)
-    conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept, voice))
+    seen = dict.fromkeys(rule.kept_ids for rules in (*lists, whole) for rule in rules)
+    conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept, whole.voice))
     return {",".join(map(str, one.link_ids)): one.text for one in conditions if len(one.link_ids) > 1}
 
 
-def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
+def _describe_rows(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     training = at_hand.training
     return {
         "n_rows": at_hand.n_rows,
@@ -205,8 +181,8 @@ def _describe_rows(rules: RuleSet, at_hand: RowsAtHand) -> dict[str, Any]:
     }
 
 
-def _list_facts(rules: RuleSet) -> list[dict[str, Any]]:
-    """List what is known about the columns, and whether a deletion rests on it."""
+def _list_facts(rules: Rules) -> list[dict[str, Any]]:
+    """List the stated facts about the columns, and whether a deletion depends on each."""
     used = set(rules.facts_used.used)
     return [{"text": text, "is_used": text in used} for text in list_facts(rules.tree)]
 

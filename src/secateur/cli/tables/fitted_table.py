@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.adapters.forests import is_ensemble
-from secateur.cli.tables.model_rows import pick_columns, read_for_tree, tell_unseen
+from secateur.cli.tables.model_rows import describe_unseen, pick_columns, read_for_tree
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.cli.tables.table_file import TableFile
-    from secateur.rules.rule_set import RuleSet
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "MAX_CATEGORIES",
     "FittedTable",
     "choose_min_rows",
+    "describe_facts",
     "find_facts",
     "fit_table",
     "fit_tree",
@@ -39,7 +40,6 @@ __all__ = [
     "read_one_tree",
     "simplify_fitted",
     "split_table",
-    "tell_facts",
 ]
 
 DEFAULT_DEPTH = 5
@@ -210,7 +210,7 @@ def label_rows(
     table, readings, told = read_for_tree(table, tree, beside)
     rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)  # first: it may be another table
     _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
-    notes += [*told, *tell_unseen(rows, tree, table.name)]
+    notes += [*told, *describe_unseen(rows, tree, table.name)]
     return TrainingTable(rows, labels, target, (), (), tuple(notes), readings=readings)
 
 
@@ -228,37 +228,37 @@ def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) ->
 
 
 def read_one_tree(model: Any) -> Tree:
-    """Read the tree of a model; refuse several trees."""
+    """Read the tree of a model; reject several trees."""
     if is_ensemble(model):
         raise UnsupportedModelError(
-            "The model is of several trees, and this is about one tree: `secateur approximate MODEL DATA` gives few "
-            "rules that approximate it."
+            "The model is of several trees, and this is about one tree: `secateur approximate MODEL DATA` approximates "
+            "it by a short list."
         )
     return from_model(model)
 
 
-def simplify_fitted(fitted: FittedTable, *, method: str, take_facts: bool = True, **options: Any) -> RuleSet:
+def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options: Any) -> Rules:
     """Make rules of a fitted table; the options are those of :func:`secateur.simplify`.
 
-    With ``take_facts``, take for granted what the table shows: whole numbers, few decimals, columns without a blank.
+    With ``takes_facts``, what the table shows is stated as facts: whole numbers, few decimals, columns without a blank.
     """
     train = fitted.train
     tree = set_readings(from_model(fitted.model, train.X), train.readings)
-    if take_facts:
+    if takes_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}
-        return simplify(tree, train.X, train.y, method=method, **options)
+        return simplify(tree, train.X, train.y, **options)
     # The types of columns must not tell that they hold whole numbers.
     whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
-    return simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, method=method, **options)
+    return simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
 
 
-def tell_facts(fitted: FittedTable, tree: Tree) -> list[str]:
-    """Say what was taken for granted, if anything."""
+def describe_facts(fitted: FittedTable, tree: Tree) -> list[str]:
+    """Say which facts were taken from the table, if any."""
     whole, facts = find_facts(tree, fitted.train)
     whole = [name for name in whole if name not in fitted.train.readings]  # that a date is one goes without saying
     told = "; ".join([*(f"{name} is a whole number" for name in whole), *facts])
-    return [f"Taken for granted, as the table shows it: {told} (--no-facts takes nothing for granted)."] if told else []
+    return [f"Stated facts, as the table shows them: {told} (--no-facts states none)."] if told else []
 
 
 def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:

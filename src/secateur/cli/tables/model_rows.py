@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.cli.tables.written_columns import cut_column, find_reading, read_values, tell_cut, tell_readings
+from secateur.cli.tables.written_columns import cut_column, describe_cut, describe_readings, find_reading, read_values
 from secateur.errors import InputError, did_you_mean, shorten
-from secateur.results.explanation import make_up
+from secateur.results.row_reading import make_up
 from secateur.rows.encoding import cut_blanks
 from secateur.rows.labels import as_label, as_truth
 from secateur.rows.table_columns import own_names, tested_features
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
     from secateur.tree.tree import Tree
 
-__all__ = ["parse_row", "pick_columns", "read_for_tree", "tell_unseen", "to_types"]
+__all__ = ["describe_unseen", "parse_row", "pick_columns", "read_for_tree", "to_types"]
 
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
@@ -89,10 +89,10 @@ def read_for_tree(
         if reading is not None:
             frame[column] = read_values(frame[column], reading, column, table.name)
             readings[column], kinds[column] = reading, "number"
-    return replace(table, frame=frame, kinds=kinds), readings, [*tell_cut(cut), *tell_readings(found)]
+    return replace(table, frame=frame, kinds=kinds), readings, [*describe_cut(cut), *describe_readings(found)]
 
 
-def tell_unseen(rows: Any, tree: Tree, where: str) -> list[str]:
+def describe_unseen(rows: Any, tree: Tree, where: str) -> list[str]:
     """Say which columns of a table hold values that the tree does not know, and that these count as any other."""
     notes = []
     for feature, column in enumerate(rows.columns):

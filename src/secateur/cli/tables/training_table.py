@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.cli.tables.written_columns import cut_column, find_reading, read_values, tell_cut, tell_readings
+from secateur.cli.tables.written_columns import cut_column, describe_cut, describe_readings, find_reading, read_values
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.labels import as_label
 from secateur.tree.readings import Reading
@@ -141,7 +141,7 @@ def make_training_table(
     if not used:
         raise InputError(f"{table.name} has no column to predict {target!r} from. {' '.join(notes)}".rstrip())
     cut = [column for column in cut if column not in found]  # blanks beside a number go without saying
-    notes += [*tell_cut(cut), *tell_readings(found)]
+    notes += [*describe_cut(cut), *describe_readings(found)]
     counted = {
         column: _count_decimals(frame[column].to_numpy(dtype=np.float64))
         for column in used

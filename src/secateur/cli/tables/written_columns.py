@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Tree
 
-__all__ = ["Found", "cut_column", "find_reading", "read_values", "set_readings", "tell_cut", "tell_readings"]
+__all__ = ["Found", "cut_column", "describe_cut", "describe_readings", "find_reading", "read_values", "set_readings"]
 
 # Different texts that are looked at first, to leave columns of words alone.
 LOOKED_AT = 500
@@ -136,14 +136,14 @@ def cut_column(values: Any) -> Any:
     return values.map(lambda text: cut.get(text, text), na_action="ignore").astype(object).fillna(np.nan)
 
 
-def tell_cut(columns: Sequence[str]) -> list[str]:
+def describe_cut(columns: Sequence[str]) -> list[str]:
     """Say of which columns blanks were cut, and how to undo it; nothing if of none."""
     if not columns:
         return []
     return [f"Cut the blanks around the texts of {', '.join(columns)} (--text COLUMN keeps one as it is written)."]
 
 
-def tell_readings(found: Mapping[str, Found]) -> list[str]:
+def describe_readings(found: Mapping[str, Found]) -> list[str]:
     """Say in one sentence what was read as numbers and dates, and how to undo it; nothing if nothing was."""
     if not found:
         return []

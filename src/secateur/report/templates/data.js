@@ -79,14 +79,15 @@ function leafOf(entries) {
   return leaf;
 }
 
-// What a list says of a row: the line that decides (-1 for "otherwise"), all lines that hold, the class, and the leaf.
+// A line of a list: a rule, or "otherwise", which comes last.
+const lineOf = (list, line) => list.rules[line] ?? list.otherwise;
+
+// What a list says of a row: the line that decides, the rules that hold, the class, and the leaf.
 function decide(entries, place = state.place) {
   const values = toFeatures(entries);
   const holds = (link) => goesLeft(parent[link], values) === (isLeft[link] === 1);
   const list = data.lists[place];
   const holding = [...list.rules.keys()].filter((line) => list.rules[line].kept.every(holds));
-  const line = holding.length ? holding[0] : -1;
-  const leaf = leafOf(entries);
-  const said = line < 0 ? list.otherwise.class : list.rules[line].class;
-  return { line, holding, leaf, holds, class: said };
+  const line = holding.length ? holding[0] : list.rules.length;
+  return { line, holding, leaf: leafOf(entries), holds, class: lineOf(list, line).class };
 }

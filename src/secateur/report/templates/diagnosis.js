@@ -1,13 +1,13 @@
 // The diagnosis of a rule: what each condition of its leaf's own rule does, in the paper's three layers. The words are
-// plain; the paper's terms stand beside them for the pointer and for machines.
+// plain; the paper's terms stand beside them for machines.
 
 const opened = new Set(); // rules whose diagnosis is open
 
 const EFFECTS = { lower: "positive relevance", raise: "negative relevance", keep: "probabilistic IRC" };
 const EFFECT_WORDS = {
-  lower: "the rule is less often right without it",
-  raise: "the rule is more often right without it: it marks off rows for which the rule is less often right",
-  keep: "the rule is about as often right without it",
+  lower: "the rule is less reliable without it",
+  raise: "the rule is more reliable without it: it sets apart rows of lower reliability",
+  keep: "reliability hardly depends on it",
 };
 
 function orientation(node, ofClass) {
@@ -48,7 +48,7 @@ function inPoints(change) {
 }
 
 function layerElement(name, words, term) {
-  return make("div", {}, make("dt", {}, name), make("dd", term ? { title: term, "data-term": term } : {}, words));
+  return make("div", {}, make("dt", {}, name), make("dd", { "data-term": term || null }, words));
 }
 
 const NO_COUNTS = "unknown: the tree carries no class counts";
@@ -70,8 +70,8 @@ function statusWords(rule, layers) {
   if (!layers.status) return NO_COUNTS;
   if (layers.status === "neutral") return "it points neither way";
   return layers.inside
-    ? `it points away from ${name}, though the leaves around it all say ${name}: it may mark off a part where ${name} is less certain`
-    : `it points away from ${name}: it is probably no ground for this rule`;
+    ? `it points away from ${name}, though the leaves around it all say ${name}: it may set apart a part where ${name} is less certain`
+    : `it points away from ${name}: it is probably irrelevant`;
 }
 
 function effectElement(rule, layers) {
@@ -82,7 +82,7 @@ function effectElement(rule, layers) {
   const listed = data.rules[rule];
   const rows = data.rows.is_weighted ? "weight" : "rows";
   const size = layers.effect === "keep" ? "no more than" : "more than";
-  const words = `${rows} ${count(listed.source_support)} → ${count(layers.support)}, right ${share(listed.source_hits / listed.source_support)} → ${share(layers.after)} (${inPoints(layers.d)}, ${size} ${number(100 * layers.epsilon)}): ${EFFECT_WORDS[layers.effect]}`;
+  const words = `${rows} ${count(listed.source_support)} → ${count(layers.support)}, ${shorten(className(rule), 80)} ${share(listed.source_hits / listed.source_support)} → ${share(layers.after)} (${inPoints(layers.d)}, ${size} ${number(100 * layers.epsilon)}): ${EFFECT_WORDS[layers.effect]}`;
   return layerElement("Without it alone", words, EFFECTS[layers.effect]);
 }
 

@@ -39,7 +39,7 @@ function ruleRow(rule) {
     make("td", { class: "conds" }, make("div", { class: "kept" }, kept), dropped.length ? make("div", { class: "dropped" }, dropped) : null, assimilated ? make("p", { class: "fine" }, assimilated) : null, diagnosisButton(rule)),
     make("td", { class: "class" }, chip(listed.class)),
     make("td", { class: "change", "data-label": data.rows.is_weighted ? "Weight" : "Rows" }, `${count(listed.source_support)} → `, make("b", {}, count(listed.support))),
-    make("td", { class: "change", "data-label": "In the class" }, `${share(before)} → `, make("b", {}, share(reliability(rule))), listed.is_rarer ? ", not its commonest class" : null, near, moved),
+    make("td", { class: "change", "data-label": "In the class" }, `${share(before)} → `, make("b", {}, share(reliability(rule))), squeeze(listed.aside, LONG), near, moved),
   );
 }
 

@@ -10,15 +10,18 @@ function barElement(rows, hits, most, ofClass) {
   return draw("svg", { class: `bar ${colour(ofClass)}`, "aria-hidden": "true" }, draw("rect", { class: "of-other", width: `${width.toFixed(2)}%`, height: 10 }), draw("rect", { class: "of-class", width: `${((width * hits) / rows).toFixed(2)}%`, height: 10 }));
 }
 
-const FEW_ROWS = 5; // held-out rows below which a share says nothing
-
-function decidedWords(one, withLimits = false) {
-  if (one.rows === null) return ["rows not known"];
-  if (!one.rows) return [data.fidelity ? "no held-out row" : "no training row"];
-  const range = (withLimits || data.fidelity) && one.limits ? make("small", {}, ` ${limits(one.limits)}`) : null;
-  if (data.fidelity && one.rows < FEW_ROWS) return [`${count(one.rows)} held-out ${one.rows === 1 ? "row" : "rows"}: too few to tell`];
-  if (data.fidelity) return [`${count(one.rows)} held-out ${one.rows === 1 ? "row" : "rows"}, the same as the model for `, make("b", {}, share(one.hits / one.rows)), range].filter(Boolean);
-  return [`${rowsText(one.rows)}, `, make("b", {}, share(one.hits / one.rows)), " right", range, one.aside].filter(Boolean);
+// The rows of a line and the share of its class, in the words of `describe_rows` in Python.
+function decidedWords(one, withInterval = false) {
+  if (one.rows === null) return ["rows unknown"];
+  if (!one.rows) return [data.fidelity ? "no held-out row" : "no row"];
+  const part = make("b", {}, share(one.hits / one.rows));
+  if (data.fidelity) {
+    const rows = plural(one.rows, "held-out row", "held-out rows");
+    return one.rows < FEW_ROWS ? [`${rows}, too few to tell: the model says the same for ${count(one.hits)}`] : [`${rows}, the model says the same for `, part, ` ${limits(one.limits)}`];
+  }
+  const rows = data.rows.is_ranked ? rowsText(one.rows) : `the model counts ${count(one.rows)}`;
+  const interval = withInterval && one.limits ? make("small", {}, `, 95 % interval ${limits(one.limits).slice(1, -1)}`) : null;
+  return [`${rows}, `, part, ` ${shorten(data.classes[one.class], 30)}`, interval, squeeze(one.aside, LONG)].filter(Boolean);
 }
 
 function lineRow(line, most) {
@@ -125,15 +128,15 @@ function showNumbers() {
   byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));
   showDropped();
   if (data.lists.length < 2) return;
-  const knob = byId("knob");
+  const slider = byId("slider");
   const same = list.is_exact ? "as the tree, always" : measured ? `differs on ${percent(measured.disagreement)}` : "";
   const right = measured ? `accuracy ${points(measured.delta_accuracy)} points` : "";
   const said = [budgetText(list), plural(list.rules.length, "rule", "rules"), same, right].filter(Boolean).join(" · ");
-  knob.value = state.place;
-  knob.setAttribute("aria-valuetext", said);
-  byId("knob-said").textContent = said;
+  slider.value = state.place;
+  slider.setAttribute("aria-valuetext", said);
+  byId("slider-said").textContent = said;
   byId("dial-open").textContent = `${plural(list.rules.length, "rule", "rules")} · ${list.is_exact ? "exact" : measured ? `differs on ${percent(measured.disagreement)}` : "not exact"} · right ${measured ? percent(measured.accuracy) : "–"}`;
-  byId("knob-back").disabled = state.place === data.list;
+  byId("slider-back").disabled = state.place === data.list;
   document.querySelectorAll(".numbers tbody tr").forEach((row, place) => row.classList.toggle("current", data.lists.length - 1 - place === state.place));
 }
 
@@ -170,8 +173,8 @@ function startList() {
   showList();
   showNumbers();
   if (data.lists.length < 2) return;
-  byId("knob").addEventListener("input", (event) => moveTo(Number(event.target.value)));
-  byId("knob-back").addEventListener("click", () => moveTo(data.list));
+  byId("slider").addEventListener("input", (event) => moveTo(Number(event.target.value)));
+  byId("slider-back").addEventListener("click", () => moveTo(data.list));
   byId("dial-open").addEventListener("click", () => {
     const isOpen = byId("dial").classList.toggle("open");
     byId("dial-open").setAttribute("aria-expanded", String(isOpen));

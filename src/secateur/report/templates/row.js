@@ -66,7 +66,7 @@ function fieldElement(field, place) {
   return row;
 }
 
-// Why an entry is refused, or "".
+// Why an entry is rejected, or "".
 function complaint(field, entry) {
   if (entry === null || field.kind === "category" || field.kind === "group") return "";
   const wanted = field.moment ? (field.moment.kind === "clock" ? "a time" : "a date") : "a number";
@@ -81,7 +81,7 @@ function complaint(field, entry) {
   return "";
 }
 
-// What is known of a column and does not hold for an entry: in words, and the facts that say so.
+// What an entry violates of the stated facts about a column: in words, and the facts themselves.
 function brokenFacts(field, entry) {
   const isNumber = field.kind === "number";
   if (entry !== null && !isNumber && field.kind !== "category") return [];
@@ -99,10 +99,10 @@ function brokenFacts(field, entry) {
   return broken;
 }
 
-// Whether a list's guarantee is about a row that contradicts something, and what.
+// What a row violates, and whether a list's guarantee applies to it nevertheless, as an explanation says it in Python.
 function brokenWords(broken, list) {
-  const rests = broken.some(({ facts }) => facts.some((fact) => list.facts.includes(fact)));
-  const said = rests ? "The guarantee does not cover this row, which contradicts what is known" : "This row contradicts what is known, but the guarantee does not rest on it";
+  const isAssumed = broken.some(({ facts }) => facts.some((fact) => list.facts.includes(fact)));
+  const said = isAssumed ? "The guarantee does not apply to this row, which violates stated facts" : "This row violates stated facts that the guarantee does not depend on";
   return `${said}: ${shorten(broken.map(({ words }) => words).join("; "), 240)}.`;
 }
 
@@ -172,7 +172,7 @@ function leafWords(found) {
   const sure = rows ? `: ${share(hits / rows)} of ${rowsText(rows)}` : "";
   if (own !== found.class) return make("p", { class: "odds" }, "The tree itself says ", chip(own), ` here (leaf ${found.leaf}${sure}): the short list differs from it on this row.`);
   const words = `In the tree this row ends in leaf ${found.leaf}${sure ? `${sure} are ${shorten(data.classes[own], 60)}` : ""}.`;
-  const { limits: range, hits: ofLine, rows: all } = found.line < 0 ? listNow().otherwise : listNow().rules[found.line];
+  const { limits: range, hits: ofLine, rows: all } = lineOf(listNow(), found.line);
   const differs = rows && range && (hits / rows < range[0] || hits / rows > range[1]);
   return make("p", { class: differs ? "aside" : "fine" }, words, differs ? ` That is ${hits / rows < range[0] ? "less" : "more"} sure than the ${share(ofLine / all)} above.` : "");
 }
@@ -190,17 +190,18 @@ function showVerdict() {
   }
   const list = listNow();
   const found = decide(entries);
-  const one = found.line < 0 ? list.otherwise : list.rules[found.line];
-  const by = found.line < 0 ? "no rule holds" : `rule ${found.line + 1}`;
+  const one = lineOf(list, found.line);
+  const isRule = found.holding.length > 0;
+  const by = isRule ? `rule ${found.line + 1}` : "no rule holds";
   byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), make("p", {}, `${by}: `, decidedWords(one, true)));
-  const asked = new Set((found.line < 0 ? [] : one.kept).map(fieldOfLink));
-  data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", found.line >= 0 && !asked.has(place)));
+  const asked = new Set(isRule ? one.kept.map(fieldOfLink) : []);
+  data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", isRule && !asked.has(place)));
   const others = found.holding.slice(1);
   const broken = data.form.fields.flatMap((field, place) => brokenFacts(field, entries[place]));
-  const parts = found.line >= 0
+  const parts = isRule
     ? [make("h4", {}, "Because"), make("ul", {}, one.kept.length ? groupLinks(one.kept).map(metItem) : make("li", {}, make("span", { class: "mark" }, "✓"), "it always holds"))]
     : list.rules.length ? [make("h4", {}, "Because no rule holds"), ...missedItems(found)] : [];
-  if (others.length) parts.push(make("p", { class: "fine" }, `${others.length === 1 ? "Rule" : "Rules"} ${others.map((line) => line + 1).join(", ")} ${others.length === 1 ? "holds" : "hold"} too${others.some((line) => list.rules[line].class !== one.class) ? "; where rules disagree, the more reliable one decides" : ""}.`));
+  if (others.length) parts.push(make("p", { class: "fine" }, `${others.length === 1 ? "Rule" : "Rules"} ${others.map((line) => line + 1).join(", ")} ${others.length === 1 ? "holds" : "hold"} too${others.some((line) => list.rules[line].class !== one.class) ? "; these rules disagree, and the first decides" : ""}.`));
   if (broken.length) parts.push(make("p", { class: "odds" }, brokenWords(broken, list)));
   byId("row-said").replaceChildren(...[...parts, leafWords(found), ...changesPart()].filter(Boolean));
 }

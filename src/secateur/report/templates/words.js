@@ -82,7 +82,7 @@ const chip = (ofClass, size = 60) => make("span", { class: `chip ${colour(ofClas
 
 // The training rows of something: a number of rows, or a weight.
 function rowsText(rows) {
-  if (rows === null) return "rows not known";
+  if (rows === null) return "rows unknown";
   return data.rows.is_weighted ? `weight ${count(rows)}` : plural(rows, "row", "rows");
 }
 

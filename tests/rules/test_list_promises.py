@@ -1,4 +1,4 @@
-"""What compact rules say of themselves holds in every way of asking them."""
+"""What lists say of themselves holds in every way of asking them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import compaction
+from secateur import choosing
+from secateur.choosing import choose_lines
 from secateur.rules.decision_list import make_decision_list
-from secateur.rules.printed_order import lift_rare
+from secateur.rules.order import lift_rare
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +26,11 @@ def test_what_many_rules_decide_is_counted_as_for_few(
     problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, X, y = problem
-    monkeypatch.setattr(compaction, "FEW_RULES", 3)
-    rules = secateur.compact(model, X, y)
+    monkeypatch.setattr(choosing, "FEW_RULES", 3)
+    rules = secateur.simplify(model, X, y)
     assert len(rules) > 3
     decided = rules.apply(X)
-    for index in range(-1, len(rules)):
+    for index in range(len(rules) + 1):
         assert rules.decided_counts[index].tolist() == np.bincount(y[decided == index], minlength=2).tolist()
     assert rules.verify(X, y).ok
 
@@ -38,7 +39,7 @@ def test_probabilities_without_rows_are_those_of_the_tree(
     problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray],
 ) -> None:
     model, X, y = problem
-    rules = secateur.compact(model)
+    rules = secateur.simplify(model)
     assert not rules.is_counted
     np.testing.assert_allclose(rules.predict_proba(X), model.predict_proba(X))
     found = rules.audit(X, y)
@@ -52,10 +53,9 @@ def test_a_row_that_breaks_a_fact_gets_one_answer() -> None:
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
     X = np.array([[2.0], [3.0], [4.0]])
-    rules = secateur.compact(builder.build(), X, ["yes", "yes", "no"], facts=["a > 1"])
+    rules = secateur.simplify(builder.build(), X, ["yes", "yes", "no"], facts=["a > 1"])
     row = np.array([[-1.0]])
-    decided = rules.apply(row)[0]
-    label = rules.otherwise if decided < 0 else rules[decided].prediction
+    label = rules.lines[rules.apply(row)[0]].prediction
     assert rules.predict(row).tolist() == [label] == [rules.explain(row[0]).prediction]
     assert rules.predict_proba(row).argmax() == ["no", "yes"].index(label)
     namespace: dict[str, object] = {}
@@ -63,15 +63,15 @@ def test_a_row_that_breaks_a_fact_gets_one_answer() -> None:
     assert namespace["predict"](-1.0)[0] == label  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("method", ["budgeted", "layered", "mismatch", "faithful"])
+@pytest.mark.parametrize("method", ["budgeted", "mismatch", "faithful"])
 def test_reasons_keep_the_settings_of_their_method(
     method: str, problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]
 ) -> None:
     model, X, y = problem
-    setting = {"budget": 0.03} if method == "budgeted" else {"tolerance": 0.2}
-    source = secateur.simplify(model, X, y, method=method, **setting)  # type: ignore[arg-type]
-    for rule in source.compact():
-        own = source[rule.source.index].reasons
+    setting = {"max_conflict": 0.03} if method == "budgeted" else {"tolerance": 0.2}
+    source = secateur.simplify(model, X, y, method=method, each_leaf=True, **setting)  # type: ignore[arg-type]
+    for rule in choose_lines(source):
+        own = source[rule.place].reasons
         assert {link: reason.text for link, reason in rule.reasons.items()} == {
             link: reason.text for link, reason in own.items()
         }
@@ -81,27 +81,24 @@ def test_exports_give_the_share_that_is_printed(
     problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray],
 ) -> None:
     model, X, y = problem
-    rules = secateur.compact(model, X, y)
+    rules = secateur.simplify(model, X, y)
     listed = make_decision_list(rules).rules
-    assert [rule.reliability for rule in listed] == [
-        *(rule.decided_reliability for rule in rules),
-        rules.otherwise_reliability,
-    ]
+    assert [rule.reliability for rule in listed] == [line.reliability for line in rules.lines]
     shares = rules.predict_proba(X)
     decided = rules.apply(X)
     for rule in rules:
         mine = decided == rule.index
         if mine.any():
-            assert shares[mine][0][rule.prediction] == rule.decided_reliability
+            assert shares[mine][0][rule.prediction] == rule.reliability
 
 
 def test_explain_names_a_budget_only_where_there_is_one(
     problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray],
 ) -> None:
     model, X, y = problem
-    for method, words in (("mismatch", "'mismatch' may decide otherwise than the tree"), ("exact", "budget")):
-        source = secateur.simplify(model, X, y, method=method)
-        rules = source.compact(budget=0.05 if method == "exact" else 0.0)
+    for method, words in (("mismatch", "'mismatch' may answer differently from the tree"), ("exact", "budget")):
+        source = secateur.simplify(model, X, y, method=method, each_leaf=True)
+        rules = choose_lines(source, budget=0.05 if method == "exact" else 0.0)
         differ = np.flatnonzero(rules.predict(X) != model.predict(X))
         assert len(differ)
         assert words in str(rules.explain(X[differ[0]]))
@@ -120,25 +117,25 @@ def test_a_leaf_that_only_missing_values_reach_is_found_in_a_rule() -> None:
     builder.leaf([0, 9], parent=below, side="right")
     X = np.array([[np.nan, -1]] * 6 + [[np.nan, 1]] * 9 + [[1, 0]] * 9 + [[9, 0]] * 9, dtype=float)
     y = ["no"] + ["yes"] * 14 + ["no"] * 18
-    rules = secateur.simplify(builder.build(), X, y, method="mismatch", tolerance=0.2).compact(otherwise="no")
+    rules = secateur.simplify(builder.build(), X, y, method="mismatch", tolerance=0.2, otherwise="no")
     assert rules.verify().ok
 
 
 def test_sentences_of_another_version_are_said_not_to_be_compared(
     problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray],
 ) -> None:
-    from secateur.export.compact_json import _digest
+    from secateur.export.json import _digest
 
     model, X, y = problem
-    content = json.loads(secateur.compact(model, X, y).to_json())
+    content = json.loads(secateur.simplify(model, X, y).to_json())
     content.pop("digest")
     content["secateur"] = "0.0.1"
     content["digest"] = _digest(content)
-    found = secateur.CompactRules.from_json(json.dumps(content)).verify(X, y)
+    found = secateur.Rules.from_json(json.dumps(content)).verify(X, y)
     assert "the sentences of the file were written by secateur 0.0.1: not compared" in found.unchecked
 
 
-def slow_ranking(rules: secateur.RuleSet, chosen: list[int]) -> list[int]:
+def slow_ranking(rules: secateur.Rules, chosen: list[int]) -> list[int]:
     """The chosen rules by reliability, support, number of conditions and place."""
 
     def key(place: int) -> tuple[float, float, int, int]:
@@ -155,31 +152,34 @@ def test_the_upper_line_decides_and_is_of_the_class_that_ranks_highest(
 ) -> None:
     X, y = make_classification(700, 6, n_informative=5, n_redundant=0, n_classes=4, flip_y=0.1, random_state=seed)
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
-    monkeypatch.setattr("secateur.rules.printed_order.MOST_COMPARED", 0 if many else 512)
-    sources = [secateur.simplify(model, X, y, method=method) for method in ("exact", "layered", "mismatch", "quinlan")]
-    made = [secateur.compact(model, X, y, budget=budget) for budget in (0.0, 0.02, 0.08, 0.2)]
+    monkeypatch.setattr("secateur.rules.order.MOST_COMPARED", 0 if many else 512)
+    sources = [
+        secateur.simplify(model, X, y, method=method, each_leaf=True)
+        for method in ("exact", "faithful", "mismatch", "quinlan")
+    ]
+    made = [secateur.simplify(model, X, y, budget=budget) for budget in (0.0, 0.02, 0.08, 0.2)]
     grid = np.random.default_rng(seed).normal(size=(3000, 6)) * 3
-    for rules in [*(source.compact() for source in sources), *made]:
+    for rules in [*(choose_lines(source) for source in sources), *made]:
         for rows in (X, grid):
             covered = rules.covers(rows)
-            upper = np.where(covered.any(axis=1), covered.argmax(axis=1), -1) if len(rules) else np.full(len(rows), -1)
+            upper = np.column_stack([covered, np.ones(len(rows), dtype=bool)]).argmax(axis=1)
             assert (upper == rules.apply(rows)).all()
-            labels = np.array([*(rule.prediction for rule in rules), rules.otherwise])
+            labels = np.array([line.prediction for line in rules.lines])
             assert (labels[upper] == rules.predict(rows)).all()
-            ranked = slow_ranking(rules.rules, rules.chosen.tolist())
-            place_of = {place: index for index, place in enumerate(rules.chosen.tolist())}
+            ranked = slow_ranking(rules.each_leaf, rules.leaves.tolist())
+            place_of = {place: index for index, place in enumerate(rules.leaves.tolist())}
             by_rank = np.array([place_of[place] for place in ranked], dtype=int)
             if len(rules):
                 best = by_rank[covered[:, by_rank].argmax(axis=1)]
-                assert (labels[best] == labels[upper])[upper >= 0].all()
+                assert (labels[best] == labels[upper])[upper < len(rules)].all()
 
 
 def test_rules_that_do_not_meet_stay_together_by_class() -> None:
     X, y = make_classification(900, 6, n_informative=5, n_redundant=0, n_classes=3, flip_y=0.05, random_state=1)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    exact = secateur.compact(model, X, y)
-    assert (np.diff(exact.class_ids) >= 0).all()
-    runs = [int((np.diff(secateur.compact(model, X, y, budget=b).class_ids) != 0).sum()) for b in (0.01, 0.03)]
+    exact = secateur.simplify(model, X, y)
+    assert (np.diff(exact.class_ids[:-1]) >= 0).all()
+    runs = [int((np.diff(secateur.simplify(model, X, y, budget=b).class_ids[:-1]) != 0).sum()) for b in (0.01, 0.03)]
     assert max(runs) < 5
 
 
@@ -187,8 +187,8 @@ def test_rules_that_do_not_meet_stay_together_by_class() -> None:
 def test_no_line_of_exact_rules_decides_mostly_rows_of_another_class(seed: int) -> None:
     X, y = make_classification(600, 8, n_informative=5, n_classes=2 + seed % 2, flip_y=0.25, random_state=seed)
     model = DecisionTreeClassifier(max_depth=6, random_state=seed).fit(X, y)
-    rules = secateur.compact(model, X, y)
-    own = rules.decided_counts[np.arange(len(rules)), rules.class_ids]
+    rules = secateur.simplify(model, X, y)
+    own = rules.decided_counts[np.arange(len(rules)), rules.class_ids[:-1]]
     assert (own >= rules.decided_counts[:-1].max(axis=1)).all()
 
 

@@ -1,4 +1,4 @@
-"""Compact rules decide, cover and count rows as slow versions do, and say what became of every leaf."""
+"""Lists decide, cover and count rows as slow versions do, and say what became of every leaf."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import pickle
 from typing import Any
 
-import compact_oracles
+import list_oracles
 import numpy as np
 import oracles
 import pytest
@@ -21,73 +21,89 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.results.difference import compare_rules
-from secateur.rules.printed_order import order_rules
+from secateur.choosing import choose_lines
+from secateur.errors import InputError, ParameterError
+from secateur.rules.order import order_rules
 from secateur.tree.tree import Tree
 
 
 @st.composite
-def compact_problems(draw: st.DrawFn) -> tuple[secateur.CompactRules, Any, NDArray[np.int64], list[float] | None]:
-    """Compact rules of any method, with and without a budget, and their training rows."""
+def list_problems(draw: st.DrawFn) -> tuple[secateur.Rules, Any, NDArray[np.int64], list[float] | None]:
+    """Lists of any method, with and without a budget, and their training rows."""
     tree = draw(strategies.trees(max_leaves=9))
     X, y, weights = draw(strategies.labelled_rows(tree, weights=draw(st.booleans())))
-    method = draw(st.sampled_from(["exact", "exact", "none", "layered", "quinlan", "mismatch"]))
-    settings = {"tolerance": 0.2} if method in ("layered", "mismatch") else {}
+    method = draw(st.sampled_from(["exact", "exact", "none", "faithful", "mismatch", "quinlan"]))
+    settings = {"tolerance": 0.2} if method in ("faithful", "mismatch") else {}
     whole = method != "quinlan"  # which counts rows, not weights
     weights = weights if whole else None
-    rules = secateur.simplify(tree, X, tree.classes[y], method=method, sample_weight=weights, **settings)
+    rules = secateur.simplify(
+        tree, X, tree.classes[y], method=method, sample_weight=weights, each_leaf=True, **settings
+    )
     try:
-        found = rules.compact(
+        found = choose_lines(
+            rules,
             budget=draw(st.sampled_from([0.0, 0.0, 0.05, 0.2])),
             tolerance=draw(st.sampled_from([0.0, 0.05, 0.5])),
             otherwise=draw(st.sampled_from(["auto", *tree.classes.tolist()])),
         )
-    except secateur.InputError as error:
+    except InputError as error:
         if method == "exact" or "before anything is spent" not in str(error):
             raise
         reject()
     return found, X, y, weights
 
 
-@given(compact_problems())
+@given(list_problems())
 @settings(max_examples=60, deadline=None)
 def test_rows_are_decided_covered_and_counted_one_by_one(
-    problem: tuple[secateur.CompactRules, Any, NDArray[np.int64], list[float] | None],
+    problem: tuple[secateur.Rules, Any, NDArray[np.int64], list[float] | None],
 ) -> None:
     rules, X, y, weights = problem
-    deciding = [compact_oracles.deciding(rules, row) for row in X]
+    deciding = [list_oracles.deciding(rules, row) for row in X]
     assert rules.apply(X).tolist() == deciding
-    classes = [compact_oracles.said(rules, index) for index in deciding]
+    classes = [list_oracles.said(rules, index) for index in deciding]
     assert rules.predict(X).tolist() == rules.tree.classes[classes].tolist()
-    covers = [[index in compact_oracles.covering(rules, row) for index in range(len(rules))] for row in X]
+    covers = [[index in list_oracles.covering(rules, row) for index in range(len(rules))] for row in X]
     assert rules.covers(X).tolist() == covers
-    counts = compact_oracles.count_decided(rules, X, y, weights)
+    counts = list_oracles.count_decided(rules, X, y, weights)
     assert np.allclose(rules.decided_counts, counts)
+    assert rules.counts is rules.decided_counts
+    assert np.allclose(rules.support, counts.sum(axis=1))
+    for line in rules.lines:
+        assert line.class_counts == pytest.approx(counts[line.index])
+        assert line.is_otherwise == (line.index == len(rules))
+        assert line.class_id == list_oracles.said(rules, line.index)
     for index, share in zip(deciding, rules.predict_proba(X), strict=True):
         total = counts[index].sum()
-        known = counts[index] / total if total else np.eye(rules.tree.n_classes)[compact_oracles.said(rules, index)]
+        known = counts[index] / total if total else np.eye(rules.tree.n_classes)[list_oracles.said(rules, index)]
         assert np.allclose(share, known)
     audit = rules.audit(X, rules.tree.classes[y], sample_weight=weights)
     heavy = np.ones(len(X)) if weights is None else np.array(weights)
     differs = np.array([oracles.tree_class(rules.tree, row) for row in X]) != np.array(classes)
-    assert audit.disagreement == pytest.approx(100 * heavy[differs].sum() / heavy.sum())
+    assert audit.agreement == pytest.approx(100 - 100 * heavy[differs].sum() / heavy.sum())
+    assert audit.coverage == pytest.approx(100 * heavy[np.array(covers).any(axis=1)].sum() / heavy.sum())
+    of_rules = [{int(rules.class_ids[index]) for index in np.flatnonzero(row)} for row in covers]
+    in_conflict = np.array([len(found) > 1 for found in of_rules])
+    assert audit.conflict == pytest.approx(100 * heavy[in_conflict].sum() / heavy.sum())
     if rules.budget:
         assert heavy[differs].sum() <= rules.budget * heavy.sum() + 1e-9
     for row in X[:3]:
         explained = rules.explain(row)
         assert explained.prediction == rules.predict(row[None])[0]
-        assert [rule.index for rule in explained.covering] == sorted(compact_oracles.covering(rules, row))
+        assert [rule.index for rule in explained.covering] == sorted(list_oracles.covering(rules, row))
+        assert explained.rule.index == list_oracles.deciding(rules, row)
+        assert explained.own_rule.leaf_id == oracles.walk(rules.tree, row)
 
 
-@given(compact_problems())
+@given(list_problems())
 @settings(max_examples=40, deadline=None)
 def test_files_and_certificates_hold(
-    problem: tuple[secateur.CompactRules, Any, NDArray[np.int64], list[float] | None],
+    problem: tuple[secateur.Rules, Any, NDArray[np.int64], list[float] | None],
 ) -> None:
     rules, X, y, weights = problem
     labels = rules.tree.classes[y]
     assert rules.verify().failures == ()
-    again = secateur.CompactRules.from_json(rules.to_json())
+    again = secateur.Rules.from_json(rules.to_json())
     assert again == rules
     assert again.to_text(reasons=True) == rules.without_rows().to_text(reasons=True)
     assert again.apply(X).tolist() == rules.apply(X).tolist()
@@ -95,36 +111,39 @@ def test_files_and_certificates_hold(
     assert pickle.loads(pickle.dumps(rules)) == rules
 
 
-@given(compact_problems())
+@given(list_problems())
 @settings(max_examples=40, deadline=None)
-def test_every_leaf_is_written_covered_dropped_or_left_to_otherwise(
-    problem: tuple[secateur.CompactRules, Any, NDArray[np.int64], list[float] | None],
+def test_every_leaf_is_written_covered_unwritten_or_left_to_otherwise(
+    problem: tuple[secateur.Rules, Any, NDArray[np.int64], list[float] | None],
 ) -> None:
     rules, *_ = problem
     tree = rules.tree
-    left = [leaf for leaf in oracles.leaves(tree) if tree.leaf_class[leaf] == rules.otherwise_id]
-    named = [rule.leaf_id for rule in rules] + [rule.leaf_id for rule in rules.dropped] + left
+    left = [leaf for leaf in oracles.leaves(tree) if tree.leaf_class[leaf] == rules.default]
+    named = [rule.leaf_id for rule in rules] + [one.rule.leaf_id for one in rules.unwritten] + left
     assert sorted(named) == sorted(oracles.leaves(tree))
     grid = oracles.grid_rows(tree, limit=1500)
     rows_of: dict[int, list[Any]] = {}
     for row in grid:
         rows_of.setdefault(oracles.walk(tree, row), []).append(row)
-    for place, dropped in enumerate(rules.dropped):
-        assert rules.dropped[place].leaf_id == dropped.leaf_id
-        if dropped.covered_by is not None:
-            kept = rules[dropped.covered_by].kept_ids
-            assert all(oracles.satisfies(tree, row, kept) for row in rows_of.get(dropped.leaf_id, []))
-            assert f"rule {dropped.covered_by + 1} covers every row" in dropped.reason
+    for one in rules.unwritten:
+        leaf = one.rule.leaf_id
+        assert one.rule.kept_ids == rules.before_choice[one.rule.place].kept_ids
+        if one.covered_by is not None:
+            kept = rules[one.covered_by].kept_ids
+            assert all(oracles.satisfies(tree, row, kept) for row in rows_of.get(leaf, []))
+            assert f"rule {one.covered_by + 1} covers every row" in one.reason
+            assert leaf in rules[one.covered_by].leaf_ids
         elif rules.budget:
-            assert dropped.before is not None
-            assert dropped.after is not None
-            assert dropped.after <= max(dropped.before, rules.budget) + 1e-9
+            assert one.before is not None
+            assert one.after is not None
+            assert one.after <= max(one.before, rules.budget) + 1e-9
         else:
-            assert dropped.leaf_id not in rows_of
-            assert dropped.reason == "no possible row reaches its leaf"
-        assert f"(leaf {dropped.leaf_id}): {dropped.reason}" in rules.to_text(reasons=True)
-    assert rules.dropped.leaf_ids.tolist() == [one.leaf_id for one in rules.dropped]
-    assert len(rules.dropped[:]) == len(rules.dropped)
+            assert leaf not in rows_of
+            assert one.reason == "no possible row reaches its leaf"
+        assert f"(leaf {leaf}): {one.reason}" in rules.to_text(reasons=True)
+        assert str(one) == f"{one.rule.words}: {one.reason}"
+    stood_for = {leaf for rule in rules for leaf in rule.leaf_ids}
+    assert set(rules.lines[-1].leaf_ids) == set(left) | (set(oracles.leaves(tree)) - stood_for)
 
 
 @given(told_trees.told_trees(), st.data())
@@ -132,30 +151,32 @@ def test_every_leaf_is_written_covered_dropped_or_left_to_otherwise(
 def test_with_facts_every_possible_row_is_decided_as_by_the_tree(tree: Tree, data: st.DataObject) -> None:
     possible = [row for row in told_trees.all_rows(tree) if told_trees.is_possible(tree, tree.facts, row)]
     assume(possible)
-    rules = secateur.compact(tree, otherwise=data.draw(st.sampled_from(["auto", *tree.classes.tolist()])))
+    rules = secateur.simplify(tree, otherwise=data.draw(st.sampled_from(["auto", *tree.classes.tolist()])))
     for row in possible:
         wanted = oracles.tree_class(tree, row)
-        said = {int(rules.class_ids[index]) for index in compact_oracles.covering(rules, row)}
-        assert said == ({wanted} if wanted != rules.otherwise_id else set())
+        said = {int(rules.class_ids[index]) for index in list_oracles.covering(rules, row)}
+        assert said == ({wanted} if wanted != rules.default else set())
     found = rules.verify()
     assert found.ok, found
-    assert secateur.CompactRules.from_json(rules.to_json()).verify().ok
+    assert secateur.Rules.from_json(rules.to_json()).verify().ok
 
 
 @given(told_trees.told_trees(), st.data())
 @settings(max_examples=60, deadline=None)
 def test_the_facts_that_are_named_suffice(tree: Tree, data: st.DataObject) -> None:
     assume(any(told_trees.is_possible(tree, tree.facts, row) for row in told_trees.all_rows(tree)))
-    rules = secateur.simplify(tree, method=data.draw(st.sampled_from(["none", "exact"]))).compact(
-        otherwise=data.draw(st.sampled_from(["auto", *tree.classes.tolist()]))
+    rules = secateur.simplify(
+        tree,
+        method=data.draw(st.sampled_from(["none", "exact"])),
+        otherwise=data.draw(st.sampled_from(["auto", *tree.classes.tolist()])),
     )
     facts = tree.facts
-    for words, fact in rules.rules.facts_used.stated:
-        fewer = facts if words in rules._facts_used else facts.leave_out(fact, tree.n_features)
+    for words, fact in rules.facts_used.stated:
+        fewer = facts if words in rules.assumptions else facts.leave_out(fact, tree.n_features)
         facts = facts if fewer is None else fewer
     for row in told_trees.all_rows(tree):
         if told_trees.is_possible(tree, facts, row):
-            said = compact_oracles.said(rules, compact_oracles.deciding(rules, row))
+            said = list_oracles.said(rules, list_oracles.deciding(rules, row))
             assert said == oracles.tree_class(tree, row)
 
 
@@ -167,10 +188,9 @@ def test_a_budget_holds_with_facts_too(tree: Tree, data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.sampled_from(possible), min_size=1, max_size=25))
     y = data.draw(strategies.lists_of(st.integers(0, tree.n_classes - 1), len(rows)))
     X = np.array(rows, dtype=np.float64)
-    rules = secateur.compact(tree, X, tree.classes[y], budget=0.2)
+    rules = secateur.simplify(tree, X, tree.classes[y], budget=0.2)
     differs = [
-        compact_oracles.said(rules, compact_oracles.deciding(rules, row)) != oracles.tree_class(tree, row)
-        for row in rows
+        list_oracles.said(rules, list_oracles.deciding(rules, row)) != oracles.tree_class(tree, row) for row in rows
     ]
     assert np.mean(differs) <= 0.2 + 1e-9
     found = rules.verify()
@@ -184,10 +204,10 @@ def test_a_budget_that_the_rules_exceed_already_is_refused() -> None:
     builder.leaf([3, 4], parent=root, side="right")
     tree = builder.build()
     X, y = np.array([[20.0]] * 5 + [[40.0]] * 7), ["no"] * 8 + ["yes"] * 4
-    rules = secateur.simplify(tree, X, y, method="quinlan", alpha=0.0)
+    rules = secateur.simplify(tree, X, y, method="quinlan", alpha=0.0, each_leaf=True)
     assert [rule.text for rule in rules] == ["always => no", "always => yes"]
-    with pytest.raises(secateur.InputError, match=r"before anything is spent, beyond the budget of 1 %.*'exact'"):
-        rules.compact(budget=0.01)
+    with pytest.raises(InputError, match=r"before anything is spent, beyond the budget of 1 %.*'exact'"):
+        choose_lines(rules, budget=0.01)
 
 
 def slow_order(covers: NDArray[np.bool_], weights: Any, classes: list[int], lengths: list[int]) -> list[int]:
@@ -245,57 +265,57 @@ def unreachable() -> Tree:
 @pytest.mark.parametrize("tree", [one_leaf(), one_class()])
 def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
     X, y = np.array([[20.0], [40.0]]), ["no", "yes"]
-    for rules in (secateur.compact(tree), secateur.compact(tree, X, y), secateur.compact(tree, X, y, budget=0.5)):
+    for rules in (secateur.simplify(tree), secateur.simplify(tree, X, y), secateur.simplify(tree, X, y, budget=0.5)):
         assert len(rules) == 0
-        assert rules.otherwise == "no"
-        assert any(line.startswith("always no") for line in str(rules).splitlines())
-        assert rules.apply(X).tolist() == [-1, -1]
+        assert rules.lines[-1].prediction == "no"
+        assert any(line.startswith("1. no always") for line in str(rules).splitlines())
+        assert rules.apply(X).tolist() == [0, 0]
         assert rules.predict(X).tolist() == ["no", "no"]
         assert rules.covers(X).shape == (2, 0)
         assert rules.verify().ok
-        assert rules.audit(X, y).left_to_otherwise == 100
+        assert rules.audit(X, y).coverage == 0
         assert "always" in rules._repr_html_()
-        assert secateur.CompactRules.from_json(rules.to_json()) == rules
+        assert secateur.Rules.from_json(rules.to_json()) == rules
         assert [*rules.to_frame("pandas")["rule"]] == ["always"]
         assert "| 1 | always | no |" in rules.to_markdown()
         for written in (rules.to_csv(), rules.to_latex()):
             assert "always" in written
             assert "otherwise" not in written
-    told = str(secateur.compact(tree, X, y)).splitlines()
-    assert "always no   2 rows, 50.0% no" in told
+    told = str(secateur.simplify(tree, X, y)).splitlines()
+    assert "1. no always   2 rows, 50.0% no" in told
     assert told[-1] == "Note: Every rule predicts no, though 50.0% of the rows are yes."
 
 
 def test_a_tree_of_one_class_may_be_written_out() -> None:
-    rules = secateur.compact(one_class(), otherwise="yes")
+    rules = secateur.simplify(one_class(), otherwise="yes")
     assert [rule.text for rule in rules] == ["always => no"]
     assert rules[0].leaf_ids == (1, 2)
-    assert rules.otherwise_support == 0
+    assert rules.lines[-1].support == 0
     assert rules.verify().ok
 
 
-def test_leaves_that_no_row_reaches_are_dropped_and_say_so() -> None:
-    rules = secateur.compact(unreachable(), otherwise="no")
+def test_leaves_that_no_row_reaches_are_not_written_and_say_so() -> None:
+    rules = secateur.simplify(unreachable(), otherwise="no")
     assert [rule.text for rule in rules] == ["age > 30 and sex <= 0.5 => yes"]
-    assert [one.reason for one in rules.dropped] == ["no possible row reaches its leaf"]
+    assert [one.reason for one in rules.unwritten] == ["no possible row reaches its leaf"]
     assert rules.verify().ok
 
 
 def test_otherwise_is_a_label_or_the_name_of_a_class() -> None:
     data = load_iris()
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
-    rules = secateur.simplify(model, data.data, data.target, class_names=data.target_names)
+    rules = secateur.simplify(model, data.data, data.target, class_names=data.target_names, each_leaf=True)
     for name, label in zip(data.target_names, range(3), strict=True):
         for otherwise in (label, np.int64(label), str(name), name):
-            assert rules.compact(otherwise=otherwise).otherwise == label
-    with pytest.raises(secateur.ParameterError, match=r"There is no class 'setos' .* the classes are 0, 1, 2,"):
-        rules.compact(otherwise="setos")
-    with pytest.raises(secateur.ParameterError, match="There is no class 7 to leave"):
-        rules.compact(otherwise=7)
+            assert choose_lines(rules, otherwise=otherwise).lines[-1].prediction == label
+    with pytest.raises(ParameterError, match=r"There is no class 'setos' .* the classes are 0, 1, 2,"):
+        choose_lines(rules, otherwise="setos")
+    with pytest.raises(ParameterError, match="There is no class 7 to leave"):
+        choose_lines(rules, otherwise=7)
 
 
 def test_hostile_names_are_escaped_in_notebooks_and_terminals() -> None:
-    rules = hostile_rules().compact()
+    rules = choose_lines(hostile_rules())
     page = rules._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
@@ -307,11 +327,11 @@ def test_hostile_names_are_escaped_in_notebooks_and_terminals() -> None:
 def test_a_terminal_lists_rules_and_otherwise() -> None:
     data = load_iris()
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(data.data, data.target)
-    rules = secateur.compact(model, data.data, data.target, class_names=data.target_names)
+    rules = secateur.simplify(model, data.data, data.target, class_names=data.target_names)
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(rules)
     shown = console.export_text()
-    assert "2 rules instead of 3" in shown
+    assert "2 rules with 2 conditions; the tree has 3 with 5" in shown
     assert "│ 3 │ otherwise" in shown
     assert "46 rows, 97.8%" in shown
 
@@ -319,26 +339,26 @@ def test_a_terminal_lists_rules_and_otherwise() -> None:
 # --- compared -------------------------------------------------------------------------------------------------------
 
 
-def train(depth: int, **settings: Any) -> secateur.CompactRules:
+def train(depth: int, **settings: Any) -> secateur.Rules:
     data = load_breast_cancer()
     model = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(data.data, data.target)
-    return secateur.compact(model, data.data, data.target, feature_names=data.feature_names, **settings)
+    return secateur.simplify(model, data.data, data.target, feature_names=data.feature_names, **settings)
 
 
-def test_compact_rules_are_compared_by_what_they_say() -> None:
-    same = compare_rules(train(3), train(3))
+def test_lists_are_compared_by_what_they_say() -> None:
+    same = train(3).diff(train(3))
     assert same.is_same
     assert same.to_dict()["otherwise"] == {"old": "1", "new": "1"}
     assert str(same) == f"The same {len(train(3))} rules, otherwise 1."
-    moved = compare_rules(train(3, otherwise=0), train(3, otherwise=1))
+    moved = train(3, otherwise=0).diff(train(3, otherwise=1))
     assert not moved.is_same
     assert "otherwise 0\n  now: otherwise 1" in str(moved)
     assert moved.counts["removed"] == len(train(3, otherwise=0))
-    longer = compare_rules(train(3, otherwise=0), train(4, otherwise=0))
+    longer = train(3, otherwise=0).diff(train(4, otherwise=0))
     assert not longer.is_same
     assert "otherwise" not in str(longer)
 
 
-def test_compact_rules_are_not_compared_with_one_rule_a_leaf() -> None:
-    with pytest.raises(secateur.InputError, match=r"compared with compact rules only.*rules\.source"):
-        compare_rules(train(3), train(3).source)
+def test_a_list_is_not_compared_with_one_rule_a_leaf() -> None:
+    with pytest.raises(InputError, match=r"compared with a list only.*rules\.before_choice"):
+        train(3).diff(train(3).each_leaf)

@@ -14,34 +14,36 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.choosing import choose_lines
+from secateur.errors import InputError, ParameterError
 
 IRIS = load_iris(as_frame=True)
 MODEL = DecisionTreeClassifier(max_depth=4, random_state=0).fit(IRIS.data, IRIS.target)
 
 
 def test_no_rows_are_needed_and_nothing_changes() -> None:
-    rules = secateur.compact(MODEL)
+    rules = secateur.simplify(MODEL)
     assert rules.is_exact
     assert rules.predict(IRIS.data).tolist() == MODEL.predict(IRIS.data).tolist()
-    assert rules.n_conditions < rules.source_n_conditions
-    assert rules[0].decided_support is None
-    assert rules.otherwise_support is not None, "the tree knows the rows of its leaves"
+    assert rules.n_conditions < rules.tree_conditions
+    assert rules[0].support is None
+    assert rules.lines[-1].support is not None, "the tree knows the rows of its leaves"
 
 
 def test_evidence_serves_as_rows_do() -> None:
     evidence = secateur.collect_evidence(MODEL, IRIS.data, IRIS.target, method="exact")
-    rules = secateur.compact(MODEL, evidence=evidence)
-    whole = secateur.compact(MODEL, IRIS.data, IRIS.target)
+    rules = secateur.simplify(MODEL, evidence=evidence)
+    whole = secateur.simplify(MODEL, IRIS.data, IRIS.target)
     assert {rule.text: rule.support for rule in rules} == {rule.text: rule.support for rule in whole}
-    assert rules.otherwise_support == whole.otherwise_support
-    with pytest.raises(secateur.InputError, match="does not have: make it with simplify"):
-        secateur.compact(MODEL, evidence=evidence, budget=0.1)
+    assert rules.lines[-1].support == whole.lines[-1].support
+    with pytest.raises(InputError, match="does not have: make it with simplify"):
+        secateur.simplify(MODEL, evidence=evidence, budget=0.1)
 
 
-@pytest.mark.parametrize("method", ["layered", "quinlan", "none", "faithful"])
+@pytest.mark.parametrize("method", ["mismatch", "quinlan", "none", "faithful"])
 def test_rules_of_any_method_can_be_compacted(method: str) -> None:
-    rules = secateur.simplify(MODEL, IRIS.data, IRIS.target, method=method)
-    found = rules.compact()
+    rules = secateur.simplify(MODEL, IRIS.data, IRIS.target, method=method, each_leaf=True)
+    found = choose_lines(rules)
     assert len(found) < len(rules)
     for rule in found:
         assert rule.kept_ids == rules[rule.source.index].kept_ids, "it is a rule of the set"
@@ -52,28 +54,28 @@ def test_rules_of_any_method_can_be_compacted(method: str) -> None:
 
 
 def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
-    with pytest.raises(secateur.ParameterError, match=r"no argument 'budgett'. Did you mean 'budget'\?"):
-        secateur.compact(MODEL, budgett=0.1)
-    with pytest.raises(secateur.ParameterError, match=r"starts from 'exact'.*simplify\(...\)\.compact\(\)"):
-        secateur.compact(MODEL, method="layered")
-    with pytest.raises(secateur.ParameterError, match="budget"):
-        secateur.compact(MODEL, budget=2)
-    with pytest.raises(secateur.ParameterError, match="tolerance"):
-        secateur.compact(MODEL, tolerance=-1)
+    with pytest.raises(ParameterError, match=r"no argument 'budgett'. Did you mean 'budget'\?"):
+        secateur.simplify(MODEL, budgett=0.1)
+    with pytest.raises(ParameterError, match=r"starts from 'exact'.*simplify\(...\)\.compact\(\)"):
+        secateur.simplify(MODEL, method="mismatch")
+    with pytest.raises(ParameterError, match="budget"):
+        secateur.simplify(MODEL, budget=2)
+    with pytest.raises(ParameterError, match="tolerance"):
+        secateur.simplify(MODEL, tolerance=-1)
     forest = RandomForestClassifier(3, random_state=0).fit(IRIS.data, IRIS.target)
-    with pytest.raises(secateur.InputError, match=r"of several trees .* rows: secateur.approximate\(model, X\)"):
-        secateur.compact(forest)
-    with pytest.raises(secateur.ParameterError, match="is approximated, and budget is for one tree: leave it out"):
-        secateur.compact(forest, IRIS.data, IRIS.target, budget=0.01)
-    with pytest.raises(secateur.ParameterError, match="and facts is for one tree"):
-        secateur.compact(forest, IRIS.data, IRIS.target, facts=["`petal width (cm)` > 0"])
-    with pytest.raises(secateur.InputError, match="X was passed without y"):
-        secateur.compact(MODEL, IRIS.data)
+    with pytest.raises(InputError, match=r"of several trees .* rows: secateur.approximate\(model, X\)"):
+        secateur.simplify(forest)
+    with pytest.raises(ParameterError, match="is approximated, and budget is for one tree: leave it out"):
+        secateur.simplify(forest, IRIS.data, IRIS.target, budget=0.01)
+    with pytest.raises(ParameterError, match="and facts is for one tree"):
+        secateur.simplify(forest, IRIS.data, IRIS.target, facts=["`petal width (cm)` > 0"])
+    with pytest.raises(InputError, match="X was passed without y"):
+        secateur.simplify(MODEL, IRIS.data)
 
 
 def test_several_trees_are_approximated() -> None:
     forest = RandomForestClassifier(10, random_state=0).fit(IRIS.data, IRIS.target)
-    rules = secateur.compact(forest, IRIS.data, IRIS.target, class_names=IRIS.target_names)
+    rules = secateur.simplify(forest, IRIS.data, IRIS.target, class_names=IRIS.target_names)
     assert rules == secateur.approximate(forest, IRIS.data, IRIS.target, class_names=IRIS.target_names)
     assert "These rules approximate a RandomForestClassifier" in str(rules)
 
@@ -83,8 +85,8 @@ def test_boosted_trees_of_other_libraries_are_approximated_and_one_tree_is_read(
     many, one = (
         lightgbm.LGBMClassifier(n_estimators=n, n_jobs=1, verbose=-1).fit(IRIS.data, IRIS.target > 0) for n in (5, 1)
     )
-    assert secateur.compact(many, IRIS.data, IRIS.target > 0).fidelity is not None
-    assert secateur.compact(one, IRIS.data, IRIS.target > 0).fidelity is None
+    assert secateur.simplify(many, IRIS.data, IRIS.target > 0).fidelity is not None
+    assert secateur.simplify(one, IRIS.data, IRIS.target > 0).fidelity is None
 
 
 def test_tables_give_what_rows_in_memory_give(tmp_path: Path) -> None:
@@ -94,27 +96,27 @@ def test_tables_give_what_rows_in_memory_give(tmp_path: Path) -> None:
     with duckdb.connect() as database:
         tables: list[Any] = [str(path), frame, (database, f"SELECT * FROM '{path}'")]
         for budget in (0.0, 0.02):
-            whole = secateur.compact(
+            whole = secateur.simplify(
                 MODEL, IRIS.data, IRIS.target, sample_weight=frame["weight"].to_numpy(), budget=budget
             )
             for table in tables:
-                found = secateur.compact(MODEL, table, "species", sample_weight="weight", budget=budget)
+                found = secateur.simplify(MODEL, table, "species", sample_weight="weight", budget=budget)
                 assert found.to_json() == whole.to_json()
                 assert found.verify().ok
 
 
 def test_predictions_are_written_with_the_number_of_otherwise(tmp_path: Path) -> None:
-    rules = secateur.compact(MODEL, IRIS.data, IRIS.target)
+    rules = secateur.simplify(MODEL, IRIS.data, IRIS.target)
     to = tmp_path / "out.parquet"
     assert rules.write_predictions(IRIS.data, to) == 150
     written = pd.read_parquet(to)
     assert written["prediction"].tolist() == rules.predict(IRIS.data).tolist()
     number = rules.apply(IRIS.data) % (len(rules) + 1) + 1
     assert written["rule"].tolist() == number.tolist()
-    share = [*(rule.reliability for rule in rules), rules.otherwise_reliability]
+    share = [*(rule.reliability for rule in rules), rules.lines[-1].reliability]
     assert written["reliability"].tolist() == [share[place - 1] for place in number]
     with duckdb.connect() as database:
-        secateur.compact(MODEL).write_predictions(IRIS.data, (database, "said"))
+        secateur.simplify(MODEL).write_predictions(IRIS.data, (database, "said"))
         found = database.execute("SELECT count(*), count(reliability) FROM said").fetchone()
         assert found is not None
         assert found[0] == 150
@@ -142,7 +144,7 @@ def test_the_largest_budget_under_the_ceiling_is_picked() -> None:
     assert "disagreement %" in str(found)
     assert found.to_frame("pandas")["conflict"].isna().all()
     assert found.plot().get_xlabel().startswith("decided otherwise than by the tree")
-    assert len(secateur.compact(model.fit(X, y), X, y, budget=found.value)) > 0
+    assert len(secateur.simplify(model.fit(X, y), X, y, budget=found.value)) > 0
 
 
 def test_a_fold_is_what_one_would_measure_by_hand() -> None:
@@ -157,11 +159,11 @@ def test_a_fold_is_what_one_would_measure_by_hand() -> None:
     settings: dict[str, Any] = {"form": "compact", "grid": [0.02], "max_disagreement": 1.0, "min_accuracy_change": -1}
     found = secateur.select_budget(model, X, y, **settings, cv=Once(), progress=False)
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[train], y[train])
-    rules = secateur.compact(tree, X[train], y[train], budget=0.02)
+    rules = secateur.simplify(tree, X[train], y[train], budget=0.02)
     differs = rules.predict(X[test]) != tree.predict(X[test])
     point = found.curve[0]
     assert point.disagreement == pytest.approx(100 * differs.mean())
-    assert point.removed == pytest.approx(100 - 100 * rules.n_conditions / rules.source_n_conditions)
+    assert point.removed == pytest.approx(100 - 100 * rules.n_conditions / rules.tree_conditions)
 
 
 def test_a_ceiling_that_nothing_keeps_to_warns() -> None:
@@ -176,13 +178,13 @@ def test_a_ceiling_that_nothing_keeps_to_warns() -> None:
 
 def test_settings_of_the_other_form_are_refused() -> None:
     data = IRIS.data, IRIS.target
-    with pytest.raises(secateur.ParameterError, match="max_conflict is for form='each-leaf'"):
+    with pytest.raises(ParameterError, match="max_conflict is for form='each-leaf'"):
         secateur.select_budget(MODEL, *data, form="compact", max_conflict=0.1)
-    with pytest.raises(secateur.ParameterError, match="smoothing is for form='each-leaf'"):
+    with pytest.raises(ParameterError, match="smoothing is for form='each-leaf'"):
         secateur.select_budget(MODEL, *data, form="compact", smoothing=0)
-    with pytest.raises(secateur.ParameterError, match="max_disagreement is for form='compact'"):
+    with pytest.raises(ParameterError, match="max_disagreement is for form='compact'"):
         secateur.select_budget(MODEL, *data, max_disagreement=0.1)
-    with pytest.raises(secateur.ParameterError, match=r"'each-leaf' or 'compact'.*Did you mean 'compact'\?"):
+    with pytest.raises(ParameterError, match=r"'each-leaf' or 'compact'.*Did you mean 'compact'\?"):
         secateur.select_budget(MODEL, *data, form="compakt")
-    with pytest.raises(secateur.ParameterError, match="max_disagreement"):
+    with pytest.raises(ParameterError, match="max_disagreement"):
         secateur.select_budget(MODEL, *data, form="compact", max_disagreement=2)

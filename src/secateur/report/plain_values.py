@@ -1,4 +1,4 @@
-"""Sentences that a page carries once, and numbers as JSON holds them."""
+"""Numbers as JSON holds them, and sentences that a page carries once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.results.intervals import find_interval
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-__all__ = ["Texts", "known_numbers", "pair_limits"]
+    from secateur.rules.rule import Rule
+    from secateur.rules.rules import Rules
+
+__all__ = ["Texts", "find_limits", "known_numbers", "pair_limits"]
 
 PHRASE_END = re.compile(r"(?<=[;:,]) ")
 
@@ -39,6 +44,10 @@ class Texts:
             self.listed.append([self._phrases.setdefault(part, len(self._phrases)) for part in parts])
         return self._places[text]
 
+    def place_reasons(self, rule: Rule) -> list[int]:
+        """List why each condition of a rule was deleted or kept, and give the places."""
+        return [self.place(reason.text) for reason in rule.reasons.values()]
+
 
 def known_numbers(values: Iterable[float]) -> list[float | int | None]:
     """Write numbers for JSON: whole ones short, unknown ones as None."""
@@ -49,3 +58,13 @@ def pair_limits(limits: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list
     """Pair lower and upper limits, to a tenth of a percent as they are shown; None where they are not known."""
     low, high = (np.round(side, 3) + 0.0 for side in limits)
     return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+
+
+def find_limits(rules: Rules) -> list[list[float] | None]:
+    """Find the 95 % interval of the share of its class among the training rows of each line.
+
+    Sums of weights do not tell how many rows there are, so rules made with weights have no limits.
+    """
+    if rules.is_weighted or not rules.is_ranked:
+        return [None] * len(rules.class_ids)
+    return pair_limits(find_interval(rules.reliability, rules.support))

@@ -1,0 +1,42 @@
+-- 1 rule by secateur, and "otherwise". Exact for every possible row: each row gets the class that the tree
+-- predicts, from a rule that covers it or, where none does, back.
+WITH typed AS (
+  SELECT
+    NULLIF(
+      CASE
+        WHEN NOT CAST(source."age" AS DOUBLE) BETWEEN -3.4028235677973362E+38 AND 3.4028235677973362E+38
+        THEN CAST(source."age" AS DOUBLE)
+        ELSE CAST(CAST(CAST(source."age" AS DOUBLE) AS REAL) AS DOUBLE)
+      END,
+      CAST('NaN' AS DOUBLE)
+    ) AS age_number,
+    CASE
+      WHEN source."ward" IS NULL
+      THEN NULL
+      WHEN REGEXP_FULL_MATCH(TYPEOF(source."ward"), 'BOOLEAN|[A-Z]*INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*')
+      THEN ERROR(
+        'The column ''ward'' holds truth values or numbers, but the rules compare texts such as ''A'', ''B'', ''C'': read the table with that column as text.'
+      )
+      ELSE CAST(source."ward" AS TEXT)
+    END COLLATE "C" AS ward_label,
+    source.*
+  FROM "patients" AS source
+), decided AS (
+  SELECT
+    CASE
+      WHEN typed.age_number IS NULL
+      OR NOT typed.age_number BETWEEN -3.4028235677973362E+38 AND 3.4028235677973362E+38
+      THEN NULL /* refused: no rule is for such a row */
+      WHEN typed.age_number <= 0.80000002 AND typed.ward_label IN ('A', 'B')
+      THEN 1 /* age <= 0.80000002 and ward in {A, B} => home */
+      ELSE 2 /* otherwise => back */
+    END AS "rule",
+    typed.*
+    EXCLUDE (age_number, ward_label)
+  FROM typed
+)
+SELECT
+  CASE WHEN decided."rule" = 1 THEN 'home' WHEN decided."rule" = 2 THEN 'back' END AS "prediction",
+  CAST(CASE WHEN decided."rule" = 2 THEN 0.9333333333333333E0 END AS DOUBLE) AS "reliability",
+  decided.*
+FROM decided
