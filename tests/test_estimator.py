@@ -43,6 +43,7 @@ from sklearn.utils.estimator_checks import (
 from strategies import SklearnProblem, sklearn_problems
 
 import secateur
+from secateur import lab
 from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.estimator import RuleClassifier
@@ -380,7 +381,7 @@ def test_the_tag_of_missing_values_follows_the_tree() -> None:
     for tree in (DecisionTreeClassifier(), DecisionTreeClassifier(criterion="gini"), ExtraTreeClassifier()):
         taken = get_tags(tree).input_tags.allow_nan
         assert get_tags(RuleClassifier(tree)).input_tags.allow_nan == taken
-    local = secateur.LocalSearchTreeClassifier()
+    local = lab.LocalSearchTreeClassifier()
     assert get_tags(RuleClassifier(local)).input_tags.allow_nan is False
     X = np.array([[0.0], [np.nan], [1.0]])
     with pytest.raises(ValueError, match="contains NaN"):

@@ -25,13 +25,13 @@ LAYERS = [
     ["rules"],
     ["results"],
     ["export"],
-    ["problem", "local_search", "selection", "surrogates"],
+    ["problem", "selection", "surrogates"],
     ["simplification", "evidence_collection", "diagnosis"],
     ["compaction"],
     ["approximation"],
     ["tuning", "estimator", "report", "spark"],
     ["secateur", "datasets"],
-    ["paper"],
+    ["lab"],
     ["cli"],
     ["__main__"],
 ]
@@ -49,6 +49,7 @@ DEFERRED = {
     ("rules", "export"): "RuleSet.to_text and its siblings",
     ("rules", "report"): "RuleSet.report",
     ("rules", "verify"): "RuleSet.verify",
+    ("datasets", "lab"): "load finds the published data sets in the lab",
 }
 
 SOURCE = Path(__file__).parents[1] / "src" / "secateur"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from secateur.evidence_collection import collect_evidence
     from secateur.export.picture import Picture
     from secateur.facts.groups import find_groups
-    from secateur.local_search import LocalSearchTreeClassifier
     from secateur.methods import METHODS
     from secateur.report import Report
     from secateur.results.audit import Audit
@@ -79,7 +78,6 @@ __all__ = [
     "FormatError",
     "InputError",
     "InvalidTreeError",
-    "LocalSearchTreeClassifier",
     "METHODS",
     "MergedRule",
     "MergedRules",
@@ -144,7 +142,6 @@ _HOME = {
     "InputError": "errors",
     "InvalidTreeError": "errors",
     "ParameterError": "errors",
-    "LocalSearchTreeClassifier": "local_search",
     "MergedRule": "rules.merged",
     "MergedRules": "rules.merged",
     "Overlap": "results.overlaps",

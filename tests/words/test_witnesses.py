@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.words import witnesses
 from secateur.tree.regions import domain_of, pick_value, regions_of_links
 from secateur.tree.tree import Label, Tree
+from secateur.words import witnesses
 
 WITH_WITNESSES = [name for name, method in secateur.METHODS.items() if method.witness is not None]
 
