@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.lab import claims, ensembles, exhibits, flow_charts
+from secateur.lab import claims, ensembles, exhibits
 from secateur.lab.claims import CLAIMS, Finding, read_verdict
 from secateur.lab.documents import FIGURES, PAGES, fill_page, make_blocks, make_index_blocks
 from secateur.lab.evidence import Evidence, Measured
@@ -154,21 +153,6 @@ def test_the_sibling_figure_deletes_a_matched_link_of_the_leaf_that_the_paper_na
     assert exhibits.sibling_rises(2)
     assert not exhibits.sibling_rises(4)
     assert exhibits.draw_tree(exhibits.sibling_tree(), rule).count(", deleted") == 1
-
-
-@pytest.mark.parametrize("flow", [flow_charts.mismatch_flow(), flow_charts.sibling_flow()], ids=["M1", "M2"])
-def test_a_flow_chart_leads_from_one_start_to_outputs_and_leaves_nothing_out(flow: flow_charts.Flow) -> None:
-    sources, targets = {arrow[0] for arrow in flow.arrows}, {arrow[1] for arrow in flow.arrows}
-    assert set(flow.steps) - targets == {"start"}
-    ends = set(flow.steps) - sources
-    assert all(flow.steps[name].text.startswith("output of") for name in ends)
-    for name, step in flow.steps.items():
-        labels = [label for source, _, label in flow.arrows if source == name]
-        assert all(labels) == step.is_question if labels else True
-    drawing = flow_charts.draw_flow(flow)
-    assert drawing.count("<polygon") == sum(step.is_question for step in flow.steps.values())
-    width = float(re.search(r'viewBox="0 0 (\d+)', drawing).group(1))  # type: ignore[union-attr]
-    assert all(0 < float(x) < width for x in re.findall(r'<text x="([\d.]+)"', drawing))
 
 
 def test_claims_come_from_every_part_of_the_results() -> None:

@@ -17,7 +17,6 @@ from secateur.lab import beyond, compact, ensembles, exhibits
 from secateur.lab.claims import CLAIMS, read_verdict
 from secateur.lab.deterministic import expected_rows
 from secateur.lab.evidence import ARM_NAMES, Evidence
-from secateur.lab.flow_charts import draw_flow, mismatch_flow, sibling_flow
 from secateur.lab.open_points import OPEN_POINTS
 from secateur.lab.pages import FAR, Page, make_pages, to_markdown, tolerance_page
 from secateur.lab.protocol import ARMS, DATASETS, METHODS
@@ -382,8 +381,6 @@ FIGURES: dict[str, Callable[[], str]] = {
     "c1c0.svg": lambda: exhibits.draw_tree(exhibits.orientation_tree()),
     "assimilation.svg": lambda: exhibits.draw_tree(exhibits.assimilation_tree(), exhibits.assimilated_rule()),
     "sibling.svg": lambda: exhibits.draw_tree(exhibits.sibling_tree(), exhibits.sibling_rule()),
-    "flow_m1.svg": lambda: draw_flow(mismatch_flow()),
-    "flow_m2.svg": lambda: draw_flow(sibling_flow()),
 }
 
 
