@@ -101,14 +101,14 @@ class Curve:
         return f"growth/{self.own_name or self.unit}"
 
 
-EXACT, COMPACT = ("sibling", "subtree", "exact"), "compact"
+EXACT, COMPACT = ("sibling", "exact"), "compact"
 ONE_FIT = Reference(FIT.name, FIT.call, once=True)
 CURVES = [
     Curve(
         "rows",
         "20 columns, 32 leaves",
         grow_rows,
-        ("mismatch", "layered", "quinlan"),
+        ("mismatch", "quinlan"),
         APPLY,
         100_000,
         {"mismatch": "≤ 1.05"},
@@ -131,7 +131,7 @@ CURVES = [
         own_name="rules",
     ),
     Curve(*("depth", "16,384 rows, 256 leaves", grow_paths, ("mismatch",)), bars={"mismatch": "≤ 2"}, own_name="paths"),
-    Curve("features", "100,000 rows, 32 leaves", grow_features, ("mismatch", "layered"), APPLY),
+    Curve("features", "100,000 rows, 32 leaves", grow_features, ("mismatch",), APPLY),
 ]
 
 

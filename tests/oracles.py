@@ -375,18 +375,6 @@ def delete_sibling(tree: Tree) -> Deletion:
     return {leaf: sib(tree, leaf) for leaf in leaves(tree)}
 
 
-def delete_subtree(tree: Tree) -> Deletion:
-    """Delete each link whose sibling subtree predicts nothing but the leaf's class."""
-    return {
-        leaf: [
-            link
-            for link in path(tree, leaf)
-            if labels_below(tree, other_child(tree, link)) == {int(tree.leaf_class[leaf])}
-        ]
-        for leaf in leaves(tree)
-    }
-
-
 def delete_exact(tree: Tree) -> Deletion:
     """Link by link, root to leaf: delete it if what is left still meets no leaf of another class."""
     result = {}
@@ -419,15 +407,15 @@ def delete_redundancy(tree: Tree) -> Deletion:
 
 
 def reliability_select(
-    tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, candidates: list[int], gone: list[int], tolerance: float
+    tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, candidates: list[int], tolerance: float
 ) -> list[int]:
-    """Accept all candidates together, or else one by one in the given order, on top of the links already gone."""
+    """Accept all candidates together, or else one by one in the given order."""
     base = reliability_without(tree, X, y, w, leaf, [])
     if base is None:
         return []
 
     def close(deleted: list[int]) -> bool:
-        reliability = reliability_without(tree, X, y, w, leaf, [*gone, *deleted])
+        reliability = reliability_without(tree, X, y, w, leaf, deleted)
         return reliability is not None and abs(reliability - base) <= tolerance
 
     if close(candidates):
@@ -445,21 +433,8 @@ def delete_mismatch(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float
     result = {}
     for leaf in leaves(tree):
         candidates = [link for link in mismatched_links(tree, leaf, rf_tol) if not inside_h(tree, leaf, link)][::-1]
-        accepted = reliability_select(tree, X, y, w, leaf, candidates, [], tolerance)
+        accepted = reliability_select(tree, X, y, w, leaf, candidates, tolerance)
         result[leaf] = [link for link in path(tree, leaf) if link in accepted]
-    return result
-
-
-def delete_layered(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float, rf_tol: float = RF_TOL) -> Deletion:
-    """Exact first, then ReliabilitySelect on the mismatched links outside H_c(L) that remain."""
-    tree = fill_counts(tree, X, y, w)
-    result = {}
-    for leaf, gone in delete_exact(tree).items():
-        candidates = [
-            link for link in mismatched_links(tree, leaf, rf_tol) if not inside_h(tree, leaf, link) and link not in gone
-        ][::-1]
-        accepted = reliability_select(tree, X, y, w, leaf, candidates, gone, tolerance)
-        result[leaf] = [link for link in path(tree, leaf) if link in gone or link in accepted]
     return result
 
 

@@ -82,7 +82,7 @@ def numbers_at_limits(listed: DecisionList, place: int) -> list[float]:
 def fitted_probe() -> Probe:
     """A tree that scikit-learn fitted, and rows at and beside every one of its thresholds."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, method="layered")
+    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, method="faithful")
     listed = make_decision_list(rules)
     rows = X.to_dict("records")
     for place, column in enumerate(listed.columns):

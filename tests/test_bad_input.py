@@ -144,9 +144,9 @@ ROWS: dict[str, Mistake] = {
         "The method 'mismatch' judges deletions by training rows: pass X and y, or use .*exact",
     ),
     "a method by rows without rows": (
-        lambda: simplify(MODEL, method="layered"),
+        lambda: simplify(MODEL, method="faithful"),
         InputError,
-        "The method 'layered' judges deletions",
+        "The method 'faithful' judges deletions",
     ),
     "quinlan without rows": (lambda: simplify(MODEL, method="Quinlan"), InputError, "The method 'quinlan' judges"),
     "a certificate without anything to certify by": (
@@ -231,7 +231,7 @@ PARAMETERS: dict[str, Mistake] = {
             ParameterError,
             f"Expected {name} as a number from 0 to 1, found {value!r}",
         )
-        for method, name in (("layered", "tolerance"), ("quinlan", "alpha"), ("budgeted", "budget"))
+        for method, name in (("faithful", "tolerance"), ("quinlan", "alpha"), ("budgeted", "budget"))
         for value in (-0.01, 1.01, 5, math.nan, math.inf, "small", None, True)
     },
     **{
@@ -245,12 +245,12 @@ PARAMETERS: dict[str, Mistake] = {
     "a setting that the method does not read": (
         lambda: simplify(MODEL, method="exact", tolerance=0.9),
         ParameterError,
-        "The method 'exact' does not read tolerance; 'faithful', 'mismatch', 'layered' and 'budgeted' do. Leave",
+        "The method 'exact' does not read tolerance; 'faithful', 'mismatch' and 'budgeted' do. Leave",
     ),
     "a setting of one other method": (
-        lambda: simplify(MODEL, X, Y, method="layered", alpha=0.1),
+        lambda: simplify(MODEL, X, Y, method="faithful", alpha=0.1),
         ParameterError,
-        "The method 'layered' does not read alpha; 'quinlan' does. Leave alpha out",
+        "The method 'faithful' does not read alpha; 'quinlan' does. Leave alpha out",
     ),
     "a misspelt setting": (
         lambda: simplify(MODEL, X, Y, tolerence=0.9),
@@ -280,7 +280,7 @@ PARAMETERS: dict[str, Mistake] = {
     ),
     **{
         f"rf_tol={value!r}": (
-            lambda value=value: simplify(MODEL, X, Y, method="layered", rf_tol=value),
+            lambda value=value: simplify(MODEL, X, Y, method="faithful", rf_tol=value),
             ParameterError,
             f"Expected rf_tol as a number that is not negative, found {value!r}",
         )

@@ -52,7 +52,7 @@ from secateur.methods import METHODS
 
 CONFIGURATIONS = [
     RuleClassifier(),
-    RuleClassifier(method="layered"),
+    RuleClassifier(method="faithful"),
     RuleClassifier(form="compact"),
     RuleClassifier(form="compact", budget=0.05),
     RuleClassifier(method="mismatch"),
@@ -80,7 +80,7 @@ def test_it_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")  # they mix frames and arrays
 @pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", CONFIGURATIONS[:3], ids=["exact", "layered", "compact"])
+@pytest.mark.parametrize("estimator", CONFIGURATIONS[:3], ids=["exact", "faithful", "compact"])
 def test_it_passes_checks_of_names_and_output(estimator: RuleClassifier, check: Any) -> None:
     check("RuleClassifier", clone(estimator))
 
@@ -223,7 +223,7 @@ def test_every_argument_of_simplify_reaches_it() -> None:
     blind = RuleClassifier(model.estimator, **given_options, domain_knowledge=False).fit(X, y)
     assert blind.rules_ == secateur.simplify(model.estimator_, X, y, **given_options, domain_knowledge=False)
     for method, options in [
-        ("layered", {"tolerance": 0.3, "rf_tol": 1e-9}),
+        ("mismatch", {"tolerance": 0.3, "rf_tol": 1e-9}),
         ("faithful", {"tolerance": 0.3, "protect": False, "rf_tol": 1e-9}),
         ("budgeted", {"budget": 0.2, "smoothing": 10, "tolerance": 0.3}),
         ("quinlan", {"alpha": 0.4}),
@@ -276,13 +276,13 @@ def test_no_training_row_is_kept(cancer: tuple[Any, Any]) -> None:
 def test_a_grid_search_goes_over_the_depth_of_the_tree_and_the_tolerance(source: Any, cancer: tuple[Any, Any]) -> None:
     X, y = cancer
     grid = {"estimator__max_depth": [1, 3], "tolerance": [0.0, 0.2]}
-    model = RuleClassifier(source, method="layered", random_state=0)
+    model = RuleClassifier(source, method="faithful", random_state=0)
     search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, y)
     best = search.best_estimator_
     assert best.estimator_.max_depth == search.best_params_["estimator__max_depth"] == 3
     assert best.rules_.parameters["tolerance"] == search.best_params_["tolerance"]
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    assert best.rules_ == secateur.simplify(tree, X, y, method="layered", tolerance=best.tolerance)
+    assert best.rules_ == secateur.simplify(tree, X, y, method="faithful", tolerance=best.tolerance)
 
 
 def test_parameters_of_the_default_tree_make_it_a_given_one() -> None:
@@ -552,7 +552,7 @@ SAVED: dict[str, Any] = {
     "frozen": RuleClassifier(FrozenEstimator(DecisionTreeClassifier(max_depth=3, random_state=0))),
     "text": RuleClassifier(make_text_pipeline()),
     "derived": RuleClassifier(make_pipeline(PCA(2), DecisionTreeClassifier(max_depth=3))),
-    "layered": RuleClassifier(method="layered"),
+    "faithful": RuleClassifier(method="faithful"),
     "compact": RuleClassifier(form="compact"),
     "compact text": RuleClassifier(make_text_pipeline(), form="compact", otherwise="default"),
     "compact budget": RuleClassifier(form="compact", budget=0.03),

@@ -20,7 +20,7 @@ from secateur.tree.builder import TreeBuilder
 from secateur.tree.contract import check_tree
 from secateur.tree.tree import Tree, make_tree
 
-EXACT_METHODS = [oracles.delete_sibling, oracles.delete_subtree, oracles.delete_exact, oracles.delete_redundancy]
+EXACT_METHODS = [oracles.delete_sibling, oracles.delete_exact, oracles.delete_redundancy]
 
 # The oracles are slow on purpose, so one example may take long; the number of examples is kept small instead.
 thorough = settings(deadline=None, max_examples=60)
@@ -71,7 +71,7 @@ def one_feature_tree(low: float, high: float, classes: tuple[int, int, int], dty
     return builder.build()
 
 
-def layered_tree() -> Tree:
+def three_feature_tree() -> Tree:
     """Leaf 5 has an exact deletion (link 2) and a mismatched link that is not exact (link 4).
 
     ::
@@ -95,7 +95,7 @@ def layered_tree() -> Tree:
     return builder.build()
 
 
-def layered_rows(leaf_3_below: tuple[int, int]) -> tuple[np.ndarray, list[int]]:
+def three_feature_rows(leaf_3_below: tuple[int, int]) -> tuple[np.ndarray, list[int]]:
     """Rows with the counts of the tree; of leaf 3's rows, ``leaf_3_below`` (by class) have x2 = 0."""
     below_0, below_1 = leaf_3_below
     table = [
@@ -327,16 +327,8 @@ def test_redundancy_drops_a_feature_whole_or_not_at_all():
     assert oracles.delete_redundancy(tree) == {1: [], 3: [], 4: []}
 
 
-def test_subtree_reaches_further_than_sibling():
-    # Node 2 predicts class 1 throughout, as leaf 1 does: subtree deletes every link, sibling only those into node 2.
-    tree = one_feature_tree(0, 1, (1, 1, 1))
-    assert oracles.delete_sibling(tree) == {1: [], 3: [2], 4: [2]}
-    assert oracles.delete_subtree(tree) == {1: [1], 3: [2, 3], 4: [2, 4]}
-
-
 def test_exact_and_redundancy_go_from_the_root_to_the_leaf():
-    # Class 1 is "x0 or x1". Leaf 6 (both) needs one of its conditions: the one nearer the root goes. The subtree
-    # certificate sees only that leaf 6's sibling, leaf 5, is of class 1 as well.
+    # Class 1 is "x0 or x1". Leaf 6 (both) needs one of its conditions: the one nearer the root goes.
     builder = TreeBuilder(classes=[0, 1], feature_names=["x0", "x1"])
     root = builder.split("x0", 0.5)
     without_x0 = builder.split("x1", 0.5, parent=root, side="left")
@@ -348,8 +340,6 @@ def test_exact_and_redundancy_go_from_the_root_to_the_leaf():
     tree = builder.build()
     assert oracles.delete_exact(tree) == {2: [], 3: [1], 5: [5], 6: [4]}
     assert oracles.delete_redundancy(tree) == {2: [], 3: [1], 5: [5], 6: [4]}
-    # Leaf 3's link 1 faces node 4, which predicts class 1 only.
-    assert oracles.delete_subtree(tree) == {2: [], 3: [1], 5: [5], 6: [6]}
     assert oracles.delete_sibling(tree) == {2: [], 3: [], 5: [], 6: []}
 
 
@@ -358,7 +348,6 @@ def test_exact_sees_that_a_leaf_is_out_of_reach():
     # without link 3 leaf 4.
     tree = one_feature_tree(0.1, 0.1000000001, (0, 1, 0))
     assert oracles.delete_exact(tree) == {1: [1], 3: [], 4: [2, 4]}
-    assert oracles.delete_subtree(tree) == {1: [], 3: [], 4: [2]}
 
 
 def test_mismatch_deletes_within_the_tolerance_only():
@@ -386,47 +375,27 @@ def test_mismatch_protects_links_inside_h():
     assert oracles.delete_mismatch(tree, X, [0, 1, 1], None, 1.0) == {1: [], 3: [], 4: []}
 
 
-@pytest.mark.parametrize(
-    ("tolerance", "mismatch", "layered"),
-    [(0.0, [], [2]), (0.1, [2], [2]), (0.13, [2, 4], [2, 4])],
-)
-def test_layered_starts_from_the_exact_deletion(tolerance: float, mismatch: list[int], layered: list[int]):
-    # Leaf 5 (class 1) is right in 4 of 6 rows.
-    # Without link 2 (exact drops it) leaf 1's row (0, 1, 0) of class 1 joins: 5/7, 0.048 away.
+@pytest.mark.parametrize(("tolerance", "gone"), [(0.0, []), (0.1, [2]), (0.13, [2, 4])])
+def test_mismatch_tries_all_candidates_together_first(tolerance: float, gone: list[int]):
+    # Leaf 5 (class 1) is right in 4 of 6 rows. Without link 2 leaf 1's row (0, 1, 0) of class 1 joins: 5/7, 0.048 away.
     # Without links 2 and 4 all rows with x2 = 0 join, two of class 1 from leaf 1, four of class 0 and one of class 1
     # from leaf 3: 7/13, 0.128 away. Without link 4 alone only those from leaf 3: 5/11, 0.21 away.
-    X, y = layered_rows((4, 1))
-    assert oracles.delete_exact(layered_tree())[5] == [2]
-    assert oracles.delete_mismatch(layered_tree(), X, y, None, tolerance)[5] == mismatch
-    assert oracles.delete_layered(layered_tree(), X, y, None, tolerance)[5] == layered
-
-
-def test_layered_compares_the_final_rule_with_the_leaf():
-    # Now leaf 3 brings two rows of each class: 8/12 without links 2 and 4, which is exactly the leaf's own 4/6,
-    # although the exact layer alone stands at 5/7.
-    X, y = layered_rows((2, 2))
-    assert oracles.delete_layered(layered_tree(), X, y, None, 0.0)[5] == [2, 4]
+    X, y = three_feature_rows((4, 1))
+    assert oracles.delete_mismatch(three_feature_tree(), X, y, None, tolerance)[5] == gone
 
 
 @pytest.mark.parametrize(("tolerance", "gone"), [(0.04, []), (0.05, [2]), (1.0, [2])])
 def test_faithful_takes_an_exact_link_only_within_the_tolerance(tolerance: float, gone: list[int]):
     # Without link 2 leaf 5 goes from 4/6 to 5/7, 0.048 away. Link 4 keeps leaf 3 out, and link 5 leaf 6: both stay.
-    X, y = layered_rows((4, 1))
-    assert oracles.delete_faithful(layered_tree(), X, y, None, tolerance)[5] == gone
+    X, y = three_feature_rows((4, 1))
+    assert oracles.delete_faithful(three_feature_tree(), X, y, None, tolerance)[5] == gone
 
 
 def test_candidates_are_tried_leaf_to_root():
     # Leaf 3 brings one row of class 1. Without link 2, 5/7; without link 4, 5/7; either is 0.048 away from 4/6. Without
-    # both 7/9, 0.11 away. So mismatch takes link 4, the one nearer the leaf; layered has taken link 2 as exact.
-    X, y = layered_rows((0, 1))
-    assert oracles.delete_mismatch(layered_tree(), X, y, None, 0.1)[5] == [4]
-    assert oracles.delete_layered(layered_tree(), X, y, None, 0.1)[5] == [2]
-
-
-def test_layered_keeps_the_exact_layer_for_a_leaf_without_rows():
-    X, y = layered_rows((4, 1))
-    elsewhere = [i for i, row in enumerate(X) if oracles.walk(layered_tree(), row) != 5]
-    assert oracles.delete_layered(layered_tree(), X[elsewhere], [y[i] for i in elsewhere], None, 1.0)[5] == [2]
+    # both 7/9, 0.11 away. So mismatch takes link 4, the one nearer the leaf.
+    X, y = three_feature_rows((0, 1))
+    assert oracles.delete_mismatch(three_feature_tree(), X, y, None, 0.1)[5] == [4]
 
 
 def test_the_finite_certificate_asks_every_listed_row():
@@ -824,14 +793,6 @@ def test_exact_leaves_nothing_that_could_go(tree: Tree):
             assert reached - {int(tree.leaf_class[leaf])}
 
 
-@thorough
-@given(trees())
-def test_subtree_includes_sibling(tree: Tree):
-    wider = oracles.delete_subtree(tree)
-    for leaf, deleted in oracles.delete_sibling(tree).items():
-        assert set(deleted) <= set(wider[leaf])
-
-
 def dominates(tree: Tree, row: np.ndarray, other: np.ndarray, favourable: list[int]) -> bool:
     """Whether every value of ``row`` is at least as favourable as that of ``other``; NaN and categories must agree."""
     for feature, sign in enumerate(favourable):
@@ -867,18 +828,12 @@ def test_reliability_select_stays_within_its_tolerance(data: st.DataObject):
     tree = data.draw(trees(max_leaves=8, with_counts=data.draw(st.booleans())))
     X, y, w = data.draw(labelled_rows(tree, weights=data.draw(st.booleans())))
     tolerance = data.draw(st.sampled_from((0.0, 0.05, 0.3)))
-    exact = oracles.delete_exact(tree)
-    layered = oracles.delete_layered(tree, X, y, w, tolerance)
     for leaf, deleted in oracles.delete_mismatch(tree, X, y, w, tolerance).items():
         base = oracles.reliability_without(tree, X, y, w, leaf, [])
         if base is None:
             assert deleted == []
-            assert layered[leaf] == exact[leaf]
             continue
         assert abs(oracles.reliability_without(tree, X, y, w, leaf, deleted) - base) <= tolerance
-        assert set(exact[leaf]) <= set(layered[leaf])
-        if layered[leaf] != exact[leaf]:
-            assert abs(oracles.reliability_without(tree, X, y, w, leaf, layered[leaf]) - base) <= tolerance
 
 
 @thorough
@@ -1104,7 +1059,7 @@ def test_drawn_trees_and_rows_keep_the_contract(data: st.DataObject):
 
 
 def test_a_grid_beyond_its_limit_is_sampled():
-    tree = layered_tree()
+    tree = three_feature_tree()
     assert len(oracles.grid_rows(tree)) == 5**3  # -1, 0, 0.5 and its float32 neighbours make five values a feature
     assert oracles.grid_rows(tree, 20).shape == (20, 3)
     np.testing.assert_array_equal(oracles.grid_rows(tree, 20), oracles.grid_rows(tree, 20))

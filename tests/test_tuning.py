@@ -61,7 +61,7 @@ def test_the_curve_of_a_budget_is_the_mean_over_folds_of_audits_on_rows_left_out
         assert point.conflict_sd == pytest.approx(np.std([audit.conflict for audit in audits]))
 
 
-@pytest.mark.parametrize("method", ["faithful", "layered", "mismatch"])
+@pytest.mark.parametrize("method", ["faithful", "mismatch"])
 def test_the_curve_of_a_tolerance_is_that_of_the_method(problem: tuple[Any, Any, Any], method: str) -> None:
     folds = list(KFold(3).split(problem[1]))
     selection = secateur.select_tolerance(*problem, method=method, grid=GRID, cv=KFold(3), progress=False)
@@ -112,7 +112,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
     assert isinstance(frame, pd.DataFrame)
     assert frame["value"].tolist() == list(GRID)
     assert frame["removed"].tolist() == [point.removed for point in selection.curve]
-    assert f"tolerance = {selection.value:g} for layered" in str(selection)
+    assert f"tolerance = {selection.value:g} for mismatch" in str(selection)
     assert "← picked" in str(selection)
     axes = selection.plot()
     assert axes.lines[0].get_xdata().tolist() == [point.conflict for point in selection.curve]
@@ -149,7 +149,7 @@ def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -
     tree = secateur.from_model(clone(model).fit(X, y))
     with pytest.raises(InputError, match="fits the model anew in every fold, which a Tree cannot"):
         secateur.select_budget(tree, X, y)
-    with pytest.raises(ParameterError, match="can be selected for 'faithful', 'mismatch' and 'layered', found 'exact'"):
+    with pytest.raises(ParameterError, match="can be selected for 'faithful' and 'mismatch', found 'exact'"):
         secateur.select_tolerance(model, X, y, method="exact")
     with pytest.raises(InputError, match="one label for each of the 569 rows"):
         secateur.select_budget(model, X, y[:-1])

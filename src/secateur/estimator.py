@@ -70,9 +70,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     method : str, default="exact"
         A name in :data:`METHODS`, or one of the paper's. The default predicts as the tree does.
     tolerance : float in [0, 1], default=0.05
-        ε of ``faithful``, ``mismatch``, ``layered`` and ``budgeted``: how far a rule's training reliability may move
-        from its leaf's own (``budgeted``: how far below). The exact deletions of ``layered`` and ``budgeted`` are not
-        held to it.
+        ε of ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may move from its leaf's
+        own (``budgeted``: how far below). The exact deletions of ``budgeted`` are not held to it.
         Of compact rules with a budget: how far it may fall.
     form : {"each-leaf", "compact"}, default="each-leaf"
         One rule for each leaf, or few rules and "otherwise", as :func:`secateur.compact` gives them.
@@ -131,9 +130,9 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
     >>> from sklearn.model_selection import GridSearchCV
     >>> grid = {"estimator__max_depth": [2, 3], "tolerance": [0.0, 0.1]}
-    >>> search = GridSearchCV(RuleClassifier(method="layered", random_state=0), grid).fit(X, y)
+    >>> search = GridSearchCV(RuleClassifier(method="faithful", random_state=0), grid).fit(X, y)
     >>> search.best_estimator_.rules_
-    <RuleSet: ... rules by 'layered', ... conditions deleted>
+    <RuleSet: ... rules by 'faithful', ... conditions deleted>
 
     Few rules that predict as the tree does:
 

@@ -63,13 +63,13 @@ def simplify(
     X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
         The training rows. A table is a path, directory or pattern of files, a DuckDB relation or (connection, SQL), a
         pyarrow Dataset or RecordBatchReader, a polars LazyFrame, or a Spark DataFrame; it is read a batch at a time
-        (``docs/scale.md``). The methods ``none``, ``sibling``, ``subtree``, ``exact`` and ``redundancy`` need none;
-        the support and reliability of a rule that they widened are then None.
+        (``docs/scale.md``). The methods ``none``, ``sibling``, ``exact`` and ``redundancy`` need none; the
+        support and reliability of a rule that they widened are then None.
     y : array-like of shape (n_rows,), or str, default=None
         The training labels, as the model knows them; of a table or data frame the column that holds them.
     method : str, default="exact"
         A name in :data:`METHODS`, or one of the paper's: ``M1-D``, ``M1-P``, ``M2-D``, ``M2-P``, ``Izza``, ``Quinlan``.
-        The default changes no prediction; those that delete more, such as ``layered`` and ``budgeted``, are choices.
+        The default changes no prediction; those that delete more, such as ``mismatch`` and ``budgeted``, are choices.
     sample_weight : array-like of shape (n_rows,), or str, default=None
         Weights of the training rows; of a table or data frame the column that holds them.
     evidence : Evidence, default=None
@@ -97,9 +97,9 @@ def simplify(
     **settings : object
         The method's own settings; one that it does not read is an error.
 
-        - ``tolerance`` (``faithful``, ``mismatch``, ``layered``, ``budgeted``): ε, how far a rule's training
-          reliability may move from its leaf's own (``budgeted``: how far below); 0.05 by default. The exact deletions
-          of ``layered`` and ``budgeted`` are not held to it.
+        - ``tolerance`` (``faithful``, ``mismatch``, ``budgeted``): ε, how far a rule's training reliability may move
+          from its leaf's own (``budgeted``: how far below); 0.05 by default. The exact deletions of ``budgeted`` are
+          not held to it.
         - ``protect`` (``faithful``): whether conditions that point away from the class stay inside H, where all leaves
           have the class; True by default.
         - ``budget`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by default.
@@ -111,8 +111,8 @@ def simplify(
         - ``monotone`` (``mismatch-certified``): a sign for each column, in order or by name: +1 where larger values
           favour the second class, -1 where they favour the first, 0 where neither is known; by default the signs that
           the tree was fitted with, if any. A tree that is not monotone in them is refused, with two rows that show it.
-        - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``, ``layered``): a class share that changes by
-          no more than this along a link counts as unchanged; 1e-12 by default.
+        - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``): a class share that changes by no more than
+          this along a link counts as unchanged; 1e-12 by default.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def select_tolerance(
     X: Any,
     y: Any,
     *,
-    method: str = "layered",
+    method: str = "mismatch",
     grid: Sequence[float] | None = None,
     max_conflict: float = MAX_CONFLICT_OF_TOLERANCE,
     min_accuracy_change: float = 0.0,
@@ -60,7 +60,7 @@ def select_tolerance(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> Selection:
-    """Pick the tolerance ε of ``faithful``, ``layered`` or ``mismatch`` by cross-validation.
+    """Pick the tolerance ε of ``mismatch`` or ``faithful`` by cross-validation.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def select_tolerance(
         The training rows, as :func:`simplify` takes them.
     y : array-like of shape (n_rows,), or str
         Their labels; of a table or data frame the column that holds them.
-    method : {"faithful", "layered", "mismatch"}, default="layered"
+    method : {"mismatch", "faithful"}, default="mismatch"
     grid : sequence of float, default=None
         The values to try, in increasing order; by default 0, 0.01, 0.03, 0.05, 0.1 and 0.2.
     max_conflict : float in [0, 1], default=0.05
@@ -101,7 +101,7 @@ def select_tolerance(
     >>> selection = select_tolerance(model, X, y, max_conflict=0.02, min_accuracy_change=-0.01)
     >>> selection.value
     0.2
-    >>> rules = simplify(model, X, y, method="layered", tolerance=selection.value)
+    >>> rules = simplify(model, X, y, method="mismatch", tolerance=selection.value)
     """
     search = _Search.plan("tolerance", method, grid, max_conflict, min_accuracy_change)
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)

@@ -154,7 +154,7 @@ def test_categories_keep_their_labels(seed: int, missing: bool) -> None:
             for name in ("age", "town", "code"):
                 sprinkle(generator, rows[name].array)
         assert_tree_equals_model(tested if number and not missing else tree, model, rows)
-    assert secateur.simplify(model, frame, y, method="layered").verify()
+    assert secateur.simplify(model, frame, y, method="faithful").verify()
 
 
 def test_categories_by_mask_of_a_matrix_are_its_own_numbers() -> None:
@@ -210,7 +210,7 @@ def test_a_pipeline_may_end_in_it() -> None:
 def test_what_is_not_one_tree_is_refused() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(UnsupportedModelError, match=r"has 3 classes, and so a tree for each of them"):
-        secateur.simplify(fit(X, y), X, y, method="layered")
+        secateur.simplify(fit(X, y), X, y, method="faithful")
     with pytest.raises(UnsupportedModelError, match=r"adds up 4 trees, .* Fit it with max_iter=1"):
         from_model(fit(X, y == 1, max_iter=4))
     with pytest.raises(UnsupportedModelError, match="is not fitted yet"):

@@ -935,15 +935,15 @@ def test_a_frame_of_other_columns_is_refused_before_it_is_encoded(case: str) -> 
     make, sentence = REFUSED_ROWS[case]
     pipe, X, y = small_pipe()
     with pytest.raises(InputError, match=sentence):
-        simplify(pipe, make(X), y, method="layered")
+        simplify(pipe, make(X), y, method="faithful")
 
 
 def test_rows_that_the_steps_refuse_are_refused_in_their_words() -> None:
     pipe, X, y = small_pipe()
     with pytest.raises(InputError, match=r"The pipeline refuses X: .*unknown categories"):
-        simplify(pipe, X.assign(grade="top"), y, method="layered")
+        simplify(pipe, X.assign(grade="top"), y, method="faithful")
     with pytest.raises(InputError, match=r"The pipeline refuses X: .*could not convert string to float"):
-        simplify(pipe, X.assign(age="old"), y, method="layered")
+        simplify(pipe, X.assign(age="old"), y, method="faithful")
 
 
 def test_columns_that_the_tree_does_not_test_may_hold_anything() -> None:
@@ -1206,7 +1206,7 @@ def test_a_function_that_makes_nan_of_finite_numbers_is_seen() -> None:
 def test_a_pipeline_that_ends_in_something_else_says_so() -> None:
     X, y = shop()
     with pytest.raises(UnsupportedModelError, match=r"The last step of the pipeline cannot be read\. .* Logistic"):
-        secateur.simplify(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y, method="layered")
+        secateur.simplify(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y, method="faithful")
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -201,7 +201,7 @@ def test_labels_of_every_type_are_kept(labels: Any) -> None:
     assert tree.classes.tolist() == model.classes_.tolist()
     assert [type(label) for label in tree.classes.tolist()] == [type(label) for label in model.classes_.tolist()]
     assert tree.class_names == tuple(str(label) for label in model.classes_.tolist())
-    rules = secateur.simplify(model, X, named, method="layered")
+    rules = secateur.simplify(model, X, named, method="faithful")
     assert rules.predict(X).tolist() == model.predict(X).tolist()
     assert Tree.from_json(tree.to_json()) == tree
 
@@ -226,7 +226,7 @@ def test_a_constant_target_gives_one_leaf_and_one_class(model_class: type[Any]) 
     assert tree.counts is not None
     assert tree.counts.tolist() == [[3.0]]
     assert_tree_equals_model(tree, model, X)
-    rules = secateur.simplify(model, X, ["same"] * 3, method="layered")
+    rules = secateur.simplify(model, X, ["same"] * 3, method="faithful")
     assert [rule.text for rule in rules] == ["always => same"]
     assert rules.verify().ok
 
@@ -252,7 +252,7 @@ def test_feature_names_come_from_a_frame() -> None:
     data = load_iris(as_frame=True)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(data.data, data.target)
     assert from_model(model).feature_names == tuple(data.feature_names)
-    rules = secateur.simplify(model, data.data, data.target, method="layered")
+    rules = secateur.simplify(model, data.data, data.target, method="faithful")
     assert rules.predict(data.data).tolist() == model.predict(data.data).tolist()
 
 
@@ -316,8 +316,8 @@ def with_nan(X: NDArray[Any]) -> NDArray[Any]:
 def test_a_tree_fitted_without_nan_refuses_nan(model_class: type[Any]) -> None:
     model, X, y = without_missing(model_class)
     with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\), but the tree was fitted without"):
-        secateur.simplify(model, with_nan(X), y, method="layered")
-    rules = secateur.simplify(model, X, y, method="layered")
+        secateur.simplify(model, with_nan(X), y, method="faithful")
+    rules = secateur.simplify(model, X, y, method="faithful")
     with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\)"):
         rules.predict(with_nan(X))
     with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\)"):
@@ -340,7 +340,7 @@ def test_a_split_that_sends_nan_against_the_larger_child_shows_that_the_tree_was
     tree = from_model(model)
     assert tree.accepts_missing.tolist() == [True]
     assert tree.missing_left.tolist() == [False, False, False]
-    assert secateur.simplify(model, X, y, method="layered").predict(X).tolist() == y
+    assert secateur.simplify(model, X, y, method="faithful").predict(X).tolist() == y
 
 
 def test_a_threshold_of_infinity_shows_that_the_tree_was_fitted_with_nan() -> None:
@@ -351,7 +351,7 @@ def test_a_threshold_of_infinity_shows_that_the_tree_was_fitted_with_nan() -> No
     tree = from_model(model)
     assert tree.threshold[0] == math.inf
     assert tree.accepts_missing.all()
-    rules = secateur.simplify(model, X, y, method="layered")
+    rules = secateur.simplify(model, X, y, method="faithful")
     assert rules.predict(X).tolist() == y
     assert rules.verify().ok
 
@@ -367,7 +367,7 @@ def test_rows_with_nan_that_fill_the_leaves_exactly_show_that_the_tree_was_fitte
     model, X, y = hidden_missing()
     assert not from_model(model).accepts_missing.any()
     assert from_model(model, X).accepts_missing.all()
-    assert secateur.simplify(model, X, y, method="layered").predict(X).tolist() == y.tolist()
+    assert secateur.simplify(model, X, y, method="faithful").predict(X).tolist() == y.tolist()
 
 
 @pytest.mark.parametrize("make_frame", [pd.DataFrame, pl.DataFrame])
@@ -376,7 +376,7 @@ def test_a_frame_with_nan_shows_it_too(make_frame: Callable[[dict[str, Any]], An
     for values in (X[:, 0], [None if math.isnan(value) else value for value in X[:, 0].tolist()]):
         frame = make_frame({"f": values})
         assert from_model(model, frame).accepts_missing.all()
-        assert secateur.simplify(model, frame, y, method="layered").predict(frame).tolist() == y.tolist()
+        assert secateur.simplify(model, frame, y, method="faithful").predict(frame).tolist() == y.tolist()
 
 
 def test_a_nullable_frame_of_pandas_shows_it_too() -> None:
@@ -385,19 +385,19 @@ def test_a_nullable_frame_of_pandas_shows_it_too() -> None:
     values = pd.array([None if math.isnan(value) else value for value in X[:, 0].tolist()], dtype="Float64")
     frame = pd.DataFrame({"f": values, "g": np.zeros(len(X), dtype=int)})
     assert from_model(model, frame).accepts_missing.all()
-    assert secateur.simplify(model, frame, y, method="layered").predict(frame).tolist() == y.tolist()
+    assert secateur.simplify(model, frame, y, method="faithful").predict(frame).tolist() == y.tolist()
 
 
 def test_other_rows_with_nan_show_nothing() -> None:
     model, X, y = hidden_missing()
     with pytest.raises(InputError, match=r"missing value in column 'x0' \(row 2\)"):
-        secateur.simplify(model, X[:-1], y[:-1], method="layered")
+        secateur.simplify(model, X[:-1], y[:-1], method="faithful")
 
 
 def test_the_caller_may_say_that_a_tree_takes_nan() -> None:
     model, X, y = without_missing()
     spoiled = with_nan(X)
-    rules = secateur.simplify(model, spoiled, y, accepts_missing=True, method="layered")
+    rules = secateur.simplify(model, spoiled, y, accepts_missing=True, method="faithful")
     assert rules.tree.accepts_missing.all()
     assert_tree_equals_model(rules.tree, model, rows_near(model, X, missing=True))
     exact = secateur.simplify(model, method="exact", accepts_missing=True)
@@ -407,7 +407,7 @@ def test_the_caller_may_say_that_a_tree_takes_nan() -> None:
 def test_the_caller_may_say_that_a_tree_takes_no_nan() -> None:
     model, X, y = hidden_missing()
     with pytest.raises(InputError, match=r"missing value in column 'x0' \(row 2\)"):
-        secateur.simplify(model, X, y, accepts_missing=False, method="layered")
+        secateur.simplify(model, X, y, accepts_missing=False, method="faithful")
 
 
 def test_a_tree_fitted_with_nan_takes_nan_in_every_method() -> None:
@@ -523,4 +523,4 @@ def test_nan_rows_of_another_width_are_refused_before_they_are_routed() -> None:
     X[5:, 399] = 1
     model = DecisionTreeClassifier().fit(X, X[:, 399] > 0)
     with pytest.raises(secateur.InputError, match="has 1 columns, but the tree was fitted on 400"):
-        secateur.simplify(model, np.full((3, 1), np.nan), [True, False, True], method="layered")
+        secateur.simplify(model, np.full((3, 1), np.nan), [True, False, True], method="faithful")

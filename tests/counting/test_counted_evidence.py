@@ -20,7 +20,7 @@ import secateur
 from secateur import Evidence, collect_evidence
 from secateur.tree.tree import Tree
 
-SERVED = ("none", "sibling", "subtree", "redundancy", "exact", "faithful", "mismatch", "layered", "quinlan")
+SERVED = ("none", "sibling", "redundancy", "exact", "faithful", "mismatch", "quinlan")
 
 
 @st.composite
@@ -83,7 +83,9 @@ def test_chunks_may_come_in_any_order_and_are_not_changed(fitted: tuple[Any, Any
     one, other = parts[0].merge(*parts[1:]), parts[3] + parts[1] + parts[0] + parts[2]
     assert np.array_equal(one.cells, other.cells)
     assert np.array_equal(parts[0].cells, before)
-    assert secateur.simplify(model, evidence=one, method="layered") == secateur.simplify(model, X, y, method="layered")
+    assert secateur.simplify(model, evidence=one, method="faithful") == secateur.simplify(
+        model, X, y, method="faithful"
+    )
 
 
 def test_facts_and_names_are_part_of_the_evidence() -> None:
@@ -93,11 +95,11 @@ def test_facts_and_names_are_part_of_the_evidence() -> None:
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     known = {"facts": ["0 <= age <= 120"], "class_names": ["A", "B"]}
     parts = [collect_evidence(model, X[i::2], y[i::2], **known) for i in range(2)]
-    rules = secateur.simplify(model, evidence=parts[0] + parts[1], method="layered")
-    assert rules == secateur.simplify(model, X, y, method="layered", **known)
+    rules = secateur.simplify(model, evidence=parts[0] + parts[1], method="faithful")
+    assert rules == secateur.simplify(model, X, y, method="faithful", **known)
     assert "age is a whole number" in {rules.tree.facts.describe_decimals(0, "age")}
     with pytest.raises(secateur.InputError, match="facts was passed beside evidence"):
-        secateur.simplify(model, evidence=parts[0], facts=["age <= 100"], method="layered")
+        secateur.simplify(model, evidence=parts[0], facts=["age <= 100"], method="faithful")
 
 
 def test_evidence_for_faithful_does_not_tell_what_is_protected_apart(tmp_path: Path) -> None:
@@ -147,13 +149,13 @@ def test_evidence_of_another_tree_or_method_is_refused(fitted: tuple[Any, Any, A
     with pytest.raises(secateur.InputError, match="different trees, methods or facts"):
         evidence.merge(collect_evidence(model, X, y, method="mismatch"))
     with pytest.raises(secateur.InputError, match="The evidence is of another tree"):
-        secateur.simplify(other, evidence=evidence, method="layered")
+        secateur.simplify(other, evidence=evidence, method="faithful")
     with pytest.raises(secateur.InputError, match="X was passed beside evidence"):
-        secateur.simplify(model, X, evidence=evidence, method="layered")
+        secateur.simplify(model, X, evidence=evidence, method="faithful")
     with pytest.raises(secateur.ParameterError, match="collected for the method 'mismatch'"):
         secateur.simplify(model, evidence=collect_evidence(model, X, y, method="mismatch"), method="quinlan")
     with pytest.raises(secateur.InputError, match="Expected evidence from collect_evidence, found dict"):
-        secateur.simplify(model, evidence={}, method="layered")
+        secateur.simplify(model, evidence={}, method="faithful")
 
 
 def test_a_damaged_file_of_evidence_is_refused(fitted: tuple[Any, Any, Any]) -> None:
@@ -170,8 +172,8 @@ def test_weights_that_are_no_whole_numbers_add_up_as_far_as_floats_do() -> None:
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y, sample_weight=w)
     parts = [collect_evidence(model, X[i::2], y[i::2], sample_weight=w[i::2]) for i in range(2)]
     rules, whole = (
-        secateur.simplify(model, evidence=parts[0] + parts[1], method="layered"),
-        secateur.simplify(model, X, y, sample_weight=w, method="layered"),
+        secateur.simplify(model, evidence=parts[0] + parts[1], method="faithful"),
+        secateur.simplify(model, X, y, sample_weight=w, method="faithful"),
     )
     assert np.array_equal(rules.deleted, whole.deleted)
     assert np.allclose(rules.class_counts, whole.class_counts, rtol=1e-12)
@@ -183,8 +185,8 @@ def test_evidence_is_saved_and_loaded(tmp_path: Path) -> None:
     path = tmp_path / "iris.evidence"
     collect_evidence(model, X, y).save(path)
     loaded = Evidence.load(path)
-    assert secateur.simplify(model, evidence=loaded, method="layered") == secateur.simplify(
-        model, X, y, method="layered"
+    assert secateur.simplify(model, evidence=loaded, method="faithful") == secateur.simplify(
+        model, X, y, method="faithful"
     )
     with pytest.raises(secateur.InputError, match="There is no file"):
         Evidence.load(tmp_path / "none")

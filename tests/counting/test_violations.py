@@ -32,7 +32,7 @@ from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
 Problem = tuple[Tree, tuple[Any, Any, Any]]
-METHODS = ["faithful", "mismatch", "layered", "quinlan", "exact", "none"]
+METHODS = ["faithful", "mismatch", "quinlan", "exact", "none"]
 
 
 def problems(**shape: Any) -> st.SearchStrategy[Problem]:
@@ -146,7 +146,7 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
         np.testing.assert_array_equal(predicted, small.predict(X))
 
 
-@pytest.mark.parametrize("method", ["mismatch", "layered", "quinlan"])
+@pytest.mark.parametrize("method", ["mismatch", "quinlan"])
 @given(problem=problems(max_leaves=16), tolerance=st.sampled_from([0.0, 0.1, 0.4]))
 @settings(max_examples=50, deadline=None)
 def test_too_many_patterns_take_several_passes_to_the_same_answer(
@@ -181,10 +181,10 @@ def test_tiles_and_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
     tree = secateur.from_model(model)
     _, tests, _ = make_tests(tree)
     assert tests.n_limits.max() > tiles.COMPARED_TESTS
-    small = secateur.simplify(model, X, y, method="layered")
+    small = secateur.simplify(model, X, y, method="mismatch")
     for block_rows in (512, 1024, 1 << 16):
         with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", block_rows):
-            assert secateur.simplify(model, X, y, method="layered") == small
+            assert secateur.simplify(model, X, y, method="mismatch") == small
 
 
 FORMS = {
@@ -204,7 +204,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
     X, y, model = large
-    expected = secateur.simplify(model, X, y, feature_names=list("abcd"), method="layered")
+    expected = secateur.simplify(model, X, y, feature_names=list("abcd"), method="mismatch")
     table = FORMS[form](X)
     if hasattr(table, "rename_columns"):
         table = table.rename_columns(list("abcd"))
@@ -212,7 +212,7 @@ def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
         table.columns = list("abcd")
     tree = secateur.from_model(model, feature_names=list("abcd"))
     with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "SMALL_SEARCH", -1):
-        rules = secateur.simplify(tree, table, y, method="layered")
+        rules = secateur.simplify(tree, table, y, method="mismatch")
         predicted = rules.predict(table)
     np.testing.assert_array_equal(rules.deleted, expected.deleted)
     np.testing.assert_array_equal(rules.class_counts, expected.class_counts)
@@ -230,7 +230,7 @@ def test_one_thread_finds_what_several_find(weights: Any, large: Any) -> None:
             mock.patch.object(threads, "n_threads", return_value=number),
             mock.patch.object(violations, "n_threads", return_value=number),
         ):
-            found.append(secateur.simplify(model, X, y, sample_weight=weights, method="layered"))
+            found.append(secateur.simplify(model, X, y, sample_weight=weights, method="mismatch"))
     assert found[0] == found[1] == found[2]
 
 
@@ -253,7 +253,7 @@ def test_certificates_and_diagnoses_do_not_depend_on_how_rows_are_counted(proble
 
 def test_rules_that_do_not_fit_into_one_pass_are_counted_in_groups(large: Any) -> None:
     X, y, model = large
-    at_once = {method: secateur.simplify(model, X, y, method=method) for method in ("mismatch", "layered", "quinlan")}
+    at_once = {method: secateur.simplify(model, X, y, method=method) for method in ("mismatch", "quinlan")}
     with mock.patch.object(violations, "MOST_NUMBERS", 500):
         paths = trace_paths(secateur.from_model(model))
         groups = violations.split_rules(paths, paths.mismatched, 2)

@@ -40,7 +40,7 @@ def list_texts(table: pd.DataFrame) -> dict[str, str]:
     """Everything that a person may print."""
     X, y = table[NAMES[:2]], table.iloc[:, 3]
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="layered", facts=[f"`{NAMES[0]}` <= 100"])
+    rules = secateur.simplify(model, X, y, method="faithful", facts=[f"`{NAMES[0]}` <= 100"])
     compact = secateur.compact(model, X, y, budget=0.01)
     other = secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=1).fit(X, y), X, y)
     forest = secateur.simplify(RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y), X, y)
@@ -82,7 +82,7 @@ def test_no_text_carries_what_nobody_sees(table: pd.DataFrame) -> None:
     "arguments",
     [
         "simplify {t} --target {y} --reasons --verbose",
-        "simplify {t} --target {y} --each-leaf --method layered --reasons",
+        "simplify {t} --target {y} --each-leaf --method faithful --reasons",
         "simplify {t} --target {y} --export text -o {o}",
         "simplify {t} --target {y} --export markdown -o {o}",
         "diagnose {t} --target {y} --pairs",

@@ -89,7 +89,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(pypmml: Any) -> None:
         (OneHotEncoder(), ["ward"]),  # which refuses what it does not know
     )
     rules = secateur.simplify(
-        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, method="layered"
+        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, method="faithful"
     )
     listed = make_decision_list(rules)
     rows: list[dict[str, Any]] = frame[:60].to_dict("records")

@@ -112,7 +112,7 @@ def test_rules_before_a_pipeline_fit() -> None:
         (OneHotEncoder(), ["ward"]),
     )
     rules = secateur.simplify(
-        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, method="layered"
+        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y), frame, y, method="faithful"
     )
     assert json.loads(rules.to_json())["tree"]["columns"]["ranges"] != [None, None, None]
     check(rules)
@@ -133,7 +133,7 @@ def test_rules_with_facts_fit() -> None:
         groups={"ward": ["ward_A", "ward_B", "ward_C"]},
         integers=["age"],
         facts=["0 <= age <= 9", "age > 5 => dose <= 9.5"],
-        method="layered",
+        method="faithful",
     )
     assert "facts" in json.loads(rules.to_json())["tree"]
     check(rules)

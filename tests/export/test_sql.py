@@ -221,7 +221,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any) -> None:
         (OneHotEncoder(), ["kind"]),  # which refuses what it does not know
     )
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
-    rules = secateur.simplify(model, frame, y, method="layered")
+    rules = secateur.simplify(model, frame, y, method="faithful")
     rows = [
         {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")

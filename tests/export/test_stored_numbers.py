@@ -39,7 +39,7 @@ def test_what_is_no_number_behind_a_reason_is_refused(values: Any) -> None:
 def test_rules_with_a_number_in_quotes_are_refused(form: str, field: str) -> None:
     X, y = load_iris(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="layered")
+    rules = secateur.simplify(model, X, y, method="faithful")
     written: Any = rules if form == "each leaf" else rules.compact(budget=0.02)
     content = json.loads(written.to_json())
     rule = content["rules"][0]

@@ -143,7 +143,7 @@ def test_groups_delete_more_and_say_so() -> None:
 def test_groups_that_cannot_be_are_refused(groups: Any, sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(ParameterError, match=sentence):
-        simplify(model, X, y, groups=groups, method="layered")
+        simplify(model, X, y, groups=groups, method="faithful")
 
 
 def test_groups_in_a_list_may_differ_in_length() -> None:
@@ -157,10 +157,10 @@ def test_rows_that_are_not_one_hot_are_named() -> None:
     groups = find_groups(X)
     X.loc[17, ["city_Paris", "city_Rome"]] = 1.0
     with pytest.raises(InputError, match=r"Row 17 of X is not one-hot in the group 'city': .* are both 1"):
-        simplify(model, X, y, groups=groups, method="layered")
+        simplify(model, X, y, groups=groups, method="faithful")
     X.loc[3, "city_Bern"] = 0.5
     with pytest.raises(InputError, match=r"Row 3 of X .* 'city_Bern' is 0.5, neither 0 nor 1"):
-        simplify(model, X, y, groups=groups, method="layered")
+        simplify(model, X, y, groups=groups, method="faithful")
 
 
 # --- whole numbers ----------------------------------------------------------------------------------------------------
@@ -179,8 +179,8 @@ def test_an_array_has_one_type_and_says_nothing_of_a_column() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 9, (80, 2)), rng.integers(0, 2, 80)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    assert simplify(model, X, y, method="layered").tree.facts == secateur.tree.facts.NO_FACTS
-    told = simplify(model, X, y, integers=[1], method="layered")
+    assert simplify(model, X, y, method="faithful").tree.facts == secateur.tree.facts.NO_FACTS
+    told = simplify(model, X, y, integers=[1], method="faithful")
     assert told.tree.facts.integers == (1,)
     texts = [c.text for rule in told for c in rule.conditions if c.feature == 1]
     assert texts
@@ -198,7 +198,7 @@ def test_an_array_has_one_type_and_says_nothing_of_a_column() -> None:
 def test_integers_that_are_none_are_refused(integers: Any, error: type[Exception], sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(error, match=sentence):
-        simplify(model, X, y, integers=integers, method="layered")
+        simplify(model, X, y, integers=integers, method="faithful")
 
 
 def test_facts_that_are_told_twice_are_kept_once() -> None:
@@ -212,7 +212,7 @@ def test_the_types_of_a_frame_are_taken_by_name() -> None:
     tree = secateur.from_model(model, X[X.columns[::-1]], facts=["bmi <= 70"])
     assert tree.facts.integers == ()
     with pytest.raises(InputError, match="out of order"):
-        simplify(model, X[X.columns[::-1]], y, method="layered")
+        simplify(model, X[X.columns[::-1]], y, method="faithful")
 
 
 @pytest.mark.parametrize("limit", [3e22, -3e22, 2.0**30, 1.0, -0.3])
@@ -298,7 +298,7 @@ def test_numbers_with_few_decimals_read_so() -> None:
         kept = X.eval(condition.text.replace("income =", "income =="))
         assert kept.tolist() == rules.covers(X)[:, rule.index].tolist()
     with pytest.raises(InputError, match=r"'income' has at most 1 decimal, but row 0 of X has \d+\.\d\d"):
-        simplify(model, X, y, facts=["income has 1 decimal"], method="layered")
+        simplify(model, X, y, facts=["income has 1 decimal"], method="faithful")
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_words_that_are_no_fact_are_refused(words: Any, sentence: str) -> None:
 def test_a_row_that_contradicts_a_fact_is_shown(facts: list[str], sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(InputError, match=sentence):
-        simplify(model, X, y, groups=find_groups(X), facts=facts, method="layered")
+        simplify(model, X, y, groups=find_groups(X), facts=facts, method="faithful")
 
 
 def test_facts_that_contradict_each_other_are_refused() -> None:

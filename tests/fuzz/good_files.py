@@ -61,11 +61,9 @@ def _rules() -> list[Any]:
     settings: dict[str, dict[str, Any]] = {
         "none": {},
         "exact": {},
-        "subtree": {},
         "redundancy": {},
         "faithful": {"tolerance": 0.1},
         "mismatch": {"tolerance": 0.1},
-        "layered": {"tolerance": 0.2},
         "budgeted": {"budget": 0.05},
         "quinlan": {},
     }
@@ -85,7 +83,7 @@ def _compact() -> list[Any]:
     iris = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X3, Y3)
     made = [secateur.compact(_fit(), X, Y), secateur.compact(_fit(), X, Y, budget=0.05), secateur.compact(_fit())]
     made += [secateur.compact(iris, X3, Y3, budget=0.02), secateur.compact(_told_tree()), ward_rules().compact()]
-    made.append(secateur.simplify(iris, X3, Y3, method="layered").compact())
+    made.append(secateur.simplify(iris, X3, Y3, method="faithful").compact())
     return made
 
 

@@ -4,9 +4,9 @@ Tree ``n`` is always the same. For each, rules of all methods and compact rules 
 listing rows: a row of every kind that the tree and its facts tell apart, and the training rows, one by one. Nothing of
 the library is used for that but the arrays of the tree.
 
-- ``sibling``, ``subtree``, ``redundancy`` (without facts), ``exact``, ``faithful``, ``mismatch``, ``layered``,
-  ``quinlan``, ``mismatch-certified`` on listed cases, and ``budgeted`` (every fifth tree of up to 16 leaves, without
-  facts): the deleted conditions are those that the slow version deletes.
+- ``sibling``, ``redundancy`` (without facts), ``exact``, ``faithful``, ``mismatch``, ``quinlan``,
+  ``mismatch-certified`` on listed cases, and ``budgeted`` (every fifth tree of up to 16 leaves, without facts): the
+  deleted conditions are those that the slow version deletes.
 - exact methods, the first layer of others, monotone certificates and compact rules without a budget: no listed row that
   is possible is covered by a rule of another class than its own; compact rules decide each as the tree does.
 - ``budgeted`` and compact rules with a budget: the training rows in conflict, or decided otherwise, stay within it, and
@@ -158,24 +158,24 @@ def delete_faithful(case: Case, leaf: int, tolerance: float, *, protect: bool) -
     return oracles.without(links, kept)
 
 
-def select(case: Case, leaf: int, gone: list[int], tolerance: float) -> list[int]:
-    """ReliabilitySelect on top of what is gone."""
+def select(case: Case, leaf: int, tolerance: float) -> list[int]:
+    """ReliabilitySelect on the candidates of a leaf."""
     links = case.listed.paths[leaf]
     base = case.reliability(leaf, links)
-    offered = [link for link in candidates(case, leaf, inside=False)[::-1] if link not in gone]
+    offered = candidates(case, leaf, inside=False)[::-1]
 
     def is_close(more: list[int]) -> bool:
-        share = case.reliability(leaf, oracles.without(links, [*gone, *more]))
+        share = case.reliability(leaf, oracles.without(links, more))
         return base is not None and share is not None and abs(share - base) <= tolerance
 
     if base is None:
-        return gone
+        return []
     taken = offered if is_close(offered) else []
     if not taken:
         for link in offered:
             if is_close([*taken, link]):
                 taken = [*taken, link]
-    return [link for link in links if link in gone or link in taken]
+    return [link for link in links if link in taken]
 
 
 def delete_quinlan(case: Case, leaf: int, alpha: float) -> list[int]:
@@ -350,27 +350,15 @@ def check_case(number: int) -> Counter[str]:
         expect(made.verify().ok, "verify disagrees", str(made.verify()))
     expected: Deletion | None = {leaf: oracles.sib(tree, leaf) for leaf in leaves}
     done["sibling"] += check_rules(case, simplify(tree, method="sibling", **training), expected)
-    expected = {
-        leaf: [
-            link
-            for link in case.listed.paths[leaf]
-            if oracles.labels_below(tree, oracles.other_child(tree, link)) == {int(tree.leaf_class[leaf])}
-        ]
-        for leaf in leaves
-    }
-    done["subtree"] += check_rules(case, simplify(tree, method="subtree", **training), expected)
     # With facts, redundancy drops the columns of a group together and looks at no implication.
     expected = None if has_facts else {leaf: delete_redundancy(case, leaf) for leaf in leaves}
     done["redundancy"] += check_rules(case, simplify(tree, method="redundancy", **training), expected)
     expected = {leaf: delete_faithful(case, leaf, tolerance, protect=protect) for leaf in leaves}
     made = simplify(tree, method="faithful", tolerance=tolerance, protect=protect, **training)
     done["faithful"] += check_rules(case, made, expected)
-    expected = {leaf: select(case, leaf, [], tolerance) for leaf in leaves}
+    expected = {leaf: select(case, leaf, tolerance) for leaf in leaves}
     made = simplify(tree, method="mismatch", tolerance=tolerance, **training)
     done["mismatch"] += check_rules(case, made, expected)
-    expected = {leaf: select(case, leaf, slow[leaf], tolerance) for leaf in leaves}
-    made = simplify(tree, method="layered", tolerance=tolerance, **training)
-    done["layered"] += check_rules(case, made, expected)
     expected = {leaf: delete_quinlan(case, leaf, alpha) for leaf in leaves}
     done["quinlan"] += check_rules(case, simplify(tree, method="quinlan", alpha=alpha, **training), expected)
 

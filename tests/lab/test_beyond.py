@@ -59,13 +59,12 @@ def test_all_splits_of_all_data_sets_are_stored(study: str, arm: str) -> None:
 
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
-def test_no_rule_of_faithful_or_mismatch_ends_beyond_its_tolerance_and_rules_of_layered_do(arm: str) -> None:
+def test_no_rule_of_faithful_or_mismatch_ends_beyond_its_tolerance(arm: str) -> None:
     picked = {
         (split["dataset"], split["split"], row["method"]): row["picked"]
         for split in load_study("by_folds", arm)
         for row in split["rows"]
     }
-    beyond_tolerance = []
     for split in load_study("beyond", arm):
         for row in split["rows"]:
             if row["method"] in ("faithful", "mismatch"):
@@ -75,9 +74,6 @@ def test_no_rule_of_faithful_or_mismatch_ends_beyond_its_tolerance_and_rules_of_
                 assert row["share_beyond_tolerance"] == 0
             if row["method"] == "faithful":
                 assert row["conflict"] == row["macro_dev"] == row["delta_accuracy"] == 0
-            if (row["method"], row["knob"]) == ("layered", "0.05"):
-                beyond_tolerance.append(row["share_beyond_tolerance"])
-    assert max(beyond_tolerance) > 0
 
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
@@ -88,8 +84,7 @@ def test_what_the_page_says_in_words_about_the_fronts_is_so(arm: str) -> None:
     assert between == {"budgeted"}
     faithful, exact = [p for p in points if p.method == "faithful"], stored_points(arm)["exact", ""]
     assert all(p.removed < exact.removed and p.conflict == p.macro_dev == 0 for p in faithful)
-    same = {m: stored_points(arm)[m, "the paper's ε"].mean_abs_delta_p for m in ("faithful", "layered")}
-    assert same["faithful"] < min(same["layered"], exact.mean_abs_delta_p) / 2
+    assert stored_points(arm)["faithful", "the paper's ε"].mean_abs_delta_p < exact.mean_abs_delta_p / 2
     picked = [r["picked"] for s in load_study("by_folds", arm) for r in s["rows"] if r["method"] == "faithful"]
     assert picked.count(0.2) > len(picked) / 2
     quinlan = stored_points(arm)["quinlan", ""]
@@ -99,15 +94,14 @@ def test_what_the_page_says_in_words_about_the_fronts_is_so(arm: str) -> None:
 
 def test_the_stored_cart_results_are_what_the_documents_say() -> None:
     points = stored_points("cart")
-    for method, least in {"sibling": 8.5, "redundancy": 11.1, "subtree": 12.4, "exact": 16.9}.items():
+    for method, least in {"sibling": 8.5, "redundancy": 11.1, "exact": 16.9}.items():
         point = points[method, ""]
         assert point.removed >= least
         assert point.conflict == point.macro_dev == point.delta_accuracy == 0
-    mismatch, layered = points["mismatch", "the paper's ε"], points["layered", "the paper's ε"]
+    mismatch = points["mismatch", "the paper's ε"]
     assert mismatch.removed == pytest.approx(27.1, abs=0.05)
-    assert layered.removed >= 33.3
-    assert max(mismatch.conflict, layered.conflict) <= 2.3
-    assert max(mismatch.macro_dev, layered.macro_dev) <= 1.0
+    assert mismatch.conflict <= 2.3
+    assert mismatch.macro_dev <= 1.0
     default = points["budgeted", "0.015"]
     assert default.removed >= 41.7
     assert default.conflict <= 1.75
@@ -132,9 +126,9 @@ def test_a_point_is_on_a_front_when_nothing_removes_as_much_for_less() -> None:
 
     table = [
         row("exact", "", 10, 0),
-        row("subtree", "", 9, 0),  # exact removes more for the same
-        row("layered", "0", 20, 2),
-        row("layered", "0.1", 20, 3),  # dearer than the one above
+        row("sibling", "", 9, 0),  # exact removes more for the same
+        row("faithful", "0", 20, 2),
+        row("faithful", "0.1", 20, 3),  # dearer than the one above
         row("budgeted", "0.01", 30, 2.5),
         row("mismatch", "0", 30, 2.5),  # a tie beats neither
     ]
@@ -142,16 +136,16 @@ def test_a_point_is_on_a_front_when_nothing_removes_as_much_for_less() -> None:
     everything = (*FRONTS, JOINTLY)
     assert fronts == {
         ("exact", ""): everything,
-        ("subtree", ""): (),
-        ("layered", "0"): everything,
-        ("layered", "0.1"): (),
+        ("sibling", ""): (),
+        ("faithful", "0"): everything,
+        ("faithful", "0.1"): (),
         ("budgeted", "0.01"): everything,
         ("mismatch", "0"): everything,
     }
 
 
 def test_points_have_one_order_values_first_then_names() -> None:
-    row = {**dict.fromkeys(beyond.METRICS, 0.0), "dataset": "german", "method": "layered"}
+    row = {**dict.fromkeys(beyond.METRICS, 0.0), "dataset": "german", "method": "faithful"}
     table = [{**row, "knob": knob} for knob in ("the paper's ε", "0.1", "by folds", "0.05")]
     assert [point.knob for point in find_fronts(table)] == ["0.05", "0.1", "by folds", "the paper's ε"]
 
@@ -161,12 +155,16 @@ def test_the_joint_front_asks_for_all_prices_at_once() -> None:
     rows = [
         {**dict.fromkeys(beyond.METRICS, 0.0), **dict(zip(names, numbers, strict=True)), "dataset": "german"}
         | {"method": method, "knob": ""}
-        for method, numbers in {"exact": (10, 0, 0, 0.2), "sibling": (5, 0, 0, 0.1), "subtree": (5, 0, 0, 0.2)}.items()
+        for method, numbers in {
+            "exact": (10, 0, 0, 0.2),
+            "sibling": (5, 0, 0, 0.1),
+            "redundancy": (5, 0, 0, 0.2),
+        }.items()
     ]
     fronts = {point.method: point.fronts for point in find_fronts(rows)}
     assert JOINTLY in fronts["exact"]
     assert JOINTLY in fronts["sibling"]  # removes less than exact, at a better Brier score
-    assert JOINTLY not in fronts["subtree"]
+    assert JOINTLY not in fronts["redundancy"]
 
 
 def test_the_largest_move_of_a_rule_is_the_largest_of_all_splits() -> None:

@@ -23,7 +23,6 @@ from secateur.tree.tree import Tree
 ROW_FREE = {
     "none": oracles.delete_none,
     "sibling": oracles.delete_sibling,
-    "subtree": oracles.delete_subtree,
     "redundancy": oracles.delete_redundancy,
     "exact": oracles.delete_exact,
 }
@@ -47,6 +46,12 @@ def simplify(problem: tuple[Tree, Any, Any, Any], method: str, **parameters: Any
     return secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **parameters)
 
 
+@pytest.mark.parametrize(("retired", "instead"), [("layered", "'faithful'.* or 'budgeted'"), ("Subtree", "'exact'")])
+def test_a_retired_method_says_what_to_use(retired: str, instead: str) -> None:
+    with pytest.raises(ParameterError, match=f"The method '{retired}' was retired. Use {instead}"):
+        find_method(retired)
+
+
 @pytest.mark.parametrize("method", ROW_FREE)
 @given(tree=strategies.trees())
 @settings(max_examples=150, deadline=None)
@@ -59,13 +64,6 @@ def test_a_row_free_method_equals_its_slow_version(method: str, tree: Tree) -> N
 def test_mismatch_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], tolerance: float) -> None:
     rules = simplify(problem, "mismatch", tolerance=tolerance)
     assert deletions(rules) == oracles.delete_mismatch(*problem, tolerance)
-
-
-@given(problem=trees_with_rows(), tolerance=TOLERANCES)
-@settings(max_examples=150, deadline=None)
-def test_layered_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], tolerance: float) -> None:
-    rules = simplify(problem, "layered", tolerance=tolerance)
-    assert deletions(rules) == oracles.delete_layered(*problem, tolerance)
 
 
 @given(problem=trees_with_rows(), tolerance=TOLERANCES, protect=st.booleans())

@@ -34,12 +34,11 @@ def deletions(rules: secateur.RuleSet) -> dict[int, list[int]]:
     return {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
 
 
-@pytest.mark.parametrize("method", ["sibling", "subtree", "redundancy", "exact"])
+@pytest.mark.parametrize("method", ["sibling", "redundancy", "exact"])
 def test_row_free_methods(problem: tuple[Any, Any, Any, Any], method: str) -> None:
     model, _, _, tree = problem
     slow = {
         "sibling": oracles.delete_sibling,
-        "subtree": oracles.delete_subtree,
         "redundancy": oracles.delete_redundancy,
         "exact": oracles.delete_exact,
     }[method]
@@ -53,12 +52,6 @@ def test_mismatch(problem: tuple[Any, Any, Any, Any], tolerance: float) -> None:
     model, X, y, tree = problem
     rules = secateur.simplify(model, X, y, method="mismatch", tolerance=tolerance)
     assert deletions(rules) == oracles.delete_mismatch(tree, X, y, None, tolerance)
-
-
-def test_layered(problem: tuple[Any, Any, Any, Any]) -> None:
-    model, X, y, tree = problem
-    rules = secateur.simplify(model, X, y, method="layered")
-    assert deletions(rules) == oracles.delete_layered(tree, X, y, None, 0.05)
 
 
 @pytest.mark.parametrize("protect", [True, False])
@@ -80,7 +73,7 @@ def test_mismatch_certified(problem: tuple[Any, Any, Any, Any]) -> None:
     assert deletions(rules) == oracles.delete_mismatch_certified(tree, X, y)
 
 
-@pytest.mark.parametrize("method", ["none", "sibling", "subtree", "redundancy", "exact"])
+@pytest.mark.parametrize("method", ["none", "sibling", "redundancy", "exact"])
 def test_exact_methods_predict_like_the_model_at_and_beside_every_threshold(
     problem: tuple[Any, Any, Any, Any], method: str
 ) -> None:

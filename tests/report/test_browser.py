@@ -299,7 +299,7 @@ EFFECT_TERMS = {
 
 def test_the_diagnosis_of_a_leafs_rule_opens_by_keyboard(open_report: Open) -> None:
     data = load_breast_cancer(as_frame=True)
-    rules = cancer_rules(method="layered")
+    rules = cancer_rules(method="faithful")
     page = open_report(rules)
     page.locator("#leaves > summary").click()
     buttons = page.locator("#rule-rows .diagnose")
@@ -364,7 +364,7 @@ def test_reasons_show_under_the_pointer_and_on_focus(open_report: Open) -> None:
 
 
 def test_rules_of_leaves_can_be_sorted_filtered_and_searched(open_report: Open) -> None:
-    rules = cancer_rules(method="layered")
+    rules = cancer_rules(method="faithful")
     page = open_report(rules)
     page.locator("#leaves > summary").click()
     assert shown_leaves(page) == list(range(1, len(rules) + 1))
@@ -694,7 +694,7 @@ def test_the_tree_is_worked_by_keyboard(open_report: Open) -> None:
     assert page.locator("#tree-canvas svg > g").get_attribute("transform") != before
 
 
-@pytest.mark.parametrize("method", ["exact", "layered", "quinlan"])
+@pytest.mark.parametrize("method", ["exact", "mismatch", "quinlan"])
 def test_a_tried_row_gets_what_each_list_says(open_report: Open, method: str) -> None:
     data = load_breast_cancer(as_frame=True)
     rules = cancer_rules(method=method)
@@ -991,7 +991,7 @@ def test_a_row_that_contradicts_what_is_known_is_told_so(open_report: Open) -> N
     y = np.where((X["age"] > 40) ^ (X["dose"] > 0.5), "a", "b")
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     facts = ["age is not missing", "age <= 120"]
-    page = open_report(secateur.simplify(model, X, y, facts=facts, method="layered"))
+    page = open_report(secateur.simplify(model, X, y, facts=facts, method="faithful"))
     said = page.locator("#row-said")
     page.locator("#field-0").fill("50")
     assert "contradicts" not in said.inner_text()
@@ -1150,7 +1150,7 @@ def test_a_tree_of_2000_leaves_opens_and_responds(open_report: Open, tmp_path: P
 
 def test_a_tree_of_one_leaf_is_shown_too(open_report: Open) -> None:
     X, y = [[0.0], [1.0]], ["only", "only"]
-    page = open_report(secateur.simplify(DecisionTreeClassifier().fit(X, y), X, y, method="layered"))
+    page = open_report(secateur.simplify(DecisionTreeClassifier().fit(X, y), X, y, method="faithful"))
     assert asked(page.locator("#list tr.last th").inner_text()) == "always only"
     assert page.locator("#row-answer h3").text_content() == "only"
     page.locator("#tree-canvas [data-node='0']").click()

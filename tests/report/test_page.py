@@ -53,7 +53,7 @@ class Reader(HTMLParser):
 def cancer_report() -> Report:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return make_report(secateur.simplify(model, X, y, method="layered"), title="Cancer")
+    return make_report(secateur.simplify(model, X, y, method="faithful"), title="Cancer")
 
 
 @cache
@@ -112,7 +112,7 @@ def test_rules_and_reasons_read_without_javascript() -> None:
     report = cancer_report()
     page = report.to_html().replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="layered")
+    rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="faithful")
     struck = Reader(report.to_html()).inside("del")
     assert struck == [read_asked(rules, [link])[0] for rule in rules for link in rule.deleted_ids]
     static = page[: page.index('id="secateur-data"')]
@@ -143,7 +143,7 @@ def test_a_page_of_2000_leaves_is_smaller_than_2_mb() -> None:
     assert len(make_report(rules).to_html().encode()) < 2_000_000
 
 
-@pytest.mark.parametrize("method", ["exact", "layered", "budgeted"])
+@pytest.mark.parametrize("method", ["exact", "mismatch", "budgeted"])
 def test_a_report_of_64_rules_is_smaller_than_500_kb(method: str) -> None:
     X, y = make_classification(5000, 20, n_informative=12, flip_y=0.1, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=64, random_state=0).fit(X, y)

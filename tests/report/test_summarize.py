@@ -32,7 +32,7 @@ from secateur.words.plain_words import read_asked
 def cancer_rules(**settings: Any) -> secateur.RuleSet:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return secateur.simplify(model, X, y, **{"method": "layered", **settings})
+    return secateur.simplify(model, X, y, **{"method": "faithful", **settings})
 
 
 def reason_text(summary: dict[str, Any], place: int) -> str:
@@ -275,13 +275,13 @@ def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
     X, y = load_iris(return_X_y=True)
     X, y = np.vstack([X, X[:1]]), np.append(y, 2)  # two equal rows of different classes
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    summary = summarize(secateur.simplify(model, X, y, method="layered"))
+    summary = summarize(secateur.simplify(model, X, y, method="faithful"))
     ladder = {step["method"]: step for step in summary["ladder"]}
     assert list(ladder) == [name for name in secateur.METHODS if name != "budgeted"]
     own = summarize(secateur.simplify(model, X, y, method="budgeted"))["ladder"]
     assert [step["method"] for step in own if step["is_current"]] == ["budgeted"]
     assert "contradicts itself" in ladder["mismatch-certified"]["problem"]
-    assert [name for name, step in ladder.items() if step["is_current"]] == ["layered"]
+    assert [name for name, step in ladder.items() if step["is_current"]] == ["faithful"]
     for name, step in ladder.items():
         if step["problem"] is None:
             audit = secateur.simplify(model, X, y, method=name).audit(X, y)
@@ -337,7 +337,7 @@ def test_a_pipeline_is_asked_in_the_columns_before_it() -> None:
         (KBinsDiscretizer(6, encode="onehot-dense", strategy="uniform"), ["age"]),
     )
     model = make_pipeline(steps, DecisionTreeClassifier(random_state=0)).fit(X, y)
-    summary = summarize(secateur.simplify(model, X, y, method="layered"))
+    summary = summarize(secateur.simplify(model, X, y, method="faithful"))
     fields = {field["name"]: field for field in summary["form"]["fields"]}
     assert fields["city"]["labels"] == ["Bonn", "Oslo", "Rome"]
     assert fields["age"]["kind"] == "cells"
@@ -349,7 +349,7 @@ def test_columns_of_a_group_share_one_field() -> None:
     kind = rng.integers(0, 3, 200)
     X = pd.DataFrame({f"kind_{name}": (kind == code).astype(float) for code, name in enumerate("abc")})
     model = DecisionTreeClassifier(random_state=0).fit(X, kind == 1)
-    rules = secateur.simplify(model, X, kind == 1, groups={"kind": list(X)}, method="layered")
+    rules = secateur.simplify(model, X, kind == 1, groups={"kind": list(X)}, method="faithful")
     form = summarize(rules)["form"]
     assert [(field["name"], field["kind"], field["labels"]) for field in form["fields"]] == [
         ("kind", "group", ["a", "b", "c"])
@@ -391,7 +391,7 @@ def field_of(values: np.ndarray, ends: tuple[float, float] | None = None) -> dic
     builder.leaf([1, 0], parent=root, side="left")
     builder.leaf([0, 1], parent=root, side="right")
     tree = replace(builder.build(), columns=Columns((None,), (False,), (ends,)))
-    rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2, method="layered")
+    rules = secateur.simplify(tree, values[:, None], np.arange(len(values)) % 2, method="faithful")
     (field,) = summarize(rules, budgets=[])["form"]["fields"]
     return field
 
@@ -429,7 +429,9 @@ def test_the_documents_name_every_field() -> None:
 
 def test_what_is_no_rule_set_is_refused() -> None:
     X, y = load_iris(return_X_y=True)
-    forest = secateur.simplify(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y, method="layered")
+    forest = secateur.simplify(
+        RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y), X, y, method="faithful"
+    )
     with pytest.raises(secateur.SecateurError, match="of a forest, one of its rule sets"):
         summarize(forest)
     assert summarize(forest[0])["size"]["n_rules"] == len(forest[0])

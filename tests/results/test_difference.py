@@ -87,7 +87,7 @@ def check_against_the_grid(old: RuleSet, new: RuleSet, rows: Any) -> RuleDiffere
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("missing", [False, True])
 def test_every_change_is_what_a_grid_of_rows_shows(seed: int, missing: bool) -> None:
-    old, new = train(seed, "exact", missing=missing), train(seed + 100, "layered", missing=missing)
+    old, new = train(seed, "exact", missing=missing), train(seed + 100, "faithful", missing=missing)
     rows = cells(old, new, missing=missing)
     check_against_the_grid(old, new, rows)
     check_against_the_grid(train(seed, "none", missing=missing), old, rows)
@@ -116,7 +116,7 @@ def train_binned(seed: int, n_bins: int, encode: str = "onehot-dense") -> RuleSe
     y = ((X["a"] > 5) ^ (X["b"] > 6)) ^ (rng.random(200) < 0.1)
     bins = KBinsDiscretizer(n_bins, encode=encode, strategy="uniform", subsample=None)
     model = make_pipeline(bins, DecisionTreeClassifier(max_leaf_nodes=12, random_state=seed)).fit(X, y)
-    return secateur.simplify(model, X, y, method="layered")
+    return secateur.simplify(model, X, y, method="faithful")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -137,7 +137,7 @@ def test_a_cell_that_is_added_to_a_rule_widens_it() -> None:
         X = pd.DataFrame({"a": np.linspace(0, 10, 101)})
         bins = KBinsDiscretizer(10, encode="onehot-dense", strategy="uniform", subsample=None)
         model = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(X, X["a"] < limit)
-        sets.append(secateur.simplify(model, X, X["a"] < limit, class_names=["high", "low"], method="layered"))
+        sets.append(secateur.simplify(model, X, X["a"] < limit, class_names=["high", "low"], method="faithful"))
     widened = [change for change in compare_rules(*sets).changes if change.kind == "widened"]
     assert [change.old.class_name for change in widened if change.old] == ["low"]
     assert compare_rules(sets[0], sets[0]).is_same
@@ -203,7 +203,7 @@ def test_whole_numbers_are_compared_as_whole_numbers() -> None:
         builder.leaf([0, 10], parent=root, side="right")
         sets.append(
             [
-                secateur.simplify(builder.build(), frame, y, method="layered"),
+                secateur.simplify(builder.build(), frame, y, method="faithful"),
                 secateur.simplify(builder.build(), method="none"),
             ]
         )
@@ -255,7 +255,7 @@ def test_rules_that_people_read_alike_are_told_apart_by_all_digits() -> None:
 
 
 def test_a_rule_set_is_the_same_as_itself_read_from_json() -> None:
-    rules = train(0, "layered", missing=True)
+    rules = train(0, "faithful", missing=True)
     assert compare_rules(rules, RuleSet.from_json(rules.to_json())).is_same
 
 

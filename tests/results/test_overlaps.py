@@ -43,8 +43,8 @@ def test_pairs_that_share_rows_are_those_of_one_row_at_a_time(
     most_pairs: int, cost: int, tree: Tree, data: st.DataObject
 ) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans()), max_rows=150))
-    method = data.draw(st.sampled_from(["quinlan", "layered", "exact"]))
-    settings = {"tolerance": 0.4} if method == "layered" else {}
+    method = data.draw(st.sampled_from(["quinlan", "mismatch", "exact"]))
+    settings = {"tolerance": 0.4} if method == "mismatch" else {}
     rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **settings)
     # Blocks of 64 rows, and pairs in pieces, listed or multiplied.
     sizes = {"MOST_PAIRS": most_pairs, "MOST_MARKS": 10 * most_pairs, "LISTED_COST": cost}
@@ -128,8 +128,8 @@ def test_rows_in_conflict_are_those_that_some_pair_shares() -> None:
 @settings(max_examples=80, deadline=None)
 def test_an_assimilated_rule_is_the_rule_of_an_ancestor(tree: Tree, data: st.DataObject) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans())))
-    method = data.draw(st.sampled_from(["quinlan", "layered", "exact", "none"]))
-    settings = {"tolerance": 0.5} if method == "layered" else {}
+    method = data.draw(st.sampled_from(["quinlan", "mismatch", "exact", "none"]))
+    settings = {"tolerance": 0.5} if method == "mismatch" else {}
     rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, **settings)
     text = rules.to_text(reasons=True)
     for rule in rules:

@@ -45,7 +45,7 @@ def test_compact_rules_mark_every_line_that_decides_mostly_rows_of_another_class
     assert n_marked > n_bracketed > 0
 
 
-@pytest.mark.parametrize("method", ["exact", "layered", "quinlan", "none"])
+@pytest.mark.parametrize("method", ["exact", "mismatch", "quinlan", "none"])
 def test_rules_of_leaves_are_marked_in_every_text(method: str) -> None:
     rules = secateur.simplify(BALANCED, X, Y, method=method)
     own = rules.class_counts[np.arange(len(rules)), rules.paths.leaf_class]
@@ -69,7 +69,7 @@ def test_what_the_model_counted_itself_is_not_marked() -> None:
 
 def test_an_audit_names_the_rules_that_state_a_rarer_class_now() -> None:
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
-    for rules in (secateur.compact(model, X, Y), secateur.simplify(model, X, Y, method="layered")):
+    for rules in (secateur.compact(model, X, Y), secateur.simplify(model, X, Y, method="faithful")):
         assert rules.audit(X, Y).per_rule.cautions == ()
         few, labels = make_rows(1, 400)
         labels = np.where(few["b"] > 0, "well", labels)

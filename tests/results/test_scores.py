@@ -31,7 +31,7 @@ from secateur.report import summarize
 from secateur.results.scores import score_shares
 from secateur.tree.tree import Tree
 
-METHODS = st.sampled_from(["none", "sibling", "subtree", "redundancy", "exact", "mismatch", "layered", "quinlan"])
+METHODS = st.sampled_from(["none", "sibling", "redundancy", "exact", "mismatch", "quinlan"])
 
 
 def slow_scores(truth: Any, shares: Any, weights: Any, n_classes: int) -> tuple[float, float, float]:
@@ -112,7 +112,7 @@ def test_the_trees_own_probabilities_are_the_shares_of_the_leaf_that_a_row_reach
     tree: Tree, data: st.DataObject
 ) -> None:
     X, y, _ = data.draw(strategies.labelled_rows(tree))
-    rules = secateur.simplify(tree, X, tree.classes[y], method="layered", tolerance=0.5)
+    rules = secateur.simplify(tree, X, tree.classes[y], method="mismatch", tolerance=0.5)
     for share, row in zip(rules.predict_proba(X, of="leaf"), X, strict=True):
         counts = tree.counts[oracles.walk(tree, row)]
         certain = np.eye(tree.n_classes)[tree.leaf_class[oracles.walk(tree, row)]]
@@ -123,13 +123,13 @@ def test_the_trees_own_probabilities_are_the_shares_of_the_leaf_that_a_row_reach
 def test_of_leaf_is_what_the_model_predicts(weight: str | None, tmp_path: Any) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=4, random_state=0, class_weight=weight).fit(X[::2], y[::2])
-    rules = secateur.simplify(model, X[::2], y[::2], tolerance=0.2, method="layered")
+    rules = secateur.simplify(model, X[::2], y[::2], tolerance=0.2, method="mismatch")
     expected = model.predict_proba(X)
     np.testing.assert_allclose(rules.predict_proba(X, of="leaf"), expected, rtol=0, atol=1e-15)
     X.to_parquet(tmp_path / "rows.parquet")
     found = rules.predict_proba(tmp_path / "rows.parquet", of="leaf")
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
-    classifier = secateur.RuleClassifier(model, method="layered", tolerance=0.2).fit(X[::2], y[::2])
+    classifier = secateur.RuleClassifier(model, method="mismatch", tolerance=0.2).fit(X[::2], y[::2])
     np.testing.assert_allclose(classifier.predict_proba(X, of="leaf"), expected, rtol=0, atol=1e-15)
     audit = rules.audit(X[1::2], y[1::2])
     assert audit.tree_auc == pytest.approx(roc_auc_score(y[1::2], expected[1::2, 1]))
@@ -139,7 +139,7 @@ def test_of_leaf_is_what_the_model_predicts(weight: str | None, tmp_path: Any) -
 def test_of_leaf_of_a_forest_is_what_the_forest_predicts() -> None:
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
-    rules = secateur.simplify(forest, X, y, tolerance=0.2, method="layered")
+    rules = secateur.simplify(forest, X, y, tolerance=0.2, method="mismatch")
     np.testing.assert_array_equal(rules.predict_proba(X, of="leaf"), forest.predict_proba(X))
     assert not np.array_equal(rules.predict_proba(X), forest.predict_proba(X))
 
@@ -153,8 +153,8 @@ def test_another_word_is_refused_in_one_sentence() -> None:
         r"Did you mean 'leaf'\?$"
     )
     made = (
-        secateur.simplify(model, X, y, method="layered"),
-        secateur.simplify(forest, X, y, method="layered"),
+        secateur.simplify(model, X, y, method="mismatch"),
+        secateur.simplify(forest, X, y, method="mismatch"),
         secateur.RuleClassifier(model).fit(X, y),
     )
     for one in made:
@@ -174,7 +174,7 @@ def test_without_deletions_the_share_of_each_rule_is_undefined_and_said_in_words
     unknown = replace(audit, conflict_interval=(math.nan, math.nan))
     assert json.loads(json.dumps(unknown.to_dict(), allow_nan=False))["conflict_interval"] == [None, None]
     assert unknown == replace(audit, conflict_interval=(float("nan"), float("nan")))
-    assert audit != secateur.simplify(model, X, y, method="layered").audit(X, y)
+    assert audit != secateur.simplify(model, X, y, method="mismatch").audit(X, y)
     assert (audit.max_abs_d, audit.mean_abs_delta_p, audit.share_beyond_tolerance) == (0, 0, 0)
     assert (audit.brier, audit.log_loss, audit.auc) == (audit.tree_brier, audit.tree_log_loss, audit.tree_auc)
 
@@ -193,7 +193,7 @@ def test_without_rows_or_without_a_class_what_is_not_known_is_left_out() -> None
 @pytest.mark.parametrize(
     ("method", "words"),
     {
-        "layered": "the tolerance of further deletions; the method does not hold its exact ones to it",
+        "budgeted": "of deletions that bring rows into conflict; the method does not hold its exact ones to it",
         "faithful": "the method's own tolerance, for every rule",
         "mismatch": "the method's own tolerance, for every rule",
         "exact": "the method has no tolerance of its own",
@@ -283,7 +283,7 @@ def test_batches_give_the_same_numbers_as_memory(tmp_path: Any) -> None:
     frame["y"] = (frame.a + rng.normal(size=5_000) > 0).astype(int)
     train = frame[:1_000]
     model = DecisionTreeClassifier(max_depth=7, random_state=0).fit(train[list("abcd")], train.y)
-    rules = secateur.simplify(model, train[list("abcd")], train.y, tolerance=0.1, method="layered")
+    rules = secateur.simplify(model, train[list("abcd")], train.y, tolerance=0.1, method="mismatch")
     for place in range(4):
         frame[place * 1_250 : (place + 1) * 1_250].to_parquet(tmp_path / f"{place}.parquet")
     in_memory = rules.audit(frame[list("abcd")], frame.y)

@@ -31,11 +31,11 @@ FRAME = make_frame()
 X, Y = FRAME.drop(columns=TARGET), FRAME[TARGET].to_numpy()
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, Y)
 FOREST = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, Y)
-RULES = secateur.simplify(TREE, X, Y, tolerance=0.2, method="layered")
-CLASSIFIER = secateur.RuleClassifier(TREE, method="layered", tolerance=0.2).fit(X, Y)
+RULES = secateur.simplify(TREE, X, Y, tolerance=0.2, method="faithful")
+CLASSIFIER = secateur.RuleClassifier(TREE, method="faithful", tolerance=0.2).fit(X, Y)
 COMPACT = secateur.compact(TREE, X, Y)
 SHORT = secateur.compact(TREE, X, Y, budget=0.05)
-FOREST_RULES: Any = secateur.simplify(FOREST, X, Y, tolerance=0.2, method="layered")
+FOREST_RULES: Any = secateur.simplify(FOREST, X, Y, tolerance=0.2, method="faithful")
 
 
 def _rules(method: str) -> Any:
@@ -48,7 +48,7 @@ def _report(rows: Any, y: Any) -> Any:
 
 
 def _own_report(rows: Any, y: Any) -> Any:
-    return json.loads(secateur.simplify(TREE, rows, y, method="layered").report().to_json())["lists"]
+    return json.loads(secateur.simplify(TREE, rows, y, method="faithful").report().to_json())["lists"]
 
 
 def _effects(found: Any) -> Any:
@@ -64,7 +64,7 @@ def _verification(found: Any) -> Any:
 LABELLED: dict[str, Any] = {
     **{f"simplify {method}": _rules(method) for method in secateur.METHODS},
     "simplify a forest": lambda rows, y: [
-        one.to_json() for one in secateur.simplify(FOREST, rows, y, method="layered")
+        one.to_json() for one in secateur.simplify(FOREST, rows, y, method="faithful")
     ],
     "report": _report,
     "the rules' own report": _own_report,

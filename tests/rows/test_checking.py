@@ -454,7 +454,7 @@ def test_whole_labels_become_class_indices(classes: list[int]) -> None:
 def test_a_single_number_is_no_table() -> None:
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InputError, match="two dimensions"):
-        simplify(model, 3.0, [1], method="layered")
+        simplify(model, 3.0, [1], method="faithful")
 
 
 # Rows of a tree behind a pipeline.

@@ -80,13 +80,15 @@ def test_columns_that_the_model_does_not_know_are_left_aside(kind: str, tmp_path
 
 def test_weights_may_be_a_column_beside_labels_in_an_array() -> None:
     weighted = doors.X.assign(weight=np.arange(len(doors.X)) % 3)
-    made = secateur.simplify(doors.TREE, weighted, doors.Y, sample_weight="weight", method="layered")
+    made = secateur.simplify(doors.TREE, weighted, doors.Y, sample_weight="weight", method="faithful")
     assert (
         made.to_json()
-        == secateur.simplify(doors.TREE, doors.X, doors.Y, sample_weight=weighted["weight"], method="layered").to_json()
+        == secateur.simplify(
+            doors.TREE, doors.X, doors.Y, sample_weight=weighted["weight"], method="faithful"
+        ).to_json()
     )
     with pytest.raises(secateur.InputError, match=r"sample_weight names a column \('w'\), but X is an array"):
-        secateur.simplify(doors.TREE, np.asarray(doors.X), doors.Y, sample_weight="w", method="layered")
+        secateur.simplify(doors.TREE, np.asarray(doors.X), doors.Y, sample_weight="w", method="faithful")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "parquet", "csv"])

@@ -43,15 +43,15 @@ def test_a_cut_parquet_file_is_refused_by_name(share: float, frame: Any, model: 
     content = whole.read_bytes()
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(content[: int(len(content) * share)])
-    rules = secateur.simplify(model, whole, y="y", method="layered")
+    rules = secateur.simplify(model, whole, y="y", method="faithful")
     out = tmp_path / "out.parquet"
     for work in (
-        lambda: secateur.simplify(model, cut, y="y", method="layered"),
+        lambda: secateur.simplify(model, cut, y="y", method="faithful"),
         lambda: rules.predict(cut),
         lambda: rules.audit(cut, "y"),
         lambda: rules.verify(cut, "y"),
         lambda: rules.write_predictions(cut, out),
-        lambda: secateur.simplify(model, str(tmp_path / "*t.parquet"), y="y", method="layered"),
+        lambda: secateur.simplify(model, str(tmp_path / "*t.parquet"), y="y", method="faithful"),
     ):
         with pytest.raises(InputError, match=r"cut\.parquet (cannot be read|is empty)"):
             work()
@@ -61,7 +61,7 @@ def test_a_cut_parquet_file_is_refused_by_name(share: float, frame: Any, model: 
 def test_a_damaged_page_stops_everything(frame: Any, model: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.Table.from_pandas(pd.concat([frame] * 20)), path, compression="zstd", row_group_size=4_000)
-    rules = secateur.simplify(model, path, y="y", method="layered")
+    rules = secateur.simplify(model, path, y="y", method="faithful")
     content = bytearray(path.read_bytes())
     middle = len(content) // 2
     content[middle : middle + 4_000] = bytes(4_000)
@@ -70,7 +70,7 @@ def test_a_damaged_page_stops_everything(frame: Any, model: Any, tmp_path: Path)
     with pytest.raises(InputError, match=r"t\.parquet cannot be read"):
         rules.write_predictions(path, out)
     with pytest.raises(InputError, match=r"t\.parquet cannot be read"):
-        secateur.simplify(model, path, y="y", method="layered")
+        secateur.simplify(model, path, y="y", method="faithful")
     assert [entry.name for entry in tmp_path.iterdir()] == ["t.parquet"]
 
 
@@ -79,33 +79,33 @@ def test_files_of_one_table_must_be_alike(frame: Any, model: Any, tmp_path: Path
     frame.to_parquet(tmp_path / "1.parquet")
     frame.drop(columns="b").to_parquet(tmp_path / "2.parquet")
     with pytest.raises(InputError, match=r"2\.parquet has no column 'b', which .*1\.parquet has"):
-        secateur.simplify(model, pattern, y="y", method="layered")
+        secateur.simplify(model, pattern, y="y", method="faithful")
     frame.assign(b=frame["b"].astype(str)).to_parquet(tmp_path / "2.parquet")
     with pytest.raises(InputError, match=r"column 'b' is string in .*2\.parquet, but double in .*1\.parquet"):
-        secateur.simplify(model, pattern, y="y", method="layered")
+        secateur.simplify(model, pattern, y="y", method="faithful")
     frame.assign(b=frame["b"].astype("float32")).to_parquet(tmp_path / "2.parquet")
     with pytest.raises(InputError, match=r"column 'b' is float in .*2\.parquet, but double"):
-        secateur.simplify(model, pattern, y="y", method="layered")
+        secateur.simplify(model, pattern, y="y", method="faithful")
     frame[["y", "c", "b", "a"]].assign(more="x").to_parquet(tmp_path / "2.parquet")
     twice = pd.concat([frame, frame])
-    assert secateur.simplify(model, pattern, y="y", method="layered") == secateur.simplify(
-        model, twice[list("abc")], twice["y"], method="layered"
+    assert secateur.simplify(model, pattern, y="y", method="faithful") == secateur.simplify(
+        model, twice[list("abc")], twice["y"], method="faithful"
     )
     (tmp_path / "3.parquet").mkdir()  # a directory is no file
-    assert secateur.simplify(model, pattern, y="y", method="layered") == secateur.simplify(
-        model, twice[list("abc")], twice["y"], method="layered"
+    assert secateur.simplify(model, pattern, y="y", method="faithful") == secateur.simplify(
+        model, twice[list("abc")], twice["y"], method="faithful"
     )
     with pytest.raises(InputError, match=r"No file matches .*\*\.orc"):
-        secateur.simplify(model, str(tmp_path / "*.orc"), y="y", method="layered")
+        secateur.simplify(model, str(tmp_path / "*.orc"), y="y", method="faithful")
 
 
 def test_a_name_with_marks_of_a_pattern_is_one_file(frame: Any, model: Any, tmp_path: Path) -> None:
-    expected = secateur.simplify(model, frame, y="y", method="layered")
+    expected = secateur.simplify(model, frame, y="y", method="faithful")
     frame.to_csv(tmp_path / "t[1].csv", index=False)
     frame.to_parquet(tmp_path / "t*.parquet")
     frame.to_parquet(tmp_path / "table.parquet")
     for name in ("t[1].csv", "t*.parquet"):
-        assert secateur.simplify(model, tmp_path / name, y="y", method="layered") == expected
+        assert secateur.simplify(model, tmp_path / name, y="y", method="faithful") == expected
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(frame: Any, model: Any, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(frame: Any, model: Any,
             file.write("1,1,1,1\n")
 
     with pytest.raises(InputError, match=r"t\.csv changed while it was read, so nothing was made of it"):
-        secateur.simplify(model, tmp_path / "t.csv", y="y", progress=append, method="layered")
+        secateur.simplify(model, tmp_path / "t.csv", y="y", progress=append, method="faithful")
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ def test_queries_and_tables_that_are_none(frame: Any, model: Any) -> None:
         (5, "with the SQL as text, found int"),
     ):
         with pytest.raises(InputError, match=sentence):
-            secateur.simplify(model, (connection, query), y="y", method="layered")
+            secateur.simplify(model, (connection, query), y="y", method="faithful")
     import sqlite3
 
     with pytest.raises(InputError, match=r"with a connection of DuckDB, found one of sqlite3"):
-        secateur.simplify(model, (sqlite3.connect(":memory:"), "SELECT 1"), y="y", method="layered")
-    rules = secateur.simplify(model, frame, y="y", method="layered")
+        secateur.simplify(model, (sqlite3.connect(":memory:"), "SELECT 1"), y="y", method="faithful")
+    rules = secateur.simplify(model, frame, y="y", method="faithful")
     with pytest.raises(InputError, match=r"Expected a table: a path, .* found ndarray"):
         rules.write_predictions(frame.to_numpy(), "nowhere.parquet")
     with pytest.raises(InputError, match="Expected the path of a Parquet file or"):
@@ -251,16 +251,16 @@ def test_a_directory_holds_one_format(frame: Any, model: Any, tmp_path: Path) ->
     (place / "year=2020").mkdir(parents=True)
     frame.to_parquet(place / "year=2020" / "a.parquet")
     (place / "_SUCCESS").write_text("")
-    assert secateur.simplify(model, place, y="y", method="layered") == secateur.simplify(
-        model, frame, y="y", method="layered"
+    assert secateur.simplify(model, place, y="y", method="faithful") == secateur.simplify(
+        model, frame, y="y", method="faithful"
     )
     (place / "README.txt").write_text("hi\n")
     with pytest.raises(InputError, match=r"README\.txt is csv and .*a\.parquet is parquet: the files of one table"):
-        secateur.simplify(model, place, y="y", method="layered")
+        secateur.simplify(model, place, y="y", method="faithful")
 
 
 def test_predictions_go_to_the_connection_that_is_read_and_to_no_csv(frame: Any, model: Any, tmp_path: Path) -> None:
-    rules = secateur.simplify(model, frame, y="y", method="layered")
+    rules = secateur.simplify(model, frame, y="y", method="faithful")
     connection = duckdb.connect()
     connection.register("loans", frame)
     connection.execute("CREATE SCHEMA s")

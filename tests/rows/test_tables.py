@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.errors import InputError
 
-BY_ROWS = ("faithful", "mismatch", "layered", "quinlan", "budgeted", "mismatch-certified")
+BY_ROWS = ("faithful", "mismatch", "quinlan", "budgeted", "mismatch-certified")
 STREAMED = tuple(kind for kind in KINDS if kind not in ("pandas", "polars", "arrow"))
 
 
@@ -69,7 +69,7 @@ def test_every_kind_of_table_gives_the_rules_of_the_rows(kind: str, tmp_path: Pa
 def test_a_table_is_predicted_audited_and_verified_as_its_rows_are(kind: str, tmp_path: Path) -> None:
     frame = make_frame()
     model = fit(frame, sample_weight=frame["weight"])
-    wide = {"method": "layered", "tolerance": 0.3}
+    wide = {"method": "faithful", "tolerance": 0.3}
     expected = secateur.simplify(model, frame[FEATURES], frame["y"], sample_weight=frame["weight"], **wide)
     rules = secateur.simplify(model, make_table(kind, frame, tmp_path), y="y", sample_weight="weight", **wide)
     assert rules.to_json() == expected.to_json()
@@ -98,11 +98,11 @@ def test_a_table_is_predicted_audited_and_verified_as_its_rows_are(kind: str, tm
 def test_training_rows_show_whether_a_tree_was_fitted_with_missing_values(kind: str, tmp_path: Path) -> None:
     frame = make_frame(missing=True)
     model = fit(frame)
-    expected = secateur.simplify(model, frame[FEATURES], frame["y"], method="layered")
-    assert secateur.simplify(model, make_table(kind, frame, tmp_path), y="y", method="layered") == expected
+    expected = secateur.simplify(model, frame[FEATURES], frame["y"], method="faithful")
+    assert secateur.simplify(model, make_table(kind, frame, tmp_path), y="y", method="faithful") == expected
     other = fit(make_frame())
     with pytest.raises(InputError, match=r"has a missing value in column 'a' \(row \d+\), but the tree was"):
-        secateur.simplify(other, make_table(kind, frame, tmp_path), y="y", method="layered")
+        secateur.simplify(other, make_table(kind, frame, tmp_path), y="y", method="faithful")
 
 
 @pytest.mark.long
@@ -117,7 +117,7 @@ def test_a_pipeline_reads_the_columns_that_go_into_it(tmp_path: Path) -> None:
         steps = ColumnTransformer([("c", encoder, ["town", "size"])], remainder="passthrough")
         model = make_pipeline(steps, DecisionTreeClassifier(max_leaf_nodes=14, random_state=0))
         model.fit(frame[columns], frame["y"])
-        for method in ("layered", "budgeted"):
+        for method in ("mismatch", "budgeted"):
             expected = secateur.simplify(model, frame[columns], frame["y"], method=method)
             for kind in ("arrow", "parquet", "lazy frame", "reader", "csv"):
                 table = make_table(kind, frame, tmp_path)
@@ -137,9 +137,9 @@ def test_a_pipeline_reads_the_columns_that_go_into_it(tmp_path: Path) -> None:
 def test_a_forest_reads_a_table(tmp_path: Path) -> None:
     frame = make_frame(500)
     model = RandomForestClassifier(3, max_depth=4, random_state=0).fit(frame[FEATURES], frame["y"])
-    expected = secateur.simplify(model, frame[FEATURES], frame["y"], method="layered")
+    expected = secateur.simplify(model, frame[FEATURES], frame["y"], method="faithful")
     for kind in ("pandas", "parquet", "lazy frame"):
-        assert secateur.simplify(model, make_table(kind, frame, tmp_path), y="y", method="layered") == expected
+        assert secateur.simplify(model, make_table(kind, frame, tmp_path), y="y", method="faithful") == expected
 
 
 def test_labels_of_a_file_may_be_written_otherwise(tmp_path: Path) -> None:
@@ -147,21 +147,21 @@ def test_labels_of_a_file_may_be_written_otherwise(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     for labels in (frame["y"] == "yes", (frame["y"] == "yes").astype(int)):
         model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[FEATURES], labels)
-        expected = secateur.simplify(model, frame[FEATURES], labels, method="layered")
+        expected = secateur.simplify(model, frame[FEATURES], labels, method="faithful")
         frame.assign(y=labels).to_csv(path, index=False)
-        assert secateur.simplify(model, path, y="y", method="layered") == expected
+        assert secateur.simplify(model, path, y="y", method="faithful") == expected
 
 
 def test_a_tree_without_names_takes_all_other_columns(tmp_path: Path) -> None:
     frame = make_frame()[["a", "b", "y", "weight"]]
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[["a", "b"]].to_numpy(), frame["y"])
     path = make_table("parquet", frame, tmp_path)
-    rules = secateur.simplify(model, path, y="y", sample_weight="weight", method="layered")
+    rules = secateur.simplify(model, path, y="y", sample_weight="weight", method="faithful")
     assert rules == secateur.simplify(
-        model, frame[["a", "b"]], frame["y"], sample_weight=frame["weight"], method="layered"
+        model, frame[["a", "b"]], frame["y"], sample_weight=frame["weight"], method="faithful"
     )
     with pytest.raises(InputError, match=r"fitted on 2 columns without names, but .*t.parquet has 3 beside 'y'"):
-        secateur.simplify(model, path, y="y", method="layered")
+        secateur.simplify(model, path, y="y", method="faithful")
 
 
 def test_columns_that_no_split_asks_for_are_not_read(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_columns_that_no_split_asks_for_are_not_read(tmp_path: Path) -> None:
     asked = ["a", "b"][model.tree_.feature[0]]
     path = tmp_path / "t.parquet"
     frame[[asked, "y"]].to_parquet(path)
-    rules = secateur.simplify(model, path, y="y", method="layered")
-    assert rules == secateur.simplify(model, frame[["a", "b"]], frame["y"], method="layered")
+    rules = secateur.simplify(model, path, y="y", method="faithful")
+    assert rules == secateur.simplify(model, frame[["a", "b"]], frame["y"], method="faithful")
     read: list[list[str]] = []
     with secateur.rows.opening.open_source(path) as source:
         from dataclasses import replace
@@ -180,7 +180,7 @@ def test_columns_that_no_split_asks_for_are_not_read(tmp_path: Path) -> None:
             read.append(list(columns))
             return source.read(columns)
 
-        secateur.simplify(model, replace(source, read=watch), y="y", method="layered")
+        secateur.simplify(model, replace(source, read=watch), y="y", method="faithful")
     assert read == [[asked, "y"]]
 
 
@@ -189,7 +189,7 @@ def test_progress_is_told_after_each_batch(tmp_path: Path) -> None:
     path = make_table("glob", frame, tmp_path)
     told: list[tuple[int, int | None]] = []
     secateur.simplify(
-        fit(frame), path, y="y", progress=lambda done, total: told.append((done, total)), method="layered"
+        fit(frame), path, y="y", progress=lambda done, total: told.append((done, total)), method="faithful"
     )
     assert [done for done, _ in told] == [1000, 2000, 3000]
     assert {total for _, total in told} == {3000}
@@ -202,15 +202,15 @@ def test_evidence_of_files_adds_up(tmp_path: Path) -> None:
     parts = [secateur.collect_evidence(tree, path, "y") for path in sorted(tmp_path.glob("*.parquet"))]
     assert len(parts) == 3
     merged = parts[0].merge(*parts[1:])
-    assert secateur.simplify(tree, evidence=merged, method="layered") == secateur.simplify(
-        tree, frame[FEATURES], frame["y"], method="layered"
+    assert secateur.simplify(tree, evidence=merged, method="faithful") == secateur.simplify(
+        tree, frame[FEATURES], frame["y"], method="faithful"
     )
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "lazy frame", "relation", "csv", "glob"])
 def test_predictions_are_written_beside_the_rows(kind: str, tmp_path: Path) -> None:
     frame = make_frame()
-    rules = secateur.simplify(fit(frame), frame, y="y", method="layered")
+    rules = secateur.simplify(fit(frame), frame, y="y", method="faithful")
     out = tmp_path / "out.parquet"
     (tmp_path / "in").mkdir()
     assert rules.write_predictions(make_table(kind, frame, tmp_path / "in"), out) == len(frame)
@@ -246,32 +246,32 @@ def test_methods_that_need_all_rows_say_how_many_there_are(tmp_path: Path, monke
     deep = DecisionTreeClassifier(random_state=0).fit(frame[FEATURES], frame["y"])
     monkeypatch.setattr("secateur.counting.counted_evidence.MOST_NUMBERS", 1_000)
     with pytest.raises(InputError, match=r"would hold [\d.e+]+ numbers, more than the 1,000 .* conditions .* [KMG]iB"):
-        secateur.simplify(deep, make_table("parquet", frame, tmp_path), y="y", method="layered")
+        secateur.simplify(deep, make_table("parquet", frame, tmp_path), y="y", method="faithful")
     monkeypatch.undo()
-    expected = secateur.simplify(deep, frame[FEATURES], frame["y"], method="layered")
+    expected = secateur.simplify(deep, frame[FEATURES], frame["y"], method="faithful")
     monkeypatch.setattr("secateur.counting.counted_evidence.MOST_NUMBERS", 1_000)
-    assert secateur.simplify(deep, make_table("parquet", frame, tmp_path), y="y", method="layered") == expected
+    assert secateur.simplify(deep, make_table("parquet", frame, tmp_path), y="y", method="faithful") == expected
 
 
 def test_weights_of_batches_may_all_be_zero(tmp_path: Path) -> None:
     frame = make_frame()
     frame["weight"] = (np.arange(len(frame)) >= 1_500).astype(float)
     model = fit(frame, sample_weight=frame["weight"])
-    expected = secateur.simplify(model, frame[FEATURES], frame["y"], sample_weight=frame["weight"], method="layered")
+    expected = secateur.simplify(model, frame[FEATURES], frame["y"], sample_weight=frame["weight"], method="faithful")
     assert (
-        secateur.simplify(model, make_table("glob", frame, tmp_path), y="y", sample_weight="weight", method="layered")
+        secateur.simplify(model, make_table("glob", frame, tmp_path), y="y", sample_weight="weight", method="faithful")
         == expected
     )
     path = make_table("parquet", frame.assign(weight=0.0), tmp_path)
     with pytest.raises(InputError, match="zero for every row"):
-        secateur.simplify(model, path, y="y", sample_weight="weight", method="layered")
+        secateur.simplify(model, path, y="y", sample_weight="weight", method="faithful")
 
 
 def test_facts_are_checked_in_every_batch(tmp_path: Path) -> None:
     frame = make_frame()
     frame["a"] = frame["a"].clip(-2, 2)
     model = fit(frame)
-    told = {"method": "layered", "facts": ["-2 <= a <= 2"]}
+    told = {"method": "faithful", "facts": ["-2 <= a <= 2"]}
     path = make_table("glob", frame, tmp_path)
     rules = secateur.simplify(model, path, y="y", **told)
     assert rules == secateur.simplify(model, frame[FEATURES], frame["y"], **told)
@@ -288,10 +288,10 @@ def test_facts_are_checked_in_every_batch(tmp_path: Path) -> None:
 def test_rules_from_a_file_are_checked_against_a_table(tmp_path: Path) -> None:
     frame = make_frame()
     path = make_table("glob", frame, tmp_path)
-    stored = secateur.RuleSet.from_json(secateur.simplify(fit(frame), path, y="y", method="layered").to_json())
+    stored = secateur.RuleSet.from_json(secateur.simplify(fit(frame), path, y="y", method="faithful").to_json())
     assert stored.verify(path, "y").ok
     np.testing.assert_array_equal(stored.predict(path), stored.predict(frame[FEATURES]))
-    assert json.loads(stored.to_json())["method"] == "layered"
+    assert json.loads(stored.to_json())["method"] == "faithful"
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "decimal", "int with blanks", "float with nulls"])
@@ -313,12 +313,12 @@ def test_numbers_of_every_type_are_read_as_in_memory(dtype: str, tmp_path: Path)
     X = pl.from_arrow(table.select(["v", "w"]))
     model = DecisionTreeClassifier(max_leaf_nodes=8, random_state=0)
     model.fit(pd.DataFrame({"v": values, "w": table["w"].to_pandas()}), y.astype(int))
-    expected = secateur.simplify(model, X, y.astype(int), method="layered")
+    expected = secateur.simplify(model, X, y.astype(int), method="faithful")
     pq.write_table(table, tmp_path / "t.parquet")
-    assert secateur.simplify(model, tmp_path / "t.parquet", y="y", method="layered") == expected
+    assert secateur.simplify(model, tmp_path / "t.parquet", y="y", method="faithful") == expected
     assert (
         secateur.simplify(
-            model, table.to_reader(), y="y", accepts_missing=bool(np.isnan(values).any()), method="layered"
+            model, table.to_reader(), y="y", accepts_missing=bool(np.isnan(values).any()), method="faithful"
         )
         == expected
     )
@@ -331,9 +331,9 @@ def test_categories_that_look_like_numbers_stay_texts_in_a_csv(tmp_path: Path) -
     steps = ColumnTransformer([("c", OrdinalEncoder(), ["zip"])], remainder="passthrough")
     model = make_pipeline(steps, DecisionTreeClassifier(max_leaf_nodes=8, random_state=0))
     model.fit(frame[["zip", "a"]], frame["y"])
-    expected = secateur.simplify(model, frame[["zip", "a"]], frame["y"], method="layered")
+    expected = secateur.simplify(model, frame[["zip", "a"]], frame["y"], method="faithful")
     path = make_table("csv", frame, tmp_path)
-    rules = secateur.simplify(model, path, y="y", method="layered")
+    rules = secateur.simplify(model, path, y="y", method="faithful")
     assert rules == expected
     np.testing.assert_array_equal(rules.predict(path), model.predict(frame[["zip", "a"]]))
     stored = secateur.RuleSet.from_json(rules.to_json())
@@ -345,9 +345,9 @@ def test_columns_that_only_the_pipeline_can_make_are_made_in_every_batch(tmp_pat
     columns = ["a", "b", "c d"]
     model = make_pipeline(PCA(2), DecisionTreeClassifier(max_leaf_nodes=8, random_state=0))
     model.fit(frame[columns], frame["y"])
-    expected = secateur.simplify(model, frame[columns], frame["y"], method="layered")
+    expected = secateur.simplify(model, frame[columns], frame["y"], method="faithful")
     path = make_table("glob", frame, tmp_path)
-    rules = secateur.simplify(model, path, y="y", method="layered")
+    rules = secateur.simplify(model, path, y="y", method="faithful")
     assert rules == expected
     assert rules.verify().ok
     np.testing.assert_array_equal(rules.predict(path), expected.predict(frame[columns]))

@@ -98,10 +98,10 @@ def test_categories_and_whole_numbers_of_json_are_what_they_are(tmp_path: Path) 
     frame["y"] = np.where(frame["n"] > 0, "yes", "no")
     frame.to_json(path, orient="records", lines=True)
     tree = split("n", 0.5)
-    assert secateur.simplify(tree, path, y="y", method="layered") == secateur.simplify(
-        tree, frame, y="y", method="layered"
+    assert secateur.simplify(tree, path, y="y", method="faithful") == secateur.simplify(
+        tree, frame, y="y", method="faithful"
     )
-    assert secateur.simplify(tree, path, y="y", method="layered").tree.facts.integers == (0,)
+    assert secateur.simplify(tree, path, y="y", method="faithful").tree.facts.integers == (0,)
 
 
 @pytest.mark.parametrize("classes", [("1", "1.0"), ("False", "True"), ("inf", "infinity"), ("2020-01-01", "x")])
@@ -110,8 +110,8 @@ def test_labels_that_look_like_something_else_stay_texts_in_a_csv(classes: tuple
     frame["y"] = np.where(frame["a"] > 0.5, classes[1], classes[0])
     frame.to_csv(tmp_path / "t.csv", index=False)
     tree = split("a", 0.5, classes=classes)
-    rules = secateur.simplify(tree, tmp_path / "t.csv", y="y", method="layered")
-    assert rules == secateur.simplify(tree, frame, y="y", method="layered")
+    rules = secateur.simplify(tree, tmp_path / "t.csv", y="y", method="faithful")
+    assert rules == secateur.simplify(tree, frame, y="y", method="faithful")
     assert rules.verify().ok
     assert rules.audit(tmp_path / "t.csv", "y").accuracy == 100.0
 
@@ -122,13 +122,13 @@ def test_texts_of_every_arrow_type_are_labels_and_categories() -> None:
         table = pa.table({"town": pa.array(["Rome", "Oslo", "Rome"], pa.string()).cast(pa.string())})
         labels = pa.array(["no", "yes", "no"]).dictionary_encode() if pa.types.is_dictionary(dtype) else None
         table = table.append_column("y", labels if labels is not None else pa.array(["no", "yes", "no"], dtype))
-        assert secateur.simplify(tree, table.to_reader(), y="y", method="layered").support.tolist() == [2.0, 1.0]
+        assert secateur.simplify(tree, table.to_reader(), y="y", method="faithful").support.tolist() == [2.0, 1.0]
 
 
 def test_names_that_are_patterns_to_polars_are_names(tmp_path: Path) -> None:
     frame = pl.DataFrame({"^a$": [0.0, 1.0], "a": [1.0, 0.0], "*": [1.0, 1.0], "y": ["no", "yes"]})
     tree = split("^a$", 0.5)
-    expected = secateur.simplify(tree, frame.to_pandas(), y="y", method="layered")
-    assert secateur.simplify(tree, frame, y="y", method="layered") == expected
-    assert secateur.simplify(tree, frame.lazy(), y="y", method="layered") == expected
+    expected = secateur.simplify(tree, frame.to_pandas(), y="y", method="faithful")
+    assert secateur.simplify(tree, frame, y="y", method="faithful") == expected
+    assert secateur.simplify(tree, frame.lazy(), y="y", method="faithful") == expected
     assert expected.predict(frame.lazy()).tolist() == ["no", "yes"]

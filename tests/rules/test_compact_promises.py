@@ -63,7 +63,7 @@ def test_a_row_that_breaks_a_fact_gets_one_answer() -> None:
     assert namespace["predict"](-1.0)[0] == label  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("method", ["budgeted", "layered", "mismatch", "faithful"])
+@pytest.mark.parametrize("method", ["budgeted", "mismatch", "faithful"])
 def test_reasons_keep_the_settings_of_their_method(
     method: str, problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]
 ) -> None:
@@ -156,7 +156,7 @@ def test_the_upper_line_decides_and_is_of_the_class_that_ranks_highest(
     X, y = make_classification(700, 6, n_informative=5, n_redundant=0, n_classes=4, flip_y=0.1, random_state=seed)
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
     monkeypatch.setattr("secateur.rules.printed_order.MOST_COMPARED", 0 if many else 512)
-    sources = [secateur.simplify(model, X, y, method=method) for method in ("exact", "layered", "mismatch", "quinlan")]
+    sources = [secateur.simplify(model, X, y, method=method) for method in ("exact", "mismatch", "quinlan")]
     made = [secateur.compact(model, X, y, budget=budget) for budget in (0.0, 0.02, 0.08, 0.2)]
     grid = np.random.default_rng(seed).normal(size=(3000, 6)) * 3
     for rules in [*(source.compact() for source in sources), *made]:

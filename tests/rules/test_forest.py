@@ -47,7 +47,7 @@ FORESTS = (RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
 
 
 def simplify(forest: Any, X: Any = None, y: Any = None, **arguments: Any) -> ForestRules:
-    return secateur.simplify(forest, X, y, **{"method": "layered", **arguments})  # type: ignore[return-value]
+    return secateur.simplify(forest, X, y, **{"method": "mismatch", **arguments})  # type: ignore[return-value]
 
 
 def rules_of(forest: list[Tree], **arguments: Any) -> ForestRules:
@@ -127,7 +127,7 @@ def test_rows_reach_the_leaves_of_the_forest_s_own_trees(fitted: FittedForest) -
 
 
 @settings(deadline=None, max_examples=30)
-@given(fitted=fitted_forests(), method=st.sampled_from(("mismatch", "layered", "budgeted", "quinlan")))
+@given(fitted=fitted_forests(), method=st.sampled_from(("mismatch", "budgeted", "quinlan")))
 def test_other_rules_vote_with_the_shares_of_the_winning_rules(fitted: FittedForest, method: str) -> None:
     X, y, weights, model = fitted
     rules = simplify(model, X, y, sample_weight=weights, method=method)
@@ -140,7 +140,7 @@ def test_other_rules_vote_with_the_shares_of_the_winning_rules(fitted: FittedFor
 
 
 @settings(deadline=None, max_examples=30)
-@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "faithful", "layered")))
+@given(fitted=fitted_forests(), method=st.sampled_from(("exact", "faithful")))
 def test_each_tree_has_the_rules_that_it_would_have_alone(fitted: FittedForest, method: str) -> None:
     X, y, weights, model = fitted
     rules = simplify(model, X, y, sample_weight=weights, method=method)
@@ -342,9 +342,9 @@ def test_rules_read_as_a_sequence_of_rule_sets(iris: Any) -> None:
     assert rules.guarantee in str(rules)
     assert rules._repr_html_().startswith("<div><p><b>")
     assert rules.parameters == {}
-    layered = simplify(forest, X, y, tolerance=0.1)
-    assert layered.method == "layered"
-    assert layered.guarantee == f"Of each tree: {layered[0].guarantee}"
+    within = simplify(forest, X, y, tolerance=0.1)
+    assert within.method == "mismatch"
+    assert within.guarantee == f"Of each tree: {within[0].guarantee}"
 
 
 def test_an_audit_counts_over_all_trees(iris: Any) -> None:
@@ -382,7 +382,7 @@ def test_a_failed_verification_names_the_tree(iris: Any) -> None:
     assert lines[1 : 1 + SHOWN_FAILURES] == [f"✗ {text}" for text in found.failures[:SHOWN_FAILURES]]
 
 
-@pytest.mark.parametrize("method", ["exact", "layered"])
+@pytest.mark.parametrize("method", ["exact", "faithful"])
 def test_pickled_rules_are_the_same(iris: Any, method: str) -> None:
     X, y, forest = iris
     rules = simplify(forest, X, y, method=method)

@@ -22,7 +22,7 @@ def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spar
         assert secateur.simplify(model, df, y="label", method=method, **told).to_json() == expected.to_json(), method
     with pytest.raises(secateur.InputError, match=f"the {len(frame):,} rows of the DataFrame stay on Spark"):
         secateur.simplify(model, df, y="label", method="budgeted")
-    rules = secateur.simplify(model, df, y="label", tolerance=0.2, method="layered")
+    rules = secateur.simplify(model, df, y="label", tolerance=0.2, method="faithful")
     rows = frame.drop(columns="label")
     assert rules.audit(df, "label") == rules.audit(rows, frame["label"])
     counted = {row["prediction"]: row["count"] for row in rules.predict(df).groupBy("prediction").count().collect()}
@@ -36,7 +36,7 @@ def test_what_would_bring_rows_to_the_driver_is_refused(tmp_path: Path, spark: A
     root = tree.split("a", 9.5)
     tree.leaf([5, 5], parent=root, side="left")
     tree.leaf([4, 6], parent=root, side="right")
-    rules = secateur.simplify(tree.build(), df, y="y", method="layered")
+    rules = secateur.simplify(tree.build(), df, y="y", method="faithful")
     assert rules.training is None
     assert rules.support.tolist() == [10.0, 10.0]
     for call in (

@@ -19,7 +19,7 @@ def test_many_rules_are_audited_alike_by_tasks_and_by_sql(spark: Any, monkeypatc
     X = pd.DataFrame(rng.normal(size=(3000, 4)), columns=list("abcd"))
     y = (X["a"] + X["b"] * X["c"] + rng.normal(size=len(X)) > 0).astype(int)
     model = DecisionTreeClassifier(max_leaf_nodes=auditing.MOST_IN_SQL + 20, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="layered")
+    rules = secateur.simplify(model, X, y, method="faithful")
     assert len(rules) > auditing.MOST_IN_SQL
     assert has_secateur(spark)
     df = spark.createDataFrame(X.assign(y=y)).repartition(3)

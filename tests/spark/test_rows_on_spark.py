@@ -23,7 +23,7 @@ from secateur import collect_evidence as collect_in_memory
 pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas
 
-SERVED = (None, "exact", "faithful", "mismatch", "layered")
+SERVED = (None, "exact", "faithful", "mismatch")
 N_ROWS = 600
 
 
@@ -79,14 +79,14 @@ def test_evidence_is_that_of_all_rows_at_once(
     found = collect_evidence(model, df, "outcome", method=method)
     assert_same(found, collect_in_memory(model, features, frame["outcome"], method=method))
     assert len(found.tree.facts.integers) == 2
-    for name in (method,) if method else ("layered", "quinlan", "sibling"):
+    for name in (method,) if method else ("mismatch", "quinlan", "sibling"):
         assert simplify(model, evidence=found, method=name) == simplify(model, features, frame["outcome"], method=name)
 
 
 def test_weights_and_facts(df: Any, model: Any, frame: pd.DataFrame, features: pd.DataFrame) -> None:
     from secateur.spark import collect_evidence
 
-    known: dict[str, Any] = {"facts": ["18 <= age <= 120"], "class_names": ["sick", "fine"], "method": "layered"}
+    known: dict[str, Any] = {"facts": ["18 <= age <= 120"], "class_names": ["sick", "fine"], "method": "faithful"}
     weighed = collect_evidence(model, df, "outcome", sample_weight="weight", **known)
     expected = collect_in_memory(model, features, frame["outcome"], sample_weight=frame["weight"], **known)
     assert_same(weighed, expected)
@@ -219,7 +219,7 @@ def test_models_of_spark_and_their_vectors(spark: Any, df: Any, frame: pd.DataFr
     found = collect_evidence(tree, made.select("features", "y"), "y")
     matrix, codes = rows.to_numpy(dtype=float), frame["outcome"].map(classes.index).to_numpy()
     assert_same(found, collect_in_memory(tree, matrix, codes))
-    rules = simplify(tree, evidence=found, method="layered")
+    rules = simplify(tree, evidence=found, method="faithful")
     assert audit(rules, made.select("features", "y"), "y") == rules.audit(matrix, codes)
     said = predict(rules, made.select("features"), "said").toArrow()["said"].to_pylist()
     order = made.select(*names).toArrow().to_pandas().to_numpy(dtype=float)
@@ -250,7 +250,7 @@ def test_a_pipeline_of_scikit_learn_whose_columns_are_made_in_the_tasks(df: Any,
     named = df.withColumnRenamed("outcome", "word")
     found = collect_evidence(tree, named, "smoker")
     assert_same(found, collect_in_memory(tree, X, target))
-    rules = simplify(tree, evidence=found, method="layered")
+    rules = simplify(tree, evidence=found, method="faithful")
     assert audit(rules, named, "smoker") == rules.audit(X, target)
 
 

@@ -652,7 +652,7 @@ def test_a_tree_deeper_than_the_stack_survives_json(deep_chain: Tree) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("method", ["none", "sibling", "subtree", "redundancy"])
+@pytest.mark.parametrize("method", ["none", "sibling", "redundancy"])
 def test_a_tree_deeper_than_the_stack_is_simplified(deep_chain: Tree, method: str) -> None:
     rules = secateur.simplify(deep_chain, method=method)
     X = rows_of(deep_chain)
@@ -675,7 +675,7 @@ def test_no_row_free_method_and_no_check_of_it_needs_a_frame_per_level(method: s
     assert covering.any(axis=1).all()
 
 
-@pytest.mark.parametrize("method", ["faithful", "mismatch", "mismatch-certified", "layered", "quinlan"])
+@pytest.mark.parametrize("method", ["faithful", "mismatch", "mismatch-certified", "quinlan"])
 def test_no_row_based_method_and_no_check_of_it_needs_a_frame_per_level(method: str) -> None:
     tree = chain(200)
     X = rows_of(tree, 100)

@@ -63,7 +63,7 @@ def test_every_method_verifies_with_its_rows(problem: tuple[Any, Any, Any], meth
 def test_a_tampered_file_fails(problem: tuple[Any, Any, Any], method: str) -> None:
     model, X, y = problem
     rules = secateur.simplify(model, X, y, method=method)
-    if method in ("none", "sibling", "subtree"):  # what they delete can be read off the tree
+    if method in ("none", "sibling"):  # what they delete can be read off the tree
         with pytest.raises(secateur.FormatError, match="A reason of the rule of leaf"):
             tamper(rules, delete_one_more)
         return
@@ -92,10 +92,20 @@ def test_a_reason_that_the_method_never_gives_is_refused(problem: tuple[Any, Any
             tamper(rules, lie)
 
 
+@pytest.mark.parametrize("method", ["layered", "subtree"])
+def test_a_file_of_a_retired_method_is_refused_in_a_sentence(problem: tuple[Any, Any, Any], method: str) -> None:
+    def change(content: dict[str, Any]) -> None:
+        content["method"] = method
+        sign_again(content)
+
+    with pytest.raises(secateur.SecateurError, match=f"The method '{method}' was retired. Use '"):
+        tamper(secateur.simplify(*problem), change)
+
+
 def test_a_reason_about_another_node_is_refused(problem: tuple[Any, Any, Any]) -> None:
     _, X, y = problem
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    for method, kind in (("subtree", "same-class-subtree"), ("sibling", "sibling-leaf"), ("faithful", "inside-h")):
+    for method, kind in (("sibling", "sibling-leaf"), ("faithful", "inside-h")):
         rules = secateur.simplify(model, X, y, method=method, **({"tolerance": 0.02} if method == "faithful" else {}))
 
         def point_elsewhere(content: dict[str, Any], kind: str = kind) -> None:
@@ -141,20 +151,20 @@ def test_false_words_under_a_new_digest_fail(problem: tuple[Any, Any, Any], lie:
         lie(content)
         sign_again(content)
 
-    rules = secateur.simplify(*problem, method="layered")
+    rules = secateur.simplify(*problem, method="faithful")
     assert tamper(rules, sign_again).verify(*problem[1:]).ok
     assert not tamper(rules, change).verify(*problem[1:]).ok
 
 
 def test_a_tolerance_that_deleted_nothing_promises_nothing_of_each_rule(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
-    for method in ("mismatch", "layered", "faithful"):
+    for method in ("mismatch", "faithful"):
         checks = secateur.simplify(model, X, y, method=method, tolerance=0.0).verify().checks
         lost = next(check for check in checks if "lost a condition" in check)
         assert lost.startswith("no rule lost a condition") == ("each is" not in lost and "which is" not in lost)
     stump = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
-    untouched = secateur.simplify(stump, X, y, method="layered").verify()
-    assert "no rule lost a condition by the tolerance" in untouched.checks
+    untouched = secateur.simplify(stump, X, y, method="faithful").verify()
+    assert "no rule lost a condition" in untouched.checks
     within = secateur.simplify(model, X, y, method="mismatch", tolerance=1.0).verify().checks
     assert any("rules lost a condition, and each is within 1 of its leaf's" in check for check in within)
 
@@ -190,7 +200,7 @@ def with_deletions(rules: secateur.RuleSet, flags: Any) -> secateur.RuleSet:
 def test_an_unsound_exact_deletion_is_found_without_the_digest(problem: tuple[Any, Any, Any]) -> None:
     model, *_ = problem
     minimal = secateur.simplify(model, method="exact").deleted
-    for method in ("none", "sibling", "subtree", "redundancy", "exact"):
+    for method in ("none", "sibling", "redundancy", "exact"):
         rules = secateur.simplify(model, method=method)
         assert rules.verify().ok
         for entry in np.flatnonzero(~minimal):  # exact is subset-minimal, so any further deletion is unsound
@@ -366,7 +376,7 @@ def test_another_versions_wording_is_not_called_tampering(
 
 
 def test_row_based_promises_are_not_called_proved_without_rows(problem: tuple[Any, Any, Any]) -> None:
-    for method in ("faithful", "mismatch", "layered", "mismatch-certified"):
+    for method in ("faithful", "mismatch", "mismatch-certified"):
         reread = secateur.RuleSet.from_json(secateur.simplify(*problem, method=method).to_json())
         found = reread.verify()
         assert not found.ok
@@ -388,7 +398,7 @@ def test_the_checker_and_the_oracle_agree_on_arbitrary_deletions(tree: Tree, dat
 def arbitrary_deletions(data: st.DataObject, tree: Tree, rows: tuple[Any, Any, Any] | None) -> secateur.RuleSet:
     """Rules of a tree that lost any conditions, with the counts of the rows or without."""
     taken = {} if rows is None else {"X": rows[0], "y": tree.classes[rows[1]], "sample_weight": rows[2]}
-    rules = replace(secateur.simplify(tree, method="none", **taken), method="subtree")  # which may have deletions
+    rules = replace(secateur.simplify(tree, method="none", **taken), method="exact")  # which may have deletions
     flags = data.draw(strategies.lists_of(st.booleans(), len(rules.deleted)))
     return with_deletions(rules, np.array(flags, dtype=bool))
 

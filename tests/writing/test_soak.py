@@ -34,7 +34,7 @@ X = rng.normal(size=(400, 4)); y = (X[:, 0] + X[:, 1] > 0).astype(int)
 model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
 ends = time.monotonic() + float(sys.argv[2])
 while True:
-    rules = secateur.simplify(model, X, y, method="layered")
+    rules = secateur.simplify(model, X, y, method="faithful")
     assert rules.verify().ok
     files = {Path(sys.argv[1]) / "a.json": rules.to_json(), Path(sys.argv[1]) / "b.txt": rules.to_text()}
     write_files({path: f"{sys.argv[3]}\\n{text}" for path, text in files.items()}, force=True, quiet=True)
@@ -49,7 +49,7 @@ def made() -> tuple[secateur.RuleSet, np.ndarray, np.ndarray]:
     X = rng.normal(size=(400, 4))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     return (
-        secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="layered"),
+        secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y), X, y, method="faithful"),
         X,
         y,
     )

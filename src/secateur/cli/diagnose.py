@@ -102,7 +102,7 @@ def command(
 
     secateur diagnose loans.csv --target outcome
     secateur diagnose loans.csv --target outcome --rule 3 --pairs
-    secateur diagnose loans.csv --target outcome --overlaps --method layered
+    secateur diagnose loans.csv --target outcome --overlaps --method budgeted
     secateur diagnose loans.csv --target outcome --model tree.skops -o diagnosis.csv
     secateur diagnose --model tree.skops --leaf 7
     """
@@ -122,7 +122,7 @@ def command(
     if data is None:
         story = _from_model(brought, str(model), tolerance)
     else:
-        shorten = method or "layered" if choosing.overlaps else None
+        shorten = method or "mismatch" if choosing.overlaps else None
         story = _from_data(data, brought, used, growing, reading, tolerance, shorten, not no_facts, quiet)
     if model is not None and is_rules_file(model):
         told = f"{model} holds rules: the tree that they were made from is diagnosed, before any deletion."

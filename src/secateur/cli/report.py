@@ -39,7 +39,7 @@ def command(
     For example:
 
     secateur report loans.csv --target outcome -o page.html
-    secateur report loans.csv --target outcome --each-leaf --method layered -o page.html
+    secateur report loans.csv --target outcome --each-leaf --method faithful -o page.html
     secateur report rules.json --data loans.csv --target outcome -o page.html
     """
     from secateur.cli.forms import make_form, read_settings

@@ -115,7 +115,7 @@ def command(
 
     secateur simplify loans.csv --target outcome
     secateur simplify loans.csv --target outcome --budget 0.01
-    secateur simplify loans.csv --target outcome --each-leaf --method layered --report page.html
+    secateur simplify loans.csv --target outcome --each-leaf --method faithful --report page.html
     secateur simplify loans.csv --target outcome --export sql --dialect postgres > rules.sql
     secateur simplify loans.csv --target outcome --export json -o rules.json
     secateur simplify loans.csv --target outcome --model tree.skops

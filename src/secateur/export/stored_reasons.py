@@ -22,7 +22,6 @@ __all__ = ["OF_A_BUDGET", "check_reasons"]
 
 # What compact rules give beside the reasons of the method that they were chosen from.
 OF_A_BUDGET = (Why.DECIDED_OTHERWISE, Why.TOO_MANY_OTHERWISE, Why.TOO_UNRELIABLE, Why.NO_ROWS)
-OTHER_BRANCH = (Why.SIBLING_LEAF, Why.SAME_CLASS_SUBTREE)
 
 
 def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collection[Why] = ()) -> None:
@@ -38,7 +37,7 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
         deletions.deleted != (deletions.why < Why.UNTOUCHED),
         "says that a deleted condition stays, or that a kept one went",
     )
-    other_branch = np.isin(deletions.why, OTHER_BRANCH)
+    other_branch = deletions.why == Why.SIBLING_LEAF
     node, links = deletions.node, paths.links
     _refuse(paths, other_branch & (node != paths.sibling[links]), "points at another node than the other branch")
     _refuse(

@@ -52,9 +52,8 @@ BUDGETS_OF = ("δ of budgeted", "budget of compact rules")
 GUARD = 0.05  # how far below its leaf's reliability `budgeted` may leave a rule
 # Method -> the argument that is its knob, and the values to try.
 KNOBS: dict[str, tuple[str | None, tuple[float | None, ...]]] = {
-    **dict.fromkeys(("sibling", "redundancy", "subtree", "exact"), (None, (None,))),
+    **dict.fromkeys(("sibling", "redundancy", "exact"), (None, (None,))),
     "mismatch": ("tolerance", GRID),
-    "layered": ("tolerance", GRID),
     "faithful": ("tolerance", GRID),
     "budgeted": ("budget", BUDGETS),
     "quinlan": (None, (None,)),
@@ -238,7 +237,6 @@ def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
             "data set",
             "the paper's ε",
             "ε of mismatch",
-            "ε of layered",
             "ε of faithful",
             "δ of budgeted",
             "compact budget",
@@ -267,7 +265,7 @@ def draw_fronts(
         "delta_accuracy": "change of accuracy, points",
     }
     for panel, (metric, title) in zip(panels, axes.items(), strict=True):
-        for method, marker in zip(KNOBS, "sPXDo^h*v", strict=True):
+        for method, marker in zip(KNOBS, "sPDoh*v", strict=True):
             mine = [point for point in points if point.method == method and _place(point.knob)[0] == 0]
             is_papers = method in PAPER_METHODS
             panel.plot(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "COMPACT_DISAGREEMENT", "FEWER_RESTARTS", "TOLERANCE_CONFLICT", "pick_knobs"]
 
-TOLERANCE_METHODS = ("mismatch", "layered", "faithful")
+TOLERANCE_METHODS = ("mismatch", "faithful")
 TOLERANCE_CONFLICT = 0.05  # on rows left out, for ε: the paper's ceiling
 BUDGET_CONFLICT = 0.02  # on rows left out, for δ
 COMPACT_DISAGREEMENT = 0.01  # rows left out that compact rules may decide otherwise than the tree
@@ -45,7 +45,7 @@ class RememberedTree(LocalSearchTreeClassifier):
 
 
 def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Pick ε of `mismatch`, `layered` and `faithful`, and δ of `budgeted` and of compact rules, by folds.
+    """Pick ε of `mismatch` and `faithful`, and δ of `budgeted` and of compact rules, by folds.
 
     Saved trees cannot be fitted to folds.
     """

@@ -47,7 +47,6 @@ TE2RULES = "TE2Rules"
 LEAF_BY_LEAF: dict[str, dict[str, dict[str, float]]] = {
     "exact": {"": {}},
     "mismatch": {PAPER_TOLERANCES: {}},
-    "layered": {PAPER_TOLERANCES: {}},
     "budgeted": {f"{budget:g}": {"budget": budget, "tolerance": GUARD} for budget in BUDGETS},
     "quinlan": {"": {}},
 }
@@ -288,7 +287,6 @@ STYLES = {
     "budgeted": ("^", "tab:green", "-"),
     "exact": ("P", "tab:green", ""),
     "mismatch": ("X", "gray", ""),
-    "layered": ("v", "gray", ""),
 }
 
 

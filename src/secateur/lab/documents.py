@@ -159,7 +159,6 @@ def make_index_blocks() -> dict[str, str]:
         "`exact`": found["exact", ""],
         "the paper's broader method (`mismatch`)": found["mismatch", papers],
         "`faithful`, at the same tolerances": found["faithful", papers],
-        "`layered`, at the same tolerances": found["layered", papers],
         "`budgeted`, δ = 1.5 %": found["budgeted", "0.015"],
     }
     lines = [
@@ -252,12 +251,12 @@ def _beyond(arm: str) -> str:
 
 
 def _faithful() -> str:
-    """Tell where `faithful` lies beside `exact`, `mismatch` and `layered`, and on which fronts."""
+    """Tell where `faithful` lies beside `exact` and `mismatch`, and on which fronts."""
     header = ("trees", "method", "removed %", "conflict %", "MacroDev", "ΔBrier", "largest |D|", "on a front at ε =")
     rows = []
     for arm, name in reversed(ARM_NAMES.items()):
         points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
-        for method in ("exact", "faithful", "mismatch", "layered"):
+        for method in ("exact", "faithful", "mismatch"):
             mine = [point for point in points if point.method == method]
             one = next((point for point in mine if point.knob == beyond.PAPER_TOLERANCES), mine[0])
             fronts = []
@@ -269,7 +268,7 @@ def _faithful() -> str:
             numbers = (f"{one.removed:.2f}", f"{one.conflict:.2f}", f"{one.macro_dev:.2f}", f"{one.delta_brier:+.4f}")
             rows.append((name, method, *numbers, f"{one.max_abs_d:.2f}", "; ".join(fronts)))
     note = "at the paper's ε; the last column lists every ε at which a method is on a front"
-    return to_markdown(Page("faithful beside exact, mismatch and layered", note, header, tuple(rows)), level=4)
+    return to_markdown(Page("faithful beside exact and mismatch", note, header, tuple(rows)), level=4)
 
 
 def _budget_conflict() -> str:

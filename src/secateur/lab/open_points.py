@@ -166,8 +166,8 @@ OPEN_POINTS = (
         "A sibling certificate when the child on the path is a leaf",
         "None: the child must be internal, the other one a leaf of the same class.",
         _always(
-            "As in the paper. Trees that predict the same on both sides of a split have such pairs; `subtree` and "
-            "`exact` delete there."
+            "As in the paper. Trees that predict the same on both sides of a split have such pairs; `exact` deletes "
+            "there."
         ),
     ),
     OpenPoint(

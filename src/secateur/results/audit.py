@@ -84,7 +84,7 @@ class Audit:
         as in a rule set made without rows.
     share_beyond_tolerance : float
         Percentage of these rules whose D is, either way, larger than ``tolerance``; NaN as above. The exact deletions
-        of ``layered`` are not held to its tolerance, so rules may be beyond it there.
+        of ``budgeted`` are not held to its tolerance, so rules may be beyond it there.
     tolerance : float
         The method's own tolerance, or 0.05 if it has none.
     has_own_tolerance : bool

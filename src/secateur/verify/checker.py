@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["Verification", "tell_other_words", "verify_rules"]
 
 
-EXACT = ("none", "sibling", "subtree", "redundancy", "exact", "faithful")
-WITHIN_TOLERANCE = ("faithful", "mismatch", "layered")
+EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
+WITHIN_TOLERANCE = ("faithful", "mismatch")
 PROTECTING = ("faithful",)
 CERTIFIED = ("mismatch-certified",)
 BUDGETED = ("budgeted",)
 UNPROMISED = ("quinlan",)
-EXACT_FIRST = ("layered", "budgeted")
+EXACT_FIRST = ("budgeted",)
 EXACT_KIND = "no-foreign-leaf"
 EACH_LEAF = "one rule for each leaf, made of its path's conditions, with its class"
 SHOWN_FAILURES = 5
@@ -230,7 +230,7 @@ class _Checker:
 
     def _check_boxes(self) -> None:
         """Check that no rule's box meets the box of a leaf of another class; every pair is decided."""
-        # Layered methods promise exactness of their first layer only: what the second deleted counts as kept here.
+        # Of a budget only the exact deletions are promised to be so: what it paid for counts as kept here.
         gone = self.deleted if self.method in EXACT else self.deleted & self._is_exact_kind
         n_leaves = len(self.leaves)
         met = np.full(n_leaves, n_leaves)  # the leftmost leaf of another class that a rule meets
@@ -314,14 +314,12 @@ class _Checker:
         )
         if self.method in WITHIN_TOLERANCE:
             tolerance = self.record["parameters"].get("tolerance", 0.0)
-            # The exact deletions of layered methods come without this promise.
-            is_first, by = (self._is_exact_kind, " by the tolerance") if self.method in EXACT_FIRST else (False, "")
-            judged = self._rules_with(self.deleted & ~np.asarray(is_first))
+            judged = self._rules_with(self.deleted)
             moved = _shares(now, self.classes) - _shares(source, self.classes)
             kept = f"{'and each is' if judged.sum() > 1 else 'which is'} within {tolerance:g} of its leaf's reliability"
-            lost = f"{judged.sum()} of {len(judged)} rule{'s' * (len(judged) != 1)} lost a condition{by}, {kept}"
+            lost = f"{judged.sum()} of {len(judged)} rule{'s' * (len(judged) != 1)} lost a condition, {kept}"
             self.report(
-                f"{lost} (recounted)" if judged.any() else f"no rule lost a condition{by}",
+                f"{lost} (recounted)" if judged.any() else "no rule lost a condition",
                 [
                     f"The rule of leaf {self.leaves[rule]} lost a condition, but no row reaches its leaf, so nothing "
                     "tells what its reliability was."
