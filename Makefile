@@ -96,8 +96,8 @@ kills: .venv/.dev  ## Kill writing commands N times and look at what they leave 
 	nice -n 10 $(BIN)/python tests/writing/kills.py --kills $(N) --log kills.jsonl
 
 reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
-	if [ -d reproduction ]; then $(BIN)/python -m secateur.paper.stored_results reproduction; fi
-	$(BIN)/python -m secateur.paper.documents docs
+	if [ -d reproduction ]; then $(BIN)/python -m secateur.lab.stored_results reproduction; fi
+	$(BIN)/python -m secateur.lab.documents docs
 
 bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
 	$(BIN)/python -m benchmarks.optimal
@@ -134,7 +134,7 @@ ensembles: .venv/.dev .venv-te2rules/.dev  ## Lists of rules for ensembles, ours
 	.venv-te2rules/bin/python -m benchmarks.ensemble_lists te2rules
 	for list in greedy-list skope-rules skope-vote; do .venv-te2rules/bin/python -m benchmarks.ensemble_lists $$list || exit; done
 	$(BIN)/python -m benchmarks.ensemble_lists secateur
-	$(BIN)/python -m secateur.paper.ensembles reproduction
+	$(BIN)/python -m secateur.lab.ensembles reproduction
 
 te2rules: .venv-te2rules/.dev  ## What TE2Rules makes of the paper's CART trees (minutes; resumes in ./reproduction)
 	.venv-te2rules/bin/python -m benchmarks.te2rules_lists
@@ -187,7 +187,7 @@ clean:  ## Delete the virtual environments, caches and build results
 	@$(call need_python,(3, 11),(4, 0),3.11 or newer)
 	@echo "Installing TE2Rules into .venv-te2rules (the first time takes minutes)"
 	@$(PYTHON) -m venv --clear .venv-te2rules
-	@.venv-te2rules/bin/python -m pip install -qq --editable '.[reproduce]' te2rules==1.0.1 imodels==3.0.4 xgboost-cpu
+	@.venv-te2rules/bin/python -m pip install -qq --editable '.[lab]' te2rules==1.0.1 imodels==3.0.4 xgboost-cpu
 	@touch $@
 
 # $(call need_python,first version,first version that is too new,what a person should have)

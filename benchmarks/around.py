@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from benchmarks.answers import TOLERANCE, simplify
-from benchmarks.cases import APPLY, FIT, Case, layered_rules
+from benchmarks.cases import APPLY, FIT, Case, mismatch_rules
 from benchmarks.naive.by_rows import delete_mismatch
 from benchmarks.problems import Problem, make_rows, many_rows, unpruned
 from benchmarks.race import Rounds
@@ -28,7 +28,7 @@ CHECKED_ROWS = 2_000
 
 def audits_right(audit: Any, problem: Problem) -> bool:
     """Whether the rates are those of the predictions, recounted, and conflicts those of some rows."""
-    rules = layered_rules(problem)
+    rules = mismatch_rules(problem)
     said, own = rules.predict(problem.X), problem.model.predict(problem.X)
     rates = 100 * np.array([(said == problem.y).mean(), (own == problem.y).mean(), (said == own).mean()])
     found = audit.accuracy, audit.tree_accuracy, audit.agreement
@@ -46,7 +46,7 @@ def _conflicts_right(rules: secateur.RuleSet, problem: Problem) -> bool:
 
 def reads_back(text: str, problem: Problem) -> bool:
     """Whether the file gives the same rules, with the same words."""
-    rules = layered_rules(problem)
+    rules = mismatch_rules(problem)
     again = secateur.RuleSet.from_json(text)
     return again == rules and all(again[place].reasons == rules[place].reasons for place in (0, len(rules) // 2))
 
@@ -57,19 +57,19 @@ def decides_in_duckdb(statement: str, problem: Problem) -> bool:
     import pandas as pd
 
     small = unpruned(True)
-    rules = simplify("layered", small)
+    rules = simplify("mismatch", small)
     names = [rules.tree.feature_name(feature) for feature in range(small.X.shape[1])]
     rows = pd.DataFrame(small.X.astype(float), columns=names)
     with duckdb.connect() as database:
         database.register("rows", rows)
         found = database.sql(rules.to_sql()).df()["prediction"].to_numpy()
-    return np.array_equal(found, rules.predict(small.X)) and statement.count("WHEN") > len(layered_rules(problem)) / 2
+    return np.array_equal(found, rules.predict(small.X)) and statement.count("WHEN") > len(mismatch_rules(problem)) / 2
 
 
 @cache
 def json_of(problem: Problem) -> str:
     """A file to read."""
-    return layered_rules(problem).to_json()
+    return mismatch_rules(problem).to_json()
 
 
 @cache
@@ -108,15 +108,15 @@ def weighs_right(rules: secateur.RuleSet, problem: Problem) -> bool:
 
 
 def _about(name: str, call: Any, check: Any, bars: dict[str, str], **more: Any) -> Case:
-    return Case(f"around/{name}", unpruned, call, check, (FIT,), bars, "after layered", **{"uses_rows": False, **more})
+    return Case(f"around/{name}", unpruned, call, check, (FIT,), bars, "after mismatch", **{"uses_rows": False, **more})
 
 
 AROUND_CASES = [
-    _about("audit", lambda p: layered_rules(p).audit(p.X, p.y), audits_right, {FIT.measure: "≤ 0.1"}, rounds=ROUNDS),
-    _about("verify", lambda p: layered_rules(p).verify(), lambda proof, _: proof.ok, {FIT.measure: "≤ 0.3"}),
+    _about("audit", lambda p: mismatch_rules(p).audit(p.X, p.y), audits_right, {FIT.measure: "≤ 0.1"}, rounds=ROUNDS),
+    _about("verify", lambda p: mismatch_rules(p).verify(), lambda proof, _: proof.ok, {FIT.measure: "≤ 0.3"}),
     _about(
         "to_json",
-        lambda p: layered_rules(p).to_json(),
+        lambda p: mismatch_rules(p).to_json(),
         reads_back,
         {FIT.measure: "≤ 0.3", SIZE: "≤ 40"},
         extra=lambda text: {SIZE: len(text.encode()) / 1e6},
@@ -124,10 +124,10 @@ AROUND_CASES = [
     _about(
         "from_json",
         lambda p: secateur.RuleSet.from_json(json_of(p)),
-        lambda rules, p: rules == layered_rules(p),
+        lambda rules, p: rules == mismatch_rules(p),
         {FIT.measure: "≤ 0.3"},
     ),
-    _about("to_sql", lambda p: layered_rules(p).to_sql(), decides_in_duckdb, {FIT.measure: "≤ 0.3"}),
+    _about("to_sql", lambda p: mismatch_rules(p).to_sql(), decides_in_duckdb, {FIT.measure: "≤ 0.3"}),
     Case(
         "around/report",
         two_thousand_leaves,

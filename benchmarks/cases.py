@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,7 @@ from benchmarks.result import Quartiles, Result, quartiles
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["APPLY", "CASES", "FIT", "MEMORY", "PREDICT", "Case", "Reference", "layered_rules", "run_cases"]
+__all__ = ["APPLY", "CASES", "FIT", "MEMORY", "PREDICT", "Case", "Reference", "mismatch_rules", "run_cases"]
 
 MEMORY, DELETES = "× X of extra memory", "× conditions that Izza deletes"
 
@@ -130,9 +129,9 @@ def run_cases(cases: list[Case], quick: bool) -> list[Result]:
 
 
 @cache
-def layered_rules(problem: Problem) -> secateur.RuleSet:
+def mismatch_rules(problem: Problem) -> secateur.RuleSet:
     """Rules to predict with."""
-    return simplify("layered", problem)
+    return simplify("mismatch", problem)
 
 
 def agrees_in_part(rules: secateur.RuleSet, problem: Problem) -> bool:
@@ -187,7 +186,6 @@ SPENDS: dict[str, Any] = {
 }
 CASES = [
     MANY("mismatch", (APPLY, NAIVE), {APPLY.measure: "≤ 1"}),
-    MANY("layered", (APPLY,), {APPLY.measure: "≤ 1.3"}),
     MANY(
         "quinlan",
         (APPLY, QUINLAN, QUINLAN_MASKS),
@@ -197,28 +195,17 @@ CASES = [
     Case(
         "many-rows/predict",
         many_rows,
-        lambda problem: layered_rules(problem).predict(problem.X),
+        lambda problem: mismatch_rules(problem).predict(problem.X),
         predicts_right,
         (PREDICT, TREE_PREDICT),
         {PREDICT.measure: "≤ 2"},
-        "after layered",
+        "after mismatch",
     ),
-    LEAVES("sibling", bars={IZZA.measure: "≥ 300"}),
-    LEAVES("subtree", bars={IZZA.measure: "≥ 300"}),
-    LEAVES("exact", bars={IZZA.measure: "≥ 100", DELETES: "> 1"}, extra=times_izza),
+    LEAVES("sibling", bars={IZZA.measure: "≥ 100"}),
+    LEAVES("exact", bars={IZZA.measure: "≥ 75", DELETES: "> 1"}, extra=times_izza),
     LEAVES("redundancy", bars={}),
-    Case(
-        "paper-leaves/sibling-unread",
-        paper_leaves,
-        lambda problem: simplify("sibling", replace(problem, model=copy(problem.model))),
-        agrees,
-        (IZZA,),
-        {},
-        "with reading the model, which the other cases find read",
-        uses_rows=False,
-    ),
     UNPRUNED("exact", bars={FIT.measure: "≤ 0.02"}, **IN_PART),
-    UNPRUNED("layered", bars={FIT.measure: "≤ 0.15", MEMORY: "≤ 3"}, **IN_PART),
+    UNPRUNED("mismatch", bars={FIT.measure: "≤ 0.15", MEMORY: "≤ 3"}, **IN_PART),
     UNPRUNED("quinlan", bars={FIT.measure: "≤ 2"}, **IN_PART),
     UNPRUNED("budgeted", bars={FIT.measure: "≤ 1", MEMORY: "≤ 5"}, **SPENDS),
     _case(

@@ -28,7 +28,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import secateur
 from secateur.datasets import load
-from secateur.paper.protocol import split_rows
+from secateur.lab.protocol import split_rows
 from secateur.rows.whole_files import write_whole
 
 __all__ = ["APPROACHES", "MODELS", "run"]

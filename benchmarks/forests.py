@@ -100,9 +100,9 @@ FOREST_CASES = [
     ),
     Case("forest/exact-counted", adult_forest, partial(simplify, "exact"), votes_right, FITS, MUST, rounds=ROUNDS),
     Case(
-        "forest/layered",
+        "forest/mismatch",
         adult_forest,
-        partial(simplify, "layered"),
+        partial(simplify, "mismatch"),
         agrees_in_part,
         FITS,
         {FIT.measure: "≤ 2"},

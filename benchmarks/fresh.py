@@ -26,7 +26,7 @@ FIRST_CALLS = {
     "fresh/exact-large": ("exact", "large"),
     "fresh/mismatch": ("mismatch", "small"),
     "fresh/budgeted": ("budgeted", "small"),
-    "fresh/layered-many": ("layered", "many"),
+    "fresh/mismatch-many": ("mismatch", "many"),
     "fresh/budgeted-many": ("budgeted", "wide"),
 }
 SKLEARN, NUMBA = "× import sklearn.tree", "numba loaded (0 no, 1 yes)"
@@ -34,7 +34,7 @@ FIT_EMPTY = "× fit, empty cache"
 BARS = {  # some are done before numba would be imported
     "fresh/exact-small": {NUMBA: "≤ 0"},
     "fresh/budgeted-many": {NUMBA: "≤ 0"},
-    "fresh/layered-many": {FIT_EMPTY: "≤ 3"},
+    "fresh/mismatch-many": {FIT_EMPTY: "≤ 3"},
 }
 TIMED_IMPORT = "import time; began = time.perf_counter(); {}; seconds = time.perf_counter() - began;"
 FIRST_CALL = (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -102,14 +101,14 @@ class Curve:
         return f"growth/{self.own_name or self.unit}"
 
 
-EXACT, COMPACT = ("sibling", "subtree", "exact"), "compact"
+EXACT, COMPACT = ("sibling", "exact"), "compact"
 ONE_FIT = Reference(FIT.name, FIT.call, once=True)
 CURVES = [
     Curve(
         "rows",
         "20 columns, 32 leaves",
         grow_rows,
-        ("mismatch", "layered", "quinlan"),
+        ("mismatch", "quinlan"),
         APPLY,
         100_000,
         {"mismatch": "≤ 1.05"},
@@ -132,7 +131,7 @@ CURVES = [
         own_name="rules",
     ),
     Curve(*("depth", "16,384 rows, 256 leaves", grow_paths, ("mismatch",)), bars={"mismatch": "≤ 2"}, own_name="paths"),
-    Curve("features", "100,000 rows, 32 leaves", grow_features, ("mismatch", "layered"), APPLY),
+    Curve("features", "100,000 rows, 32 leaves", grow_features, ("mismatch",), APPLY),
 ]
 
 
@@ -149,7 +148,7 @@ def run_curve(curve: Curve, quick: bool) -> list[Result]:
         if not all(result.right for result in results.values()):
             return list(results.values())
         calls: dict[Any, Callable[[], object]] = {
-            m: partial(_run_unread, compact if m == COMPACT else partial(simplify, m), problem) for m in curve.methods
+            m: partial(compact if m == COMPACT else partial(simplify, m), problem) for m in curve.methods
         }
         if reference is not None:
             calls[reference] = partial(reference.call, problem)
@@ -172,11 +171,6 @@ def run_curve(curve: Curve, quick: bool) -> list[Result]:
         if method in curve.bars:
             result.bars = {EXPONENT: curve.bars[method]}
     return list(results.values())
-
-
-def _run_unread(call: Callable[[Problem], object], problem: Problem) -> object:
-    """Run a call on a copy of the model: readings of small trees are kept, so that cost would seem to grow faster."""
-    return call(replace(problem, model=copy(problem.model)))
 
 
 def fit_exponent(points: list[dict[str, Any]], fitted_from: int) -> float:

@@ -16,6 +16,7 @@ from rich.table import Table
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.lab import LocalSearchTreeClassifier
 
 N_ROWS, N_NUMERIC, N_INDICATORS = 21_000, 6, 98
 CP = 5e-4
@@ -47,7 +48,7 @@ def main() -> int:
         tree = secateur.from_model(model)
         wrong = float((model.predict(X) != y).mean())
         objective = wrong + CP * (tree.n_leaves - 1)
-        if isinstance(model, secateur.LocalSearchTreeClassifier):
+        if isinstance(model, LocalSearchTreeClassifier):
             worst = max(worst, abs(objective - model.objective_), model.objective_ - model.cart_objective_)
         table.add_row(
             name,
@@ -75,9 +76,9 @@ def make_rows(n_rows: int) -> tuple[Any, Any, Any, Any]:
     return X[:half], y[:half], X[half:], y[half:]
 
 
-def search(n_restarts: int, X: Any, y: Any) -> secateur.LocalSearchTreeClassifier:
+def search(n_restarts: int, X: Any, y: Any) -> LocalSearchTreeClassifier:
     """Our local search on two threads."""
-    model = secateur.LocalSearchTreeClassifier(DEPTH, cp=CP, n_restarts=n_restarts, n_jobs=2, random_state=0)
+    model = LocalSearchTreeClassifier(DEPTH, cp=CP, n_restarts=n_restarts, n_jobs=2, random_state=0)
     return model.fit(X, y)
 
 

@@ -24,7 +24,7 @@ __all__ = ["SCALE"]
 N_FILES = 5
 N_FEATURES = 11
 FITTED_ROWS = 200_000
-METHODS = ("layered", "mismatch")
+METHODS = ("mismatch",)
 # Kinds of columns as tables have them: doubles, floats, and whole numbers.
 EXPRESSIONS = (
     *(f"(hash(i * 31 + {k}) % 2000003) / 1000001.5 - 1" for k in range(5)),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SOURCES"]
 
-METHODS = ("mismatch", "layered", "quinlan", "mismatch-certified", "budgeted")
+METHODS = ("mismatch", "quinlan", "mismatch-certified", "budgeted")
 SIGNS = [1] + [0] * (N_FEATURES - 1)
 # What the types of a frame tell, and those of a matrix do not.
 WHOLE = [f"x{place}" for place in (9, 10)]

@@ -20,9 +20,9 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import secateur
-from secateur.paper.compact import TE2RULES, compare_texts
-from secateur.paper.experiment import run_arm
-from secateur.paper.protocol import ARMS, DATASETS, N_SPLITS, Arm, Study, split_rows
+from secateur.lab.compact import TE2RULES, compare_texts
+from secateur.lab.experiment import run_arm
+from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, Arm, Study, split_rows
 
 if TYPE_CHECKING:
     from secateur.datasets import Dataset

@@ -407,15 +407,15 @@ def delete_redundancy(tree: Tree) -> Deletion:
 
 
 def reliability_select(
-    tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, candidates: list[int], gone: list[int], tolerance: float
+    tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, candidates: list[int], tolerance: float
 ) -> list[int]:
-    """Accept all candidates together, or else one by one in the given order, on top of the links already gone."""
+    """Accept all candidates together, or else one by one in the given order."""
     base = reliability_without(tree, X, y, w, leaf, [])
     if base is None:
         return []
 
     def close(deleted: list[int]) -> bool:
-        reliability = reliability_without(tree, X, y, w, leaf, [*gone, *deleted])
+        reliability = reliability_without(tree, X, y, w, leaf, deleted)
         return reliability is not None and abs(reliability - base) <= tolerance
 
     if close(candidates):
@@ -433,7 +433,7 @@ def delete_mismatch(tree: Tree, X: Rows, y: Labels, w: Weights, tolerance: float
     result = {}
     for leaf in leaves(tree):
         candidates = [link for link in mismatched_links(tree, leaf, rf_tol) if not inside_h(tree, leaf, link)][::-1]
-        accepted = reliability_select(tree, X, y, w, leaf, candidates, [], tolerance)
+        accepted = reliability_select(tree, X, y, w, leaf, candidates, tolerance)
         result[leaf] = [link for link in path(tree, leaf) if link in accepted]
     return result
 

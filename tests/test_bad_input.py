@@ -168,7 +168,7 @@ ROWS: dict[str, Mistake] = {
     "a method by rows without rows": (
         lambda: simplify(MODEL, method="mismatch", each_leaf=True),
         InputError,
-        "The method 'layered' judges deletions",
+        "The method 'faithful' judges deletions",
     ),
     "quinlan without rows": (
         lambda: simplify(MODEL, method="Quinlan", each_leaf=True),
@@ -281,12 +281,12 @@ PARAMETERS: dict[str, Mistake] = {
     "a setting that the method does not read": (
         lambda: simplify(MODEL, method="exact", tolerance=0.9, each_leaf=True),
         ParameterError,
-        "The method 'exact' does not read tolerance; 'faithful', 'mismatch', 'layered' and 'budgeted' do. Leave",
+        "The method 'exact' does not read tolerance; 'faithful', 'mismatch' and 'budgeted' do. Leave",
     ),
     "a setting of one other method": (
         lambda: simplify(MODEL, X, Y, method="mismatch", alpha=0.1, each_leaf=True),
         ParameterError,
-        "The method 'layered' does not read alpha; 'quinlan' does. Leave alpha out",
+        "The method 'faithful' does not read alpha; 'quinlan' does. Leave alpha out",
     ),
     "a misspelt setting": (
         lambda: simplify(MODEL, X, Y, tolerence=0.9, each_leaf=True),

@@ -17,7 +17,6 @@ __all__ = [
     "delete_exact",
     "delete_redundancy",
     "delete_sibling",
-    "delete_subtree",
     "is_monotone",
     "meet",
     "opposing_boxes",
@@ -32,17 +31,6 @@ def delete_sibling(tree: Tree, leaves: Iterable[int] | None = None) -> Deletion:
 
     def is_certified(link: int, label: int) -> bool:
         return plain.left[link] >= 0 and plain.label[plain.other_child(link)] == label
-
-    listed = leaves or plain.leaves
-    return {leaf: [link for link in plain.path(leaf) if is_certified(link, plain.label[leaf])] for leaf in listed}
-
-
-def delete_subtree(tree: Tree, leaves: Iterable[int] | None = None) -> Deletion:
-    """The links whose other branch predicts the rule's class throughout."""
-    plain = PlainTree(tree)
-
-    def is_certified(link: int, label: int) -> bool:
-        return plain.labels_below(plain.other_child(link)) == {label}
 
     listed = leaves or plain.leaves
     return {leaf: [link for link in plain.path(leaf) if is_certified(link, plain.label[leaf])] for leaf in listed}

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import fisher_exact
 
-from benchmarks.naive.all_pairs import delete_exact
 from benchmarks.naive.plain_tree import Deletion, PlainTree
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from secateur import Tree
 
-__all__ = ["RowMasks", "count_rules", "delete_layered", "delete_mismatch", "delete_quinlan", "predict"]
+__all__ = ["RowMasks", "count_rules", "delete_mismatch", "delete_quinlan", "predict"]
 
 Rows = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -50,10 +49,8 @@ class RowMasks:
         return mask
 
 
-def delete_mismatch(
-    tree: Tree, X: Rows, y: Labels, tolerance: float, leaves: Leaves = None, gone: Deletion | None = None
-) -> Deletion:
-    """M1-P: mismatched links outside H, together or else leaf to root, on top of what is gone."""
+def delete_mismatch(tree: Tree, X: Rows, y: Labels, tolerance: float, leaves: Leaves = None) -> Deletion:
+    """M1-P: mismatched links outside H, together or else leaf to root."""
     plain = PlainTree(tree)
     masks = RowMasks(plain, X)
     counts = np.asarray(tree.counts)
@@ -68,24 +65,17 @@ def delete_mismatch(
 
     found = {}
     for leaf in leaves or plain.leaves:
-        chosen = list(gone[leaf]) if gone else []
-        left = plain.path(leaf, without=chosen)
-        candidates = [link for link in reversed(left) if is_candidate(link, plain.label[leaf])]
+        chosen: list[int] = []
+        candidates = [link for link in reversed(plain.path(leaf)) if is_candidate(link, plain.label[leaf])]
         base = reliability(leaf, [])
-        if abs(reliability(leaf, [*chosen, *candidates]) - base) <= tolerance:
-            chosen += candidates
+        if abs(reliability(leaf, candidates) - base) <= tolerance:
+            chosen = candidates
         else:
             for link in candidates:
                 if abs(reliability(leaf, [*chosen, link]) - base) <= tolerance:
                     chosen.append(link)
         found[leaf] = [link for link in plain.path(leaf) if link in chosen]
     return found
-
-
-def delete_layered(tree: Tree, X: Rows, y: Labels, tolerance: float, leaves: Leaves = None) -> Deletion:
-    """Exact deletion by all pairs, then M1-P on what is left."""
-    exact = delete_exact(tree, leaves)
-    return delete_mismatch(tree, X, y, tolerance, list(exact), exact)
 
 
 def delete_quinlan(

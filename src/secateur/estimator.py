@@ -474,7 +474,7 @@ def _check_kind(estimator: Any, *, each_leaf: bool) -> None:
 
 def _reads_numbers(model: Any) -> bool:
     """Whether a model is a tree of scikit-learn or of ours, which takes only a matrix of numbers."""
-    homes = ("sklearn.tree", "secateur.local_search")
+    homes = ("sklearn.tree", "secateur.lab.local_search")
     return any(ancestor.__module__.startswith(homes) for ancestor in type(_thaw(model)).__mro__)
 
 

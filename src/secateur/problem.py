@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Knowledge", "ModelReader", "OpenForest", "find_terms", "open_forest", "open_rows_of"]
 
-COUNTS_SUFFICE = ", or use a method that counts suffice for, such as 'layered'"
+COUNTS_SUFFICE = ", or use a method that counts suffice for, such as 'faithful'"
 LOOKS_AT_ROWS = "The method {!r} looks at rows one by one"
 
 

@@ -134,7 +134,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         ("simplify", "loans.csv", *T, "--model", "unnamed.skops"),
         "fitted on 3 columns without names, but loans.csv has 9",
     ),
-    "rows needed": (("simplify", "--model", "named.skops", "--method", "layered"), "judges deletions by training rows"),
+    "rows needed": (
+        ("simplify", "--model", "named.skops", "--method", "faithful"),
+        "judges deletions by training rows",
+    ),
     "no rules": (("verify", "other.json"), "is JSON, but no rules"),
     "broken rules": (("verify", "broken.json"), "is not JSON"),
     "rules of the future": (("verify", "future.json"), "has version 99, but this secateur reads up to version 2"),

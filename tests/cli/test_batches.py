@@ -52,14 +52,14 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     data = {"directory": place / "parts", "pattern": place / "parts" / "*.parquet"}.get(which, place / "whole.parquet")
     out = place / "rules.json"
     taken = ("--target", "y", "--model", place / "model.skops")
-    layered = ("--each-leaf", "--method", "layered")
-    told = json.loads(run("simplify", data, *taken, *layered, "--json", "-o", out, "--export", "json"))
+    faithful = ("--each-leaf", "--method", "faithful")
+    told = json.loads(run("simplify", data, *taken, *faithful, "--json", "-o", out, "--export", "json"))
     assert "read in batches" in told["notes"][0]
     assert told["verified"]
     assert told["audit"]["n_rows"] == 900
     frame = pd.read_parquet(place / "whole.parquet")
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abcn")], frame["y"])
-    expected = secateur.simplify(model, frame[list("abcn")], frame["y"], method="layered")
+    expected = secateur.simplify(model, frame[list("abcn")], frame["y"], method="faithful")
     assert secateur.RuleSet.from_json(out.read_text()) == expected
     shown = run("verify", out, "--data", data, "--target", "y", "--model", place / "model.skops")
     assert "recounted from the rows" in shown

@@ -91,7 +91,7 @@ def test_a_large_table_is_read_in_batches(which: str, place: Path, monkeypatch: 
 def test_a_tree_is_fitted_to_a_table_of_ones_own(place: Path) -> None:
     shown = run(place / "loans.csv", "--target", "outcome", "--max-depth", 3, "--overlaps", "--tolerance", 0.3)
     assert shown.startswith(f"A decision tree for 'outcome', fitted to 400 rows of {place / 'loans.csv'}, gives ")
-    assert "After layered: " in shown
+    assert "After mismatch: " in shown
     assert "C1, C0: the share of repaid rises (C1) or falls (C0)" in shown
     assert "purpose" in shown
 

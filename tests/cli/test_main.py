@@ -189,7 +189,7 @@ def test_every_number_of_the_reproduction_is_legible_in_80_columns(monkeypatch: 
 def test_reproduce_ends_with_1_when_a_number_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from secateur.paper import deterministic
+    from secateur.lab import deterministic
 
     other = [replace(row, coverage_pct=99.0) for row in deterministic.expected_rows()]
     ours = deterministic.reproduce_deterministic()

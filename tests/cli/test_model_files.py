@@ -46,7 +46,7 @@ from secateur.tree.difference import find_tree_differences
 
 X, Y = load_iris(return_X_y=True)
 MODEL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
-RULES = secateur.simplify(MODEL, X, Y, method="layered")
+RULES = secateur.simplify(MODEL, X, Y, method="faithful")
 
 
 def write(path: Path, content: str | bytes) -> Path:

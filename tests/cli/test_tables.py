@@ -33,7 +33,7 @@ from secateur.rows.file_format import FORMATS as files_formats
 from secateur.tree.difference import find_tree_differences
 
 SCRIPT = Path(sys.executable).with_name("secateur")
-LAYERED = ("--each-leaf", "--method", "layered")
+FAITHFUL = ("--each-leaf", "--method", "faithful")
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     loans.to_csv(place / "loans.csv", index=False)
     make_loans(seed=1).drop(columns="applied").to_csv(place / "later.csv", index=False)
     for name, options in {
-        "rules.json": ("loans.csv", *LAYERED, "--save-model", str(place / "model.skops")),
+        "rules.json": ("loans.csv", *FAITHFUL, "--save-model", str(place / "model.skops")),
         "exact.json": ("loans.csv", "--each-leaf"),
         "later.json": ("later.csv", "--each-leaf"),
         "compact.json": ("loans.csv",),
@@ -92,7 +92,7 @@ def one_line(text: str) -> str:
 
 
 def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *LAYERED, "--verbose")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *FAITHFUL, "--verbose")
     rules = load(files / "rules.json")
     assert result.exit_code == 0
     assert "loans.csv predicts outcome: of 398 training rows, " in one_line(result.stdout)
@@ -229,14 +229,14 @@ def test_a_model_alone_gives_its_exact_rules(files: Path) -> None:
 
 def test_the_same_table_from_standard_input(files: Path) -> None:
     content = (files / "loans.csv").read_bytes()
-    result = invoke("simplify", "-", "--target", "outcome", *LAYERED, "--export", "json", stdin=content)
+    result = invoke("simplify", "-", "--target", "outcome", *FAITHFUL, "--export", "json", stdin=content)
     assert json.loads(result.stdout) == json.loads((files / "rules.json").read_text())
     few = invoke("simplify", "-", "--target", "outcome", "--export", "json", stdin=content)
     assert json.loads(few.stdout) == json.loads((files / "compact.json").read_text())
 
 
 def test_json_is_one_document_and_nothing_else(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *LAYERED, "--json")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *FAITHFUL, "--json")
     content = json.loads(result.stdout)
     assert content["verified"] is True
     assert content["form"] == "each-leaf"
@@ -584,11 +584,11 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
     alone = json.loads(
         invoke(
             *("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25"),
-            *(*LAYERED, "--json"),
+            *(*FAITHFUL, "--json"),
         ).stdout
     )
     for name in ("removed", "accuracy", "delta_accuracy", "conflict"):
-        assert rungs["layered"][name] == alone["audit"][name]
+        assert rungs["faithful"][name] == alone["audit"][name]
     shown = invoke("compare", files / "loans.csv", "--target", "outcome")
     assert shown.exit_code == 0
     assert all(method in shown.stdout for method in secateur.METHODS)
@@ -609,7 +609,7 @@ def test_what_is_about_fitting_is_refused_with_a_model(command: str, files: Path
 
 
 def test_the_next_command_makes_the_same_rules(files: Path, tmp_path: Path) -> None:
-    own = ("--max-depth", "3", "--min-rows", "9", "--drop", "age", "--method", "subtree", "--balanced", "--no-facts")
+    own = ("--max-depth", "3", "--min-rows", "9", "--drop", "age", "--method", "sibling", "--balanced", "--no-facts")
     shown = invoke("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.4", *own).stdout
     (command,) = [line for line in shown.splitlines() if line.startswith("Next: secateur ")]
     words = shlex.split(command.removeprefix("Next: secateur "))

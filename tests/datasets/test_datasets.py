@@ -14,14 +14,16 @@ import numpy as np
 import pytest
 
 import secateur
-from secateur.datasets import DATASETS, load, published, store
+from secateur.datasets import DATASETS, PUBLISHED, load
 from secateur.datasets.dataset import encode
+from secateur.lab import published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 def test_every_published_data_set_has_its_shape_and_class_count(data_dir: str) -> None:
+    assert tuple(published.PUBLISHED) == PUBLISHED
     for name, source in published.PUBLISHED.items():
         data = load(name, data_dir)
         assert data.X.shape == (source.n_rows, source.n_features)
@@ -116,9 +118,9 @@ def test_a_file_is_downloaded_once_and_then_found_in_the_cache(
     address, root = server
     shutil.copy(Path(data_dir) / "german.data", root)
     source = replace(published.PUBLISHED["german"], url=f"{address}/german.data")
-    assert store.find_file("german", source, None) == cache / "german.data"
+    assert published.find_file("german", source, None) == cache / "german.data"
     (root / "german.data").unlink()
-    assert store.find_file("german", source, None) == cache / "german.data"
+    assert published.find_file("german", source, None) == cache / "german.data"
 
 
 def test_a_download_with_the_wrong_hash_is_refused_and_not_kept(cache: Path, server: tuple[str, Path]) -> None:
@@ -126,14 +128,14 @@ def test_a_download_with_the_wrong_hash_is_refused_and_not_kept(cache: Path, ser
     (root / "german.data").write_text("something else")
     source = replace(published.PUBLISHED["german"], url=f"{address}/german.data")
     with pytest.raises(secateur.InputError, match=r"wrong sha256.*Get german.data from UCI .* put it into"):
-        store.find_file("german", source, None)
+        published.find_file("german", source, None)
     assert not (cache / "german.data").exists()
 
 
 def test_without_a_network_the_sentence_says_where_to_put_the_file(cache: Path) -> None:
     source = replace(published.PUBLISHED["german"], url="http://127.0.0.1:9/german.data")
     with pytest.raises(secateur.InputError, match=r"could not be downloaded .*put it into .*cache, or into a dir"):
-        store.find_file("german", source, None)
+        published.find_file("german", source, None)
 
 
 def test_a_file_that_needs_a_login_is_asked_for(cache: Path) -> None:

@@ -82,7 +82,7 @@ def test_no_text_carries_what_nobody_sees(table: pd.DataFrame) -> None:
     "arguments",
     [
         "simplify {t} --target {y} --reasons --verbose",
-        "simplify {t} --target {y} --each-leaf --method layered --reasons",
+        "simplify {t} --target {y} --each-leaf --method faithful --reasons",
         "simplify {t} --target {y} --export text -o {o}",
         "simplify {t} --target {y} --export markdown -o {o}",
         "diagnose {t} --target {y} --pairs",

@@ -62,11 +62,9 @@ def _rules() -> list[Any]:
     settings: dict[str, dict[str, Any]] = {
         "none": {},
         "exact": {},
-        "subtree": {},
         "redundancy": {},
         "faithful": {"tolerance": 0.1},
         "mismatch": {"tolerance": 0.1},
-        "layered": {"tolerance": 0.2},
         "budgeted": {"budget": 0.05},
         "quinlan": {},
     }

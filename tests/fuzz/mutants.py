@@ -38,7 +38,6 @@ TESTS = {
         "tests/counting",
         *CONTRACT,
         "tests/methods/test_covering.py",
-        "tests/test_local_search.py",
     ],
     "methods": ["tests/methods"],
     "rules": ["tests/rules"],

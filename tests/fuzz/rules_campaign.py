@@ -4,9 +4,9 @@ Tree ``n`` is always the same. For each, rules of all methods and compact rules 
 listing rows: a row of every kind that the tree and its facts tell apart, and the training rows, one by one. Nothing of
 the library is used for that but the arrays of the tree.
 
-- ``sibling``, ``subtree``, ``redundancy`` (without facts), ``exact``, ``faithful``, ``mismatch``, ``layered``,
-  ``quinlan``, ``mismatch-certified`` on listed cases, and ``budgeted`` (every fifth tree of up to 16 leaves, without
-  facts): the deleted conditions are those that the slow version deletes.
+- ``sibling``, ``redundancy`` (without facts), ``exact``, ``faithful``, ``mismatch``, ``quinlan``,
+  ``mismatch-certified`` on listed cases, and ``budgeted`` (every fifth tree of up to 16 leaves, without facts): the
+  deleted conditions are those that the slow version deletes.
 - exact methods, the first layer of others, monotone certificates and compact rules without a budget: no listed row that
   is possible is covered by a rule of another class than its own; compact rules decide each as the tree does.
 - ``budgeted`` and compact rules with a budget: the training rows in conflict, or decided otherwise, stay within it, and
@@ -158,24 +158,24 @@ def delete_faithful(case: Case, leaf: int, tolerance: float, *, protect: bool) -
     return oracles.without(links, kept)
 
 
-def select(case: Case, leaf: int, gone: list[int], tolerance: float) -> list[int]:
-    """ReliabilitySelect on top of what is gone."""
+def select(case: Case, leaf: int, tolerance: float) -> list[int]:
+    """ReliabilitySelect on the candidates of a leaf."""
     links = case.listed.paths[leaf]
     base = case.reliability(leaf, links)
-    offered = [link for link in candidates(case, leaf, inside=False)[::-1] if link not in gone]
+    offered = candidates(case, leaf, inside=False)[::-1]
 
     def is_close(more: list[int]) -> bool:
-        share = case.reliability(leaf, oracles.without(links, [*gone, *more]))
+        share = case.reliability(leaf, oracles.without(links, more))
         return base is not None and share is not None and abs(share - base) <= tolerance
 
     if base is None:
-        return gone
+        return []
     taken = offered if is_close(offered) else []
     if not taken:
         for link in offered:
             if is_close([*taken, link]):
                 taken = [*taken, link]
-    return [link for link in links if link in gone or link in taken]
+    return [link for link in links if link in taken]
 
 
 def delete_quinlan(case: Case, leaf: int, alpha: float) -> list[int]:

@@ -64,8 +64,8 @@ def test_a_wrong_answer_and_a_refusal_that_is_no_sentence_are_noticed(monkeypatc
     monkeypatch.setattr("secateur.Rules.apply", lambda rules, rows: rules.covers(rows).argmin(axis=1))
     layered = next(data for data in good_files("rules") if b'"method": "layered"' in data)
     with pytest.raises(WrongAnswer, match="another rule decides"):
-        judge("rules", layered, 0)
+        judge("rules", faithful, 0)
     monkeypatch.undo()
     monkeypatch.setattr("secateur.Rules.covers", lambda rules, rows: ~(rows[:, [0]] > [0] * len(rules)))
     with pytest.raises(WrongAnswer, match="cover other rows"):
-        judge("rules", layered, 0)
+        judge("rules", faithful, 0)

@@ -12,8 +12,8 @@ from secateur.errors import InputError
 
 # What is counted or predicted where the rows are; everything else would collect them.
 ON_SPARK = (
-    *(f"simplify {method}" for method in ("none", "sibling", "subtree", "redundancy", "exact", "faithful")),
-    *("simplify mismatch", "simplify layered", "simplify quinlan", "audit", "audit since", "diagnose"),
+    *(f"simplify {method}" for method in ("none", "sibling", "redundancy", "exact", "faithful")),
+    *("simplify mismatch", "simplify quinlan", "audit", "audit since", "diagnose"),
     *("diagnose pairs and a set", "collect_evidence", "compact", "audit compact rules"),
 )
 PREDICTING: dict[str, Any] = {

@@ -23,7 +23,7 @@ from secateur import collect_evidence as collect_in_memory
 pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas
 
-SERVED = (None, "exact", "faithful", "mismatch", "layered")
+SERVED = (None, "exact", "faithful", "mismatch")
 N_ROWS = 600
 
 
@@ -88,7 +88,7 @@ def test_evidence_is_that_of_all_rows_at_once(
 def test_weights_and_facts(df: Any, model: Any, frame: pd.DataFrame, features: pd.DataFrame) -> None:
     from secateur.spark import collect_evidence
 
-    known: dict[str, Any] = {"facts": ["18 <= age <= 120"], "class_names": ["sick", "fine"], "method": "layered"}
+    known: dict[str, Any] = {"facts": ["18 <= age <= 120"], "class_names": ["sick", "fine"], "method": "faithful"}
     weighed = collect_evidence(model, df, "outcome", sample_weight="weight", **known)
     expected = collect_in_memory(model, features, frame["outcome"], sample_weight=frame["weight"], **known)
     assert_same(weighed, expected)

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import copy
+import gc
 import inspect
 import math
+import pickle
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -14,6 +18,8 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import Tree
@@ -44,6 +50,12 @@ def stump(**changes: Any) -> Tree:
         "feature_names": ["age"],
     }
     return make_tree(**parts | changes)
+
+
+def iris_tree() -> tuple[Tree, tuple[Any, Any]]:
+    """A tree that was read, and its rows."""
+    X, y = load_iris(return_X_y=True)
+    return secateur.from_model(DecisionTreeClassifier(random_state=0).fit(X, y)), (X, y)
 
 
 def two_splits() -> Tree:
@@ -599,6 +611,42 @@ def test_a_tree_deeper_than_the_stack_is_annotated(deep_chain: Tree) -> None:
     assert paths.n_rules == DEEPER_THAN_THE_STACK + 1
     assert len(paths.links) == DEEPER_THAN_THE_STACK * (DEEPER_THAN_THE_STACK + 3) // 2
     assert paths.leaf_ids.tolist() == [*range(1, deep_chain.n_nodes, 2), deep_chain.n_nodes - 1]
+
+
+def test_rule_sets_of_one_tree_share_its_paths_which_cannot_be_changed() -> None:
+    tree, (X, y) = iris_tree()
+    one, other = (secateur.simplify(tree, X, y, method=method) for method in ("faithful", "mismatch"))
+    strict = secateur.simplify(tree, X, y, method="mismatch", rf_tol=0.2)
+    assert one.paths is other.paths
+    assert strict.paths is not one.paths
+    assert strict.paths.mismatched.sum() < one.paths.mismatched.sum()
+    for array in (one.paths.links, one.paths.offsets, one.paths.sibling, one.paths.mismatched):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
+
+
+def test_a_tree_that_keeps_its_paths_can_be_copied_and_stored() -> None:
+    tree, (X, y) = iris_tree()
+    rules = secateur.simplify(tree, X, y, method="faithful")
+    assert rules.paths is not None
+    assert len(pickle.dumps(rules.tree)) == len(pickle.dumps(iris_tree()[0]))
+    for again in (pickle.loads(pickle.dumps(rules.tree)), copy.deepcopy(rules.tree)):
+        assert again == rules.tree
+        assert secateur.simplify(again, X, y, method="faithful") == rules
+
+
+def test_paths_do_not_outlive_their_rules() -> None:
+    """Nor do they wait for the garbage collector, which a server may have stopped."""
+    gc.disable()
+    try:
+        tree, (X, y) = iris_tree()
+        rules = secateur.simplify(tree, X, y, method="faithful")
+        known, paths = weakref.ref(tree), weakref.ref(rules.paths)
+        del tree, rules
+        assert known() is None
+        assert paths() is None
+    finally:
+        gc.enable()
 
 
 def test_a_tree_deeper_than_the_stack_survives_json(deep_chain: Tree) -> None:

@@ -93,6 +93,16 @@ def test_a_reason_that_the_method_never_gives_is_refused(problem: tuple[Any, Any
             tamper(rules, lie)
 
 
+@pytest.mark.parametrize("method", ["layered", "subtree"])
+def test_a_file_of_a_retired_method_is_refused_in_a_sentence(problem: tuple[Any, Any, Any], method: str) -> None:
+    def change(content: dict[str, Any]) -> None:
+        content["method"] = method
+        sign_again(content)
+
+    with pytest.raises(secateur.SecateurError, match=f"The method '{method}' was retired. Use '"):
+        tamper(secateur.simplify(*problem), change)
+
+
 def test_a_reason_about_another_node_is_refused(problem: tuple[Any, Any, Any]) -> None:
     _, X, y = problem
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)

@@ -18,9 +18,9 @@ from secateur.tree.tree import Tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secateur.adapters.iai import read_iai
     from secateur.adapters.onnx import read_onnx
     from secateur.adapters.pmml import read_pmml
+    from secateur.lab.adapters.iai import read_iai
 
 __all__ = ["from_model", "read_iai", "read_onnx", "read_pmml"]
 
@@ -28,10 +28,10 @@ __all__ = ["from_model", "read_iai", "read_onnx", "read_pmml"]
 # What each carries is listed in docs/adapters.md.
 ADAPTERS = {
     "sklearn": "secateur.adapters.scikit_learn",
-    "licketysplit": "secateur.adapters.licketysplit",
-    "pycontree": "secateur.adapters.pycontree",
-    "pystreed": "secateur.adapters.pystreed",
-    "interpretableai": "secateur.adapters.iai",
+    "licketysplit": "secateur.lab.adapters.licketysplit",
+    "pycontree": "secateur.lab.adapters.pycontree",
+    "pystreed": "secateur.lab.adapters.pystreed",
+    "interpretableai": "secateur.lab.adapters.iai",
     "lightgbm": "secateur.adapters.lightgbm",
     "xgboost": "secateur.adapters.xgboost",
     "catboost": "secateur.adapters.catboost",
@@ -40,7 +40,7 @@ ADAPTERS = {
 
 # Readers of files rather than models -> their modules.
 READERS = {
-    "read_iai": "secateur.adapters.iai",
+    "read_iai": "secateur.lab.adapters.iai",
     "read_onnx": "secateur.adapters.onnx",
     "read_pmml": "secateur.adapters.pmml",
 }

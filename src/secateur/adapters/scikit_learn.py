@@ -14,7 +14,6 @@ import numpy as np
 
 from secateur.adapters import hist_gradient_boosting
 from secateur.adapters.model_checks import ancestor_names, check_class, check_fitted, check_one_output, fitted_names
-from secateur.adapters.remembered_readings import MOST_NODES, recall
 from secateur.frames import frame_columns
 from secateur.rows.checking import holds_missing
 from secateur.rows.encoding import frame_numbers
@@ -36,22 +35,6 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     _check_supported(model)
     takes_missing = was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing
     signs = model.monotonic_cst
-    if model.tree_.node_count > MOST_NODES:
-        return _read(model, takes_missing, signs)
-    state = model.tree_.__getstate__()
-    made_from = (
-        state["nodes"].tobytes(),
-        state["values"].tobytes(),
-        repr(model.classes_.tolist()),  # 1 is equal to True and to 1.0
-        model.n_features_in_,
-        fitted_names(model),
-        None if signs is None else np.asarray(signs).tolist(),
-        bool(takes_missing),
-    )
-    return recall(model, made_from, lambda: _read(model, takes_missing, signs))
-
-
-def _read(model: Any, takes_missing: bool, signs: Any) -> Tree:
     source = model.tree_
     fractions = source.value[:, 0, :]
     # Weighted counts need not be whole.

@@ -19,7 +19,7 @@ from secateur.rows.whole_files import write_whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secateur.paper.report import Page
+    from secateur.lab.pages import Page
 
 __all__ = ["command"]
 
@@ -63,7 +63,7 @@ class Study:
 
     def choose_datasets(self) -> tuple[str, ...]:
         """Find the data sets that are named, or take all."""
-        from secateur.paper.protocol import DATASETS
+        from secateur.lab.protocol import DATASETS
 
         if self.datasets is None:
             return DATASETS
@@ -78,8 +78,8 @@ class Study:
 
     def run_arm(self, name: str, title: str, **options: Any) -> tuple[Any, list[dict[str, Any]]]:
         """Run one arm of the experiments; give it and the results of its splits."""
-        from secateur.paper.experiment import run_arm
-        from secateur.paper.protocol import find_arm
+        from secateur.lab.experiment import run_arm
+        from secateur.lab.protocol import find_arm
 
         arm, chosen = find_arm(name, self.iai_dir if name == "optimal" else None), self.choose_datasets()
         with self.show_progress(title, len(chosen) * self.splits) as advance:
@@ -92,7 +92,7 @@ class Study:
 
     def write_table(self, name: str, rows: list[dict[str, Any]]) -> None:
         """Write results as CSV and as JSON."""
-        from secateur.paper.summary import to_csv
+        from secateur.lab.summary import to_csv
 
         write_whole(self.place / f"{name}.csv", to_csv(rows))
         self.write_json(name, rows)
@@ -144,10 +144,10 @@ def command(
 
 
 def _arms(study: Study, names: list[str]) -> list[Page]:
-    from secateur.paper.protocol import TOLERANCES
-    from secateur.paper.report import make_pages, tolerance_page
-    from secateur.paper.summary import summarize
-    from secateur.paper.tolerances import choose_tolerances
+    from secateur.lab.pages import make_pages, tolerance_page
+    from secateur.lab.protocol import TOLERANCES
+    from secateur.lab.summary import summarize
+    from secateur.lab.tolerances import choose_tolerances
 
     pages: list[Page] = []
     finished = []
@@ -165,9 +165,9 @@ def _arms(study: Study, names: list[str]) -> list[Page]:
 
 
 def _readings(study: Study) -> list[Page]:
-    from secateur.paper.protocol import TOLERANCES
-    from secateur.paper.readings import READINGS, fit_readings, readings_page
-    from secateur.paper.summary import summarize
+    from secateur.lab.protocol import TOLERANCES
+    from secateur.lab.readings import READINGS, fit_readings, readings_page
+    from secateur.lab.summary import summarize
 
     pages = []
     for name in ARMS:
@@ -178,9 +178,9 @@ def _readings(study: Study) -> list[Page]:
 
 
 def _beyond(study: Study) -> list[Page]:
-    from secateur.paper import beyond, compact
-    from secateur.paper.by_folds import BY_FOLDS
-    from secateur.paper.summary import to_csv
+    from secateur.lab import beyond, compact
+    from secateur.lab.by_folds import BY_FOLDS
+    from secateur.lab.summary import to_csv
 
     _require_matplotlib("Beyond the paper")
     pages, lengths = [], {}
@@ -202,8 +202,8 @@ def _beyond(study: Study) -> list[Page]:
 
 
 def _runtime(study: Study) -> Page:
-    from secateur.paper.report import Page
-    from secateur.paper.runtime import LEAF_TARGETS, ROW_COUNTS, describe_machine, draw_runtime, ratios, run_runtime
+    from secateur.lab.pages import Page
+    from secateur.lab.runtime import LEAF_TARGETS, ROW_COUNTS, describe_machine, draw_runtime, ratios, run_runtime
 
     _require_matplotlib("The runtime study")
     with study.show_progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS)) as advance:
@@ -222,13 +222,13 @@ def _runtime(study: Study) -> Page:
 
 def _require_matplotlib(what: str) -> None:
     if find_spec("matplotlib") is None:
-        raise ParameterError(f"{what} draws a figure with matplotlib: pip install secateur[reproduce].")
+        raise ParameterError(f"{what} draws a figure with matplotlib: pip install secateur[lab].")
 
 
 def _exhibits(study: Study) -> Page:
-    from secateur.paper.documents import FIGURES
-    from secateur.paper.exhibits import entropy_rows
-    from secateur.paper.report import Page
+    from secateur.lab.documents import FIGURES
+    from secateur.lab.exhibits import entropy_rows
+    from secateur.lab.pages import Page
 
     for name, draw in FIGURES.items():
         write_whole(study.place / name, draw())
@@ -244,7 +244,7 @@ def _exhibits(study: Study) -> Page:
 
 def _write_report(study: Study, pages: list[Page], name: str) -> None:
     from secateur.cli.console import out
-    from secateur.paper.report import to_markdown, to_terminal
+    from secateur.lab.pages import to_markdown, to_terminal
 
     write_whole(study.place / name, "\n".join(to_markdown(page) for page in pages))
     if not study.quiet:
@@ -258,7 +258,7 @@ def _deterministic(study: Study, *, write: bool) -> int:
     from rich.table import Column, Table
 
     from secateur.cli.console import out
-    from secateur.paper.deterministic import expected_rows, reproduce_deterministic
+    from secateur.lab.deterministic import expected_rows, reproduce_deterministic
 
     reproduced, expected = reproduce_deterministic(), expected_rows()
     if write:

@@ -39,7 +39,7 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
         deletions.deleted != (deletions.why < Why.UNTOUCHED),
         "says that a deleted condition stays, or that a kept one went",
     )
-    other_branch = np.isin(deletions.why, OTHER_BRANCH)
+    other_branch = deletions.why == Why.SIBLING_LEAF
     node, links = deletions.node, paths.links
     _refuse(paths, other_branch & (node != paths.sibling[links]), "points at another node than the other branch")
     _refuse(

@@ -24,7 +24,7 @@ __all__ = ["compile_module", "is_compiled"]
 # About how long each module takes the first time, with what it calls, in seconds of one processor; others take one.
 SECONDS = {
     "budget": 17,
-    "local_search": 10,
+    "local_search_kernel": 10,
     "walks": 5,
     "tiles": 4,
     "quinlan": 5,
@@ -65,7 +65,7 @@ def _tell_who_waits() -> None:
 
         def on_start(self, compiled: Any) -> None:
             name = compiled.data["dispatcher"].py_func.__module__
-            is_ours = self.n_open == 0 and name.startswith("secateur.kernels.")
+            is_ours = self.n_open == 0 and name.startswith("secateur.")
             self.n_open += 1
             if is_ours and gc.isenabled():
                 self.pauses = True

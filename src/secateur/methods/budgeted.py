@@ -58,6 +58,7 @@ class Budgeted(Method):
     summary = "exact deletion, then whatever brings the fewest rows into conflict, within a budget"
     preserves = "the class on all but a budgeted share of rows"
     guarantee = f"{WITHIN_BUDGET} {GUARD}"
+    tolerance_of = "of deletions that bring rows into conflict; the method does not hold its exact ones to it"
     asks = Asks.ROWS
     rung = 80
     gives = frozenset(

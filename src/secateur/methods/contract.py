@@ -50,7 +50,6 @@ class Why(IntEnum):
     """Why a condition was deleted (below 100) or kept (from 100 on), and what the three numbers then mean."""
 
     SIBLING_LEAF = 1  # node: the sibling leaf of the same class
-    SAME_CLASS_SUBTREE = 2  # node: the sibling subtree, all of whose leaves have the class
     NO_FOREIGN_LEAF = 3
     FEATURE_REDUNDANT = 4
     FINITE_DOMAIN = 5  # after: number of domain rows that satisfy the shortened rule

@@ -9,7 +9,6 @@ trees over few enough rows go rule by rule instead (:mod:`secateur.methods.selec
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,19 +17,8 @@ import numpy as np
 from secateur.counting.violations import find_reliability
 from secateur.kernels import trials
 from secateur.kernels.compiling import compile_module
-from secateur.methods.contract import (
-    DEFAULT_TOLERANCE,
-    TOLERANCES,
-    Asks,
-    Deletions,
-    Knob,
-    Method,
-    Problem,
-    Why,
-)
+from secateur.methods.contract import Deletions, Why
 from secateur.methods.selection_by_rule import Selection, select_by_rule
-from secateur.methods.settings import amount, share
-from secateur.tree.paths import DEFAULT_RF_TOL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,57 +27,20 @@ if TYPE_CHECKING:
     from secateur.counting.violations import ViolationCounts
     from secateur.tree.paths import Paths
 
-__all__ = ["ReliabilityMethod"]
+__all__ = ["keep_by_orientation", "select_by_reliability"]
 
 
-@dataclass(frozen=True)
-class ReliabilityMethod(Method):
-    """Runs ReliabilitySelect on the mismatched conditions outside H that a first step leaves."""
-
-    tolerance: float = share(DEFAULT_TOLERANCE)
-    rf_tol: float = amount(DEFAULT_RF_TOL)
-
-    asks = Asks.COUNTS
-    knob = Knob("tolerance", TOLERANCES)
-    gives = frozenset(
-        {
-            *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP),
-            *(Why.MATCHED, Why.NEUTRAL, Why.INSIDE_H, Why.RELIABILITY_MOVES, Why.NO_ROWS),
-        }
-    )
-
-    @abstractmethod
-    def begin(self, problem: Problem) -> Deletions:
-        """Delete what goes whatever the rows say."""
-
-    def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Leave the mismatched links outside H open that remain."""
-        gone = self.begin(problem).deleted
-        return gone, _find_suspects(problem.paths, gone)
-
-    def delete(self, problem: Problem) -> Deletions:
-        """Run the first step, then ReliabilitySelect on every rule."""
-        paths, result = problem.paths, self.begin(problem)
-        _keep_by_orientation(result, paths, among=~result.deleted)
-        _select_by_reliability(result, paths, problem.rows, _find_suspects(paths, result.deleted), self.tolerance)
-        return result
-
-
-def _find_suspects(paths: Paths, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return paths.mismatched & ~paths.inside_h & ~gone
-
-
-def _keep_by_orientation(result: Deletions, paths: Paths, among: NDArray[np.bool_]) -> None:
+def keep_by_orientation(result: Deletions, paths: Paths) -> None:
     """Keep what is matched or neutral, and what is mismatched inside H; note the shift of the class share."""
-    result.number[among] = paths.shift[among]
-    result.keep(among & paths.matched, Why.MATCHED)
-    result.keep(among & ~paths.matched & ~paths.mismatched, Why.NEUTRAL)
-    protected = among & paths.mismatched & paths.inside_h
+    result.number[:] = paths.shift
+    result.keep(paths.matched, Why.MATCHED)
+    result.keep(~paths.matched & ~paths.mismatched, Why.NEUTRAL)
+    protected = paths.mismatched & paths.inside_h
     result.keep(protected, Why.INSIDE_H)
     result.node[protected] = paths.homogeneous_top[paths.links[protected]]
 
 
-def _select_by_reliability(
+def select_by_reliability(
     result: Deletions, paths: Paths, evidence: TrainingEvidence, candidates: NDArray[np.bool_], tolerance: float
 ) -> None:
     """Run ReliabilitySelect on every rule that has candidates; what was deleted before stays deleted."""

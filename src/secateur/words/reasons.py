@@ -33,7 +33,6 @@ DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
 # The sentence of each reason, over the terms of a reason and the method's settings.
 WORDS: dict[int, str] = {
     Why.SIBLING_LEAF: "the other branch is leaf {node}, which predicts {name} too",
-    Why.SAME_CLASS_SUBTREE: "every leaf of the other branch (node {node}) predicts {name} too",
     Why.NO_FOREIGN_LEAF: "without it the tree still says {name} wherever the rule holds",
     Why.FEATURE_REDUNDANT: ("without any condition on {feature} the tree still says {name} wherever the rule holds"),
     Why.FINITE_DOMAIN: (

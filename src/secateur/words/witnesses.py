@@ -9,7 +9,6 @@ import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import SMALL_TREE_ENTRIES, compiled_kernels, make_box, make_walkable, run_witnesses
-from secateur.methods import Why
 from secateur.tree.regions import (
     Region,
     domain_of,
@@ -54,9 +53,7 @@ class Witnesses:
         self._tree, self._paths, self._deletions, self._left_out = tree, paths, deletions, left_out
         # `redundancy` looks at each feature alone, so implications do not count there.
         self._feasible = find_feasible(tree, linked=left_out != "feature")
-        # `layered` then deletes further by counting rows: its witnesses are those of the exactly shortened rule.
-        judged = np.isin(deletions.why, (Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP))
-        self._kept = ~deletions.deleted | judged
+        self._kept = ~deletions.deleted
         self._leaves = np.full(len(paths.links), -1, dtype=np.int64)
         self._is_searched = np.full(-(-paths.n_rules // SEARCHED_RULES), left_out is None)
         self._of_leaf: dict[int, tuple[dict[int, Region], dict[int, Label | None]]] = {}

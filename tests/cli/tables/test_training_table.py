@@ -68,7 +68,7 @@ def test_names_with_commas_are_one_name_where_there_is_such_a_column() -> None:
     assert split_names(["a", "b", "c"], ["a, b", "c"], "t") == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("method", ["none", "exact", "faithful", "layered", "budgeted", "quinlan"])
+@pytest.mark.parametrize("method", ["none", "exact", "faithful", "budgeted", "quinlan"])
 def test_the_rules_are_those_of_the_fitted_pipeline(method: str, table: TableFile) -> None:
     fitted = fit_table(table, "outcome")
     rules = simplify_fitted(fitted, method=method)

@@ -1,0 +1,39 @@
+"""Figures that matplotlib draws, written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from secateur.rows.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["load_pyplot", "write_figure", "write_figures"]
+
+
+def load_pyplot() -> Any:
+    """Load matplotlib for drawing to files; it is slow, and not always installed."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def write_figures(directory: Path, name: str, figure: Any, kinds: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write a figure as SVG and PNG, or the kinds that are named, and close it."""
+    paths = [write_figure(directory / f"{name}.{kind}", figure) for kind in kinds]
+    load_pyplot().close(figure)
+    return paths
+
+
+def write_figure(path: Path, figure: Any) -> Path:
+    """Write a matplotlib figure whole or not at all, in the format that the path's ending names."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix[1:], dpi=150)
+    write_whole(path, buffer.getvalue())
+    return path

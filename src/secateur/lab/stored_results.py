@@ -1,0 +1,124 @@
+"""The results that the package carries: every split of the paper's experiments as we ran them.
+
+``python -m secateur.lab.stored_results DIRECTORY`` takes them from the output directory of a finished run. What is in
+``secateur/lab/expected`` was typed from the paper; nothing in ``secateur/lab/stored`` was typed.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+import sys
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateur.errors import InputError
+from secateur.lab.protocol import DATASETS, N_SPLITS
+from secateur.rows.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+__all__ = ["STORED", "load_study", "load_table", "load_timings", "load_versions", "store_run"]
+
+STORED: Traversable = files("secateur.lab") / "stored"
+ARMS = ("cart", "optimal")
+FEWER_ARMS = {"te2rules": ("cart",)}  # it takes scikit-learn's trees
+STUDIES = ("splits", "by_folds", "beyond", "compact", "te2rules", "readings")
+DIGITS = 9  # kept of every number
+WORDS = ("learner", "dataset", "method")
+VERSIONS = ("secateur", "scikit-learn", "te2rules")
+
+
+@cache
+def _load(study: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress((STORED / f"{study}.json.gz").read_bytes()))
+    return found
+
+
+def load_versions(study: str) -> dict[str, str]:
+    """Tell which versions of secateur, scikit-learn and, where it was asked, TE2Rules a study was run with."""
+    return {name: _load(study)[name] for name in VERSIONS if name in _load(study)}
+
+
+def load_study(study: str, arm: str) -> list[dict[str, Any]]:
+    """List the splits of an arm in a study, as a run gives them."""
+    columns = _load(study)["columns"]
+    return [
+        {
+            "dataset": dataset,
+            "split": number,
+            "n_rules": split["n_rules"],
+            "rows": [dict(zip(columns, row, strict=True)) for row in split["rows"]],
+        }
+        for dataset, splits in _load(study)["arms"][arm].items()
+        for number, split in enumerate(splits)
+    ]
+
+
+def load_table(arm: str) -> list[dict[str, Any]]:
+    """Read the means and standard deviations over the splits of the paper's four procedures."""
+    lines = (STORED / f"{arm}_by_dataset.csv").read_text(encoding="utf-8").splitlines()
+    return [{k: v if k in WORDS else float(v) for k, v in row.items()} for row in csv.DictReader(lines)]
+
+
+def load_timings() -> dict[str, Any]:
+    """Read the runtime study: the machine, and the seconds of every single call."""
+    found: dict[str, Any] = json.loads((STORED / "runtime.json").read_text(encoding="utf-8"))
+    return found
+
+
+def store_run(output: Path, stored: Path) -> list[str]:
+    """Take what is finished from the output directory of a run; return what was taken.
+
+    Of a study, the splits are taken that all data sets of an arm have.
+    """
+    taken = []
+    for study in STUDIES:
+        if (output / study).is_dir():
+            content = json.dumps(_pack(output / study)).encode()
+            write_whole(stored / f"{study}.json.gz", gzip.compress(content, mtime=0))
+            taken.append(study)
+    for name in (*(f"{arm}_by_dataset.csv" for arm in ARMS), "runtime.json"):
+        if (output / name).is_file():
+            write_whole(stored / name, (output / name).read_bytes())
+            taken.append(name)
+    return taken
+
+
+def _pack(directory: Path) -> dict[str, Any]:
+    """Put all splits of a study into one object: of each arm those that every data set has."""
+    arms: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    columns: list[str] = []
+    versions: dict[str, str] = {}
+    for arm in FEWER_ARMS.get(directory.name, ARMS):
+        places = [directory / arm / dataset for dataset in DATASETS]
+        n_splits = min(_count_finished(place) for place in places)
+        if n_splits == 0:
+            raise InputError(f"Expected finished splits of all data sets in {directory / arm}. Run the study first.")
+        arms[arm] = {place.name: [] for place in places}
+        for place in places:
+            for number in range(n_splits):
+                split = json.loads((place / f"{number:02d}.json").read_text(encoding="utf-8"))
+                columns = columns or list(split["rows"][0])
+                versions = versions or {name: split[name] for name in VERSIONS if name in split}
+                rows = [[_round(row[column]) for column in columns] for row in split["rows"]]
+                arms[arm][place.name].append({"n_rules": split["n_rules"], "rows": rows})
+    return {**versions, "columns": columns, "arms": arms}
+
+
+def _count_finished(place: Path) -> int:
+    """Count the splits 0, 1, … up to the first that is missing."""
+    return next((n for n in range(N_SPLITS) if not (place / f"{n:02d}.json").is_file()), N_SPLITS)
+
+
+def _round(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) and math.isfinite(value) else value
+
+
+if __name__ == "__main__":
+    print("Stored:", ", ".join(store_run(Path(sys.argv[1]), Path(str(STORED)))))

@@ -1,0 +1,142 @@
+"""Means over splits and data sets, beside the paper's numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from importlib.resources import files
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = [
+    *("HEADLINES", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows"),
+    *("expected_aggregate", "expected_by_dataset", "mean_distance", "standard_error", "summarize", "to_csv"),
+]
+
+NO_SPREAD = 1e-9  # a standard error that is rounding only
+PAPER_COLUMNS = tuple(METRICS)[:9]  # those of the paper's tables by data set
+HEADLINES = ("rule_irc_pct", "irc_per_rule_pct", "delta_accuracy_pp", "conflict_pct", "macro_dev_pp")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of ours beside the paper's."""
+
+    dataset: str
+    method: str
+    column: str
+    ours: float
+    theirs: float
+    distance: float  # the difference in standard errors; NaN when there is one split only
+
+
+def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Make a row for each data set and procedure: mean and standard deviation of every metric over the splits."""
+    table = []
+    for dataset in DATASETS:
+        mine = [split for split in splits if split["dataset"] == dataset]
+        for method in METHODS if mine else ():
+            wanted = tolerances[dataset] if method == "M1-P" else None
+            rows = [
+                row for split in mine for row in split["rows"] if (row["method"], row["tolerance"]) == (method, wanted)
+            ]
+            named = {"learner": learner, "dataset": dataset, "method": method, "splits": len(rows)}
+            table.append({**named, **describe_rows(rows)})
+    return table
+
+
+def aggregate(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Make a row for each procedure: mean and standard deviation across the data-set means."""
+    by_method = {method: [row for row in table if row["method"] == method] for method in METHODS}
+    return [
+        {"learner": mine[0]["learner"], "method": method, **describe_rows(mine)}
+        for method, mine in by_method.items()
+        if mine
+    ]
+
+
+def describe_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Take the mean and the standard deviation of every metric, over the rows for which it is defined."""
+    described: dict[str, float | None] = {}
+    for column in METRICS:
+        values = [row[column] for row in rows if _is_defined(row, column)]
+        mean = fmean(values) if values else math.nan
+        described |= {column: mean, f"{column}_sd": stdev(values) if len(values) > 1 else None}
+    return described
+
+
+def _is_defined(row: Mapping[str, Any], column: str) -> bool:
+    """Whether a metric is defined: what share of a rule is deleted is not where no rule has a deletion.
+
+    Splits that were stored as 0 there count as undefined, too.
+    """
+    value = row[column]
+    return value is not None and value == value and (column != "irc_per_rule_pct" or row["rule_irc_pct"] != 0)
+
+
+def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = PAPER_COLUMNS) -> list[Cell]:
+    """Put our numbers beside those of one of the paper's learners, cell by cell."""
+    paper = {(row["dataset"], row["method"]): row for row in expected_by_dataset() if row["learner"] == beside}
+    cells = []
+    for row in table:
+        key = row["dataset"], row["method"]
+        for column in columns:
+            ours, theirs = row[column], paper[key][column]
+            cells.append(Cell(*key, column, ours, theirs, _distance(ours - theirs, standard_error(row, column))))
+    return cells
+
+
+def mean_distance(table: Sequence[dict[str, Any]], method: str, column: str, theirs: float) -> float:
+    """Measure how far the mean over data sets is from the paper's, in standard errors of that mean."""
+    mine = [row for row in table if row["method"] == method]
+    gap = fmean(row[column] for row in mine) - theirs
+    return _distance(gap, math.sqrt(sum(standard_error(row, column) ** 2 for row in mine)) / len(mine))
+
+
+def standard_error(row: Mapping[str, Any], column: str) -> float:
+    """Estimate how much both sides vary over their splits, the paper's over 30; NaN when there is one split only."""
+    sd = row[f"{column}_sd"]
+    return math.nan if sd in (None, "") else float(sd * math.sqrt(1 / row["splits"] + 1 / N_SPLITS))
+
+
+def _distance(gap: float, error: float) -> float:
+    # A column that never varies (an exact method's conflict) must agree to the paper's last digit.
+    if error < NO_SPREAD:
+        return 0.0 if abs(gap) <= 0.005 else math.inf
+    return gap / error
+
+
+def expected_by_dataset() -> list[dict[str, Any]]:
+    """Read the paper's numbers for each learner, data set and procedure."""
+    return _read("by_dataset.csv")
+
+
+def expected_aggregate() -> list[dict[str, Any]]:
+    """Read the paper's means and standard deviations over data sets."""
+    return _read("aggregate.csv")
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write rows as CSV; numbers keep six digits after the point."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: f"{v:.6f}" if isinstance(v, float) else "" if v is None else v for k, v in row.items()})
+    return buffer.getvalue()
+
+
+def _read(name: str) -> list[dict[str, Any]]:
+    text = (files("secateur.lab") / "expected" / name).read_text(encoding="utf-8")
+    words = ("learner", "dataset", "method")
+    return [
+        {key: value if key in words else float(value) for key, value in row.items()}
+        for row in csv.DictReader(text.splitlines())
+    ]

@@ -1,0 +1,58 @@
+"""The paper's descriptive choice of ε: most deletion with accuracy not falling and conflict at most 5 %."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from secateur.lab.protocol import DATASETS, GRID, TOLERANCES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Choice", "choose_tolerances"]
+
+CONFLICT_CEILING = 5.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tolerance that the grid picks for a data set; None when no value of the grid is feasible."""
+
+    dataset: str
+    picked: float | None
+    assumed: float
+    removed: Mapping[float, float]
+
+
+def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
+    """Pick one tolerance a data set, shared by the arms whose splits are given."""
+    choices = []
+    for dataset in DATASETS:
+        removed: dict[float, float] = {}
+        feasible = []
+        for tolerance in GRID:
+            means = [_means(splits, dataset, tolerance) for splits in arms]
+            if not all(means):
+                break
+            removed[tolerance] = fmean(mean["removed_pct"] for mean in means)
+            if all(mean["delta_accuracy_pp"] >= 0 and mean["conflict_pct"] <= CONFLICT_CEILING for mean in means):
+                feasible.append(tolerance)
+        if removed:
+            picked = max(feasible, key=lambda tolerance: removed[tolerance]) if feasible else None
+            choices.append(Choice(dataset, picked, TOLERANCES[dataset], removed))
+    return choices
+
+
+def _means(splits: Sequence[dict[str, Any]], dataset: str, tolerance: float) -> dict[str, float]:
+    """Average over the splits of a data set; empty where there are none."""
+    rows = [
+        row
+        for split in splits
+        if split["dataset"] == dataset
+        for row in split["rows"]
+        if row["method"] == "M1-P" and row["tolerance"] == tolerance
+    ]
+    columns = ("removed_pct", "delta_accuracy_pp", "conflict_pct") if rows else ()
+    return {column: fmean(row[column] for row in rows) for column in columns}
