@@ -46,13 +46,13 @@ SLOW: dict[str, Callable[[Problem, secateur.Tree, list[int] | None], Deletion]] 
 }
 
 
-def simplify(method: str, problem: Problem) -> secateur.RuleSet:
+def simplify(method: str, problem: Problem) -> secateur.Rules:
     """The call that is timed; methods that need no rows get none."""
     rows = (problem.X, problem.y) if secateur.METHODS[method].needs_rows else ()
-    return secateur.simplify(problem.model, *rows, method=method)
+    return secateur.simplify(problem.model, *rows, method=method, each_leaf=True)
 
 
-def agrees(rules: secateur.RuleSet, problem: Problem, n_leaves: int | None = None) -> bool:
+def agrees(rules: secateur.Rules, problem: Problem, n_leaves: int | None = None) -> bool:
     """Whether the rules of all leaves, or of so many spread over the tree, are those of the slow version."""
     listed = [rule.leaf_id for rule in rules]
     leaves = None if n_leaves is None else listed[:: -(-len(listed) // n_leaves)]
@@ -62,34 +62,34 @@ def agrees(rules: secateur.RuleSet, problem: Problem, n_leaves: int | None = Non
         return False
     if not secateur.METHODS[rules.method].needs_rows:
         return True
-    return np.array_equal(rules.class_counts[places], by_rows.count_rules(rules.tree, problem.X, problem.y, wanted))
+    return np.array_equal(rules.covered_counts[places], by_rows.count_rules(rules.tree, problem.X, problem.y, wanted))
 
 
-def compact(problem: Problem) -> secateur.CompactRules:
+def compact(problem: Problem) -> secateur.Rules:
     """The call that is timed; no rows are needed."""
-    return secateur.compact(problem.model)
+    return secateur.simplify(problem.model)
 
 
-def compact_jointly(problem: Problem) -> secateur.CompactRules:
+def compact_jointly(problem: Problem) -> secateur.Rules:
     """The call that is timed, under a budget."""
-    return secateur.compact(problem.model, problem.X, problem.y, budget=JOINT_BUDGET)
+    return secateur.simplify(problem.model, problem.X, problem.y, budget=JOINT_BUDGET)
 
 
-def says_the_same(rules: secateur.CompactRules, problem: Problem, n_rows: int = 2_000) -> bool:
+def says_the_same(rules: secateur.Rules, problem: Problem, n_rows: int = 2_000) -> bool:
     """Whether the rule that covers each of some rows, or "otherwise", has the class that the model predicts."""
     X = problem.X[:n_rows]
-    said = np.append(rules.class_ids, rules.otherwise_id)[rules.apply(X)]
+    said = rules.class_ids[rules.apply(X)]
     return len(rules) > 0 and np.array_equal(rules.tree.classes[said], problem.model.predict(X))
 
 
-def spends_jointly(rules: secateur.CompactRules, problem: Problem) -> bool:
-    """Whether no more than the budget of the rows is decided otherwise than by the model."""
-    said = np.append(rules.class_ids, rules.otherwise_id)[rules.apply(problem.X)]
+def spends_jointly(rules: secateur.Rules, problem: Problem) -> bool:
+    """Whether no more than the budget of the rows is answered differently from the model."""
+    said = rules.class_ids[rules.apply(problem.X)]
     differs = rules.tree.classes[said] != problem.model.predict(problem.X)
     return bool(differs.mean() <= JOINT_BUDGET)
 
 
-def stays_within_budget(rules: secateur.RuleSet, problem: Problem) -> bool:
+def stays_within_budget(rules: secateur.Rules, problem: Problem) -> bool:
     """Whether no more than the budgeted share of the rows is covered by rules of different classes."""
     deletion = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
     return count_conflicts(rules.tree, problem.X, deletion) <= BUDGET * len(problem.X)

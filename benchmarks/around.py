@@ -35,7 +35,7 @@ def audits_right(audit: Any, problem: Problem) -> bool:
     return bool(np.allclose(rates, found)) and _conflicts_right(rules, problem)
 
 
-def _conflicts_right(rules: secateur.RuleSet, problem: Problem) -> bool:
+def _conflicts_right(rules: secateur.Rules, problem: Problem) -> bool:
     some = slice(0, CHECKED_ROWS)
     covers = rules.covers(problem.X[some])
     classes = rules.paths.leaf_class
@@ -47,7 +47,7 @@ def _conflicts_right(rules: secateur.RuleSet, problem: Problem) -> bool:
 def reads_back(text: str, problem: Problem) -> bool:
     """Whether the file gives the same rules, with the same words."""
     rules = mismatch_rules(problem)
-    again = secateur.RuleSet.from_json(text)
+    again = secateur.Rules.from_json(text)
     return again == rules and all(again[place].reasons == rules[place].reasons for place in (0, len(rules) // 2))
 
 
@@ -80,9 +80,9 @@ def two_thousand_leaves(quick: bool) -> Problem:
 
 
 @cache
-def exact_rules(problem: Problem) -> secateur.RuleSet:
+def exact_rules(problem: Problem) -> secateur.Rules:
     """Rules to show."""
-    return secateur.simplify(problem.model, problem.X, problem.y, method="exact")
+    return secateur.simplify(problem.model, problem.X, problem.y, method="exact", each_leaf=True)
 
 
 def shows_all(page: str, problem: Problem) -> bool:
@@ -96,15 +96,15 @@ def fractional_weights(problem: Problem) -> NDArray[np.float64]:
     return (7 + 2 * (np.arange(len(problem.X)) % 7)) / 14
 
 
-def weighs_right(rules: secateur.RuleSet, problem: Problem) -> bool:
+def weighs_right(rules: secateur.Rules, problem: Problem) -> bool:
     """Whether a small table gives the slow version's rules, where rows are repeated instead; and the sum of all."""
     small = many_rows(True)
     weights = fractional_weights(small)
-    found = secateur.simplify(small.model, small.X, small.y, sample_weight=weights, method="mismatch")
+    found = secateur.simplify(small.model, small.X, small.y, sample_weight=weights, method="mismatch", each_leaf=True)
     times = np.rint(14 * weights).astype(np.int64)
     wanted = delete_mismatch(found.tree, np.repeat(small.X, times, axis=0), np.repeat(small.y, times), TOLERANCE)
     deleted = {rule.leaf_id: list(rule.deleted_ids) for rule in found}
-    return deleted == wanted and bool(np.isclose(rules.source_class_counts.sum(), fractional_weights(problem).sum()))
+    return deleted == wanted and bool(np.isclose(rules.leaf_counts.sum(), fractional_weights(problem).sum()))
 
 
 def _about(name: str, call: Any, check: Any, bars: dict[str, str], **more: Any) -> Case:
@@ -123,7 +123,7 @@ AROUND_CASES = [
     ),
     _about(
         "from_json",
-        lambda p: secateur.RuleSet.from_json(json_of(p)),
+        lambda p: secateur.Rules.from_json(json_of(p)),
         lambda rules, p: rules == mismatch_rules(p),
         {FIT.measure: "≤ 0.3"},
     ),
@@ -143,7 +143,9 @@ AROUND_CASES = [
     Case(
         "around/weights",
         many_rows,
-        lambda p: secateur.simplify(p.model, p.X, p.y, sample_weight=fractional_weights(p), method="mismatch"),
+        lambda p: secateur.simplify(
+            p.model, p.X, p.y, sample_weight=fractional_weights(p), method="mismatch", each_leaf=True
+        ),
         weighs_right,
         (APPLY,),
         {APPLY.measure: "≤ 3"},

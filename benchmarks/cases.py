@@ -129,37 +129,37 @@ def run_cases(cases: list[Case], quick: bool) -> list[Result]:
 
 
 @cache
-def mismatch_rules(problem: Problem) -> secateur.RuleSet:
+def mismatch_rules(problem: Problem) -> secateur.Rules:
     """Rules to predict with."""
     return simplify("mismatch", problem)
 
 
-def agrees_in_part(rules: secateur.RuleSet, problem: Problem) -> bool:
+def agrees_in_part(rules: secateur.Rules, problem: Problem) -> bool:
     """Ten leaves of the large tree, and all leaves of a small one, as the slow version has them."""
     small = unpruned(True)
     return agrees(rules, problem, 10) and agrees(simplify(rules.method, small), small)
 
 
-def spends_right(rules: secateur.RuleSet, problem: Problem) -> bool:
+def spends_right(rules: secateur.Rules, problem: Problem) -> bool:
     """The slow version's rules on a tiny tree, and a conflict within the budget, recounted on all rows."""
     tiny = unpruned(True, 300)
     return agrees(simplify("budgeted", tiny), tiny) and stays_within_budget(rules, problem)
 
 
-def keeps_to_signs(rules: secateur.RuleSet, problem: Problem) -> bool:
+def keeps_to_signs(rules: secateur.Rules, problem: Problem) -> bool:
     """Ten leaves of the large tree, and all of a small one, are in order; a sign that is not true is refused."""
     small, signs = tree_of(monotone(True)), rules.parameters["monotone"]
     untrue = [*signs[:-1], 1]
     if not is_monotone(rules.tree, signs, 10) or not is_monotone(small, signs) or is_monotone(small, untrue):
         return False
     try:
-        secateur.simplify(small, method="mismatch-certified", monotone=untrue)
+        secateur.simplify(small, method="mismatch-certified", monotone=untrue, each_leaf=True)
     except secateur.ParameterError:
         return bool(rules.deleted.any()) and rules.verify().ok
     return False
 
 
-def times_izza(rules: secateur.RuleSet) -> dict[str, float]:
+def times_izza(rules: secateur.Rules) -> dict[str, float]:
     """How much more is deleted than by Izza's procedure."""
     slow = sum(map(len, delete_redundancy(rules.tree, keep_boxes=True).values()))
     return {DELETES: float(rules.deleted.sum()) / max(slow, 1)}

@@ -53,7 +53,7 @@ def run_simplify(quick: bool) -> list[Result]:
         told = json.loads(subprocess.run(ours, stdout=subprocess.PIPE, check=True).stdout)
         lines = [*(rule["decided_counts"] for rule in told["rules"]["rules"]), told["rules"]["otherwise_counts"]]
         counted = sum(sum(line) for line in lines)
-        right = told["verified"] and counted == len(table) and told["audit"]["disagreement"] == 0.0
+        right = told["verified"] and counted == len(table) and told["audit"]["agreement"] == 100.0
         about = (
             f"fresh processes, a CSV of {len(table):,} rows with text and blanks; reads, fits, deletes, audits, proves"
         )

@@ -48,7 +48,7 @@ def adult_forest(quick: bool) -> ForestProblem:
 def simplify(method: str, problem: Problem, *, with_rows: bool = True) -> ForestRules:
     """The call that is timed."""
     rows = (problem.X, problem.y) if with_rows else (None, None)
-    return secateur.simplify(problem.model, *rows, method=method)  # type: ignore[return-value]
+    return secateur.simplify(problem.model, *rows, method=method, each_leaf=True)  # type: ignore[return-value]
 
 
 def votes_right(rules: ForestRules, problem: Problem) -> bool:

@@ -99,7 +99,7 @@ def call_once(method: str, kind: str, sklearn_seconds: float) -> None:
     fit = time.perf_counter() - began
     rows = () if method == "exact" else (problem.X, problem.y)
     began = time.perf_counter()
-    rules = secateur.simplify(problem.model, *rows, method=method)
+    rules = secateur.simplify(problem.model, *rows, method=method, each_leaf=True)
     report: dict[str, Any] = {"seconds": time.perf_counter() - began, "numba": int("numba" in sys.modules)}
     sample = list(rules)[:: -(-len(rules) // 16)]
     report |= {"fit": fit, "sklearn": sklearn_seconds, "deleted": [(rule.leaf_id, rule.deleted_ids) for rule in sample]}

@@ -66,7 +66,7 @@ def grow_paths(quick: bool) -> Iterator[tuple[int, Problem]]:
     flipped = rng.random(len(X)) < 0.3
     for share in (0.5, 0.1) if quick else (0.5, 0.1, 0.03, 0.01, 0.003):
         tree = skewed_tree(256, share)
-        labels = secateur.simplify(tree, method="none").predict(X).astype(np.int64)
+        labels = secateur.simplify(tree, method="none", each_leaf=True).predict(X).astype(np.int64)
         yield tree.depth, Problem(tree, X, np.where(flipped, 1 - labels, labels))
 
 

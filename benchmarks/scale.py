@@ -37,7 +37,7 @@ PEAK = """
 import json, resource, sys
 import joblib, secateur
 model = joblib.load(sys.argv[1])
-rules = secateur.simplify(model, sys.argv[2], y="y", method=sys.argv[3])
+rules = secateur.simplify(model, sys.argv[2], y="y", method=sys.argv[3], each_leaf=True)
 counted = sum(int(rule.source_support) for rule in rules)
 print(json.dumps({"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "rows": counted}))
 """
@@ -89,8 +89,8 @@ def _run(method: str, model: Any, pattern: str, directory: Path, n_rows: int, qu
     about = f"{n_rows:,} rows × 12 columns in {N_FILES} Parquet files, 32 leaves, {len(asked) + 1} columns are read"
     first = str(directory / "part-0.parquet")
     some = take(first, 2_000_000)
-    in_memory = secateur.simplify(model, some, y="y", method=method)
-    streamed = secateur.simplify(model, _limit(first, len(some)), y="y", method=method)
+    in_memory = secateur.simplify(model, some, y="y", method=method, each_leaf=True)
+    streamed = secateur.simplify(model, _limit(first, len(some)), y="y", method=method, each_leaf=True)
     told = _measure(model, pattern, directory, method)
     result = Result(f"scale/{method}", about, right=in_memory == streamed and told["rows"] == n_rows)
     if result.right:

@@ -72,7 +72,7 @@ def _compare(
 
 
 def _caller(model: Any, X: Any, y: Any, method: str, told: dict[str, Any]) -> Callable[[], str]:
-    return lambda: secateur.simplify(model, X, y, method=method, **told).to_json()
+    return lambda: secateur.simplify(model, X, y, method=method, **told, each_leaf=True).to_json()
 
 
 def _time(call: Callable[[], str]) -> tuple[str, float]:

@@ -43,7 +43,7 @@ def explain_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
 
     X_train, X_test, y_train, y_test = split_rows(data, split)
     model = arm.fit(data, split, X_train, y_train)
-    source = secateur.simplify(model, method="none")
+    source = secateur.simplify(model, method="none", each_leaf=True)
     forest = wrap_tree(model, X_train, y_train)
     if not np.array_equal(forest.predict(X_test), model.predict(X_test)):
         raise ValueError("The forest of one tree does not answer as the tree.")

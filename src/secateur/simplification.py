@@ -85,9 +85,9 @@ def simplify(
     each_leaf : bool, default=False
         Whether to give one rule for each leaf, in source order, as the paper does, instead of a list.
     tolerance : float, default=None
-        ε of the methods ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may move from
-        its leaf's own (``budgeted``: how far below). Of a list with a budget, how far it may fall by a deletion that
-        the budget pays for. 0.05 by default.
+        ε of the methods ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may move
+        from its leaf's own (``budgeted``: how far below). Of a list with a budget, how far it may fall by a deletion
+        that the budget pays for. 0.05 by default.
     budget : float, default=0.0
         Fraction of training rows whose answer may differ from the tree's; of a list only. 0 changes no answer that the
         method does not change.
@@ -122,7 +122,8 @@ def simplify(
 
         - ``protect`` (``faithful``): whether conditions that point away from the class stay inside H, where all leaves
           have the class; True by default.
-        - ``max_conflict`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by default.
+        - ``max_conflict`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by
+          default.
         - ``smoothing`` (``budgeted``): n0, how many rows the shuffled copies of the training rows count for when a
           conflict is priced; 1000 by default, 0 looks at the training rows alone.
         - ``alpha`` (``quinlan``): significance level; 0.01 by default.

@@ -23,7 +23,6 @@ __all__ = ["OF_A_BUDGET", "check_reasons", "check_spending"]
 # Reasons that a budget gives beside those of the method.
 OF_A_BUDGET = (Why.DECIDED_OTHERWISE, Why.TOO_MANY_OTHERWISE, Why.TOO_UNRELIABLE, Why.NO_ROWS)
 TINY = 1e-9  # shares are rounded
-OTHER_BRANCH = (Why.SIBLING_LEAF, Why.SAME_CLASS_SUBTREE)
 
 
 def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collection[Why] = ()) -> None:

@@ -95,12 +95,12 @@ def measure_split(
             settings: dict[str, Any] = {} if knob is None else {knob: value}
             if knob == "budget":
                 settings["tolerance"] = GUARD
-            rules = secateur.simplify(model, X_train, y_train, method=method, **settings)
+            rules = secateur.simplify(model, X_train, y_train, method=method, each_leaf=True, **settings)
             rows.append(_measure(rules, X_test, y_test, shown))
     return {"n_rules": len(rules), "rows": rows}
 
 
-def _measure(rules: secateur.RuleSet, X: Any, y: Any, knob: str) -> dict[str, Any]:
+def _measure(rules: secateur.Rules, X: Any, y: Any, knob: str) -> dict[str, Any]:
     audit = rules.audit(X, y)
     measured = {metric: getattr(audit, metric) for metric in METRICS if hasattr(audit, metric)}
     for score in ("brier", "log_loss", "auc"):

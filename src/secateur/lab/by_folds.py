@@ -14,7 +14,7 @@ import secateur
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import GRID, Arm, Study, split_rows
 from secateur.methods.budgeted import BUDGETS
-from secateur.tuning import COMPACT_GRID
+from secateur.tuning import BUDGETS as LIST_BUDGETS
 
 if TYPE_CHECKING:
     from secateur.datasets import Dataset
@@ -24,7 +24,7 @@ __all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "COMPACT_DISAGREEMENT", "FEWER_RESTART
 TOLERANCE_METHODS = ("mismatch", "faithful")
 TOLERANCE_CONFLICT = 0.05  # on rows left out, for ε: the paper's ceiling
 BUDGET_CONFLICT = 0.02  # on rows left out, for δ
-COMPACT_DISAGREEMENT = 0.01  # rows left out that compact rules may decide otherwise than the tree
+COMPACT_DISAGREEMENT = 0.01  # rows left out on which a list may differ from the tree
 FEWER_RESTARTS = 5  # a fold's tree has this many times fewer restarts of the local search than the tree of the split
 
 _fitted: dict[str, dict[str, Any]] = {}  # what the trees of this split's folds have learnt, by what they were given
@@ -61,14 +61,12 @@ def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that no value is allowed is stored
             if method == "budgeted":
-                limits: dict[str, Any] = {"grid": BUDGETS, "max_conflict": BUDGET_CONFLICT}
-                selection = secateur.select_budget(model, X, y, progress=False, **limits)
+                limits: dict[str, Any] = {"over": "max_conflict", "grid": BUDGETS, "ceiling": BUDGET_CONFLICT}
             elif method == "compact":
-                limits = {"grid": COMPACT_GRID, "max_disagreement": COMPACT_DISAGREEMENT}
-                selection = secateur.select_budget(model, X, y, form="compact", progress=False, **limits)
+                limits = {"grid": LIST_BUDGETS, "ceiling": COMPACT_DISAGREEMENT}
             else:
-                limits = {"grid": GRID, "max_conflict": TOLERANCE_CONFLICT}
-                selection = secateur.select_tolerance(model, X, y, method=method, progress=False, **limits)
+                limits = {"over": "tolerance", "method": method, "grid": GRID, "ceiling": TOLERANCE_CONFLICT}
+            selection = secateur.select(model, X, y, progress=False, **limits)
         allowed = any(point.is_allowed for point in selection.curve)
         rows.append({"method": method, "picked": selection.value, "allowed": allowed})
     _fitted.clear()
@@ -80,7 +78,7 @@ BY_FOLDS = Study(
     pick_knobs,
     {
         "budgets": list(BUDGETS),
-        "compact_budgets": list(COMPACT_GRID),
+        "compact_budgets": list(LIST_BUDGETS),
         "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT, COMPACT_DISAGREEMENT],
         "methods": list(TOLERANCE_METHODS),
         "fewer_restarts": FEWER_RESTARTS,

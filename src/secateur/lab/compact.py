@@ -84,7 +84,7 @@ class _Split:
     y_train: NDArray[Any]
     X_test: Any
     y_test: NDArray[Any]
-    source: secateur.RuleSet  # the tree's own rules
+    source: secateur.Rules  # the tree's own rules
 
     @cached_property
     def answers(self) -> NDArray[Any]:
@@ -96,7 +96,7 @@ class _Split:
         measured = compare_texts(self.source, n_conditions, n_rules, predicted, self.answers, self.y_test)
         return {"method": method, "knob": knob, **measured}
 
-    def count_broken(self, rules: secateur.RuleSet, chosen: NDArray[np.int64]) -> dict[str, int]:
+    def count_broken(self, rules: secateur.Rules, chosen: NDArray[np.int64]) -> dict[str, int]:
         """Count the rules that a budget shortened, and those that break what it promises, on the training rows."""
         tree, class_ids = rules.tree, rules.paths.leaf_class[chosen]
         labels = self.y_train[:, None] == tree.classes
@@ -118,7 +118,7 @@ class _Split:
 
 
 def compare_texts(
-    source: secateur.RuleSet,
+    source: secateur.Rules,
     n_conditions: int,
     n_rules: int,
     predicted: NDArray[Any],
@@ -127,7 +127,7 @@ def compare_texts(
 ) -> dict[str, Any]:
     """Measure a text of some length against the tree's own rules and its answers on rows left out."""
     return {
-        "conditions_left": 100 * n_conditions / int(source.n_conditions.sum()),
+        "conditions_left": 100 * n_conditions / source.n_conditions,
         "rules_left": 100 * n_rules / len(source),
         "disagreement": 100 * float(np.mean(predicted != answers)),
         "delta_accuracy": 100 * float(np.mean(predicted == labels) - np.mean(answers == labels)),
@@ -141,20 +141,20 @@ def measure_lengths(
     """Fit one tree, and measure every text about it on the rows left out."""
     X_train, X_test, y_train, y_test = split_rows(data, split)
     model = arm.fit(data, split, X_train, y_train)
-    source = secateur.simplify(model, X_train, y_train, method="none")
+    source = secateur.simplify(model, X_train, y_train, method="none", each_leaf=True)
     found = _Split(model, X_train, y_train, X_test, y_test, source)
     picked = picks.get((data.name, split), {}).get(COMPACT)
     rows, lengths = [], {}
     for budget, shown in [*((b, f"{b:g}") for b in BUDGETS), *([] if picked is None else [(picked, BY_FOLDS)])]:
-        rules = secateur.compact(model, X_train, y_train, budget=budget, tolerance=GUARD)
+        rules = secateur.simplify(model, X_train, y_train, budget=budget, tolerance=GUARD if budget else None)
         row = found.measure(COMPACT, shown, rules.n_conditions, len(rules), _decide(rules, X_test))
-        rows.append({**row, **found.count_broken(rules.rules, rules.chosen)})
+        rows.append({**row, **found.count_broken(rules.each_leaf, rules.leaves)})
         lengths[shown] = rules.n_conditions
     for method, knobs in LEAF_BY_LEAF.items():
         for shown, settings in knobs.items():
             known: dict[str, Any] = {"tolerance": TOLERANCES[data.name]} if shown == PAPER_TOLERANCES else settings
-            leaf_rules = secateur.simplify(model, X_train, y_train, method=method, **known)
-            kept = int(leaf_rules.n_conditions.sum())
+            leaf_rules = secateur.simplify(model, X_train, y_train, method=method, each_leaf=True, **known)
+            kept = leaf_rules.n_conditions
             row = found.measure(method, shown, kept, len(leaf_rules), leaf_rules.predict(X_test))
             rows.append({**row, **found.count_broken(leaf_rules, np.arange(len(leaf_rules)))})
     if isinstance(model, DecisionTreeClassifier):
@@ -163,11 +163,10 @@ def measure_lengths(
     return {"n_rules": len(source), "rows": rows}
 
 
-def _decide(rules: secateur.CompactRules, X: Any) -> NDArray[Any]:
+def _decide(rules: secateur.Rules, X: Any) -> NDArray[Any]:
     """Give each row the class of the first rule that covers it, or "otherwise"; never by asking the tree."""
-    labels = np.append(rules.class_ids, rules.otherwise_id)
     covers = np.column_stack([rules.covers(X), np.ones(len(X), dtype=bool)])
-    decided: NDArray[Any] = rules.tree.classes[labels[covers.argmax(axis=1)]]
+    decided: NDArray[Any] = rules.tree.classes[rules.class_ids[covers.argmax(axis=1)]]
     return decided
 
 
@@ -182,9 +181,9 @@ def _measure_pruned(found: _Split, lengths: Mapping[str, int]) -> list[dict[str,
             continue
         n_leaves = int(pruned.get_n_leaves())
         predicted = pruned.predict(found.X_test)
-        compact, leaves = secateur.compact(pruned), secateur.simplify(pruned, method="none")
-        texts[PRUNED].append((compact.n_conditions, len(compact), predicted))
-        texts[PRUNED_LEAVES].append((int(leaves.n_conditions.sum()), len(leaves), predicted))
+        short, leaves = secateur.simplify(pruned), secateur.simplify(pruned, method="none", each_leaf=True)
+        texts[PRUNED].append((short.n_conditions, len(short), predicted))
+        texts[PRUNED_LEAVES].append((leaves.n_conditions, len(leaves), predicted))
     rows = []
     for method, listed in texts.items():
         for knob, wanted in lengths.items():

@@ -126,8 +126,8 @@ class Evidence:
         state = next(state for row, state in self.reproduced if row.dataset == title)
         data = load(TABLES[title])
         model = DecisionTreeClassifier(random_state=state).fit(data.X, data.y)
-        rules = simplify(model, data.X, data.y, method=method)
-        return {(rule.leaf_id, link) for rule in rules for link in rule.deleted_ids}
+        rules = simplify(model, data.X, data.y, method=method, each_leaf=True)
+        return {(int(rules.paths.leaf_ids[rule.place]), link) for rule in rules for link in rule.deleted_ids}
 
     @cached_property
     def timings(self) -> dict[tuple[str, int, str], list[float]]:

@@ -81,7 +81,7 @@ def assimilated_rule() -> Rule:
         for class_id, count in enumerate(np.asarray(tree.counts)[leaf]):
             X += [points[number % len(points)] for number in range(int(count))]
             y += [class_id] * int(count)
-    return next(rule for rule in simplify(tree, np.array(X), y, method="quinlan") if rule.leaf_id == 5)
+    return next(rule for rule in simplify(tree, np.array(X), y, method="quinlan", each_leaf=True) if rule.leaf_id == 5)
 
 
 def sibling_tree() -> Tree:
@@ -101,7 +101,7 @@ def sibling_tree() -> Tree:
 
 def sibling_rule() -> Rule:
     """Find the rule of leaf L_1 (node 3) after the sibling-certified deletion."""
-    return next(rule for rule in simplify(sibling_tree(), method="sibling") if rule.leaf_id == 3)
+    return next(rule for rule in simplify(sibling_tree(), method="sibling", each_leaf=True) if rule.leaf_id == 3)
 
 
 def sibling_rises(link: int) -> bool:

@@ -156,7 +156,7 @@ def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     for method in METHODS:
         for tolerance in GRID if method == "M1-P" else (None,):
             settings: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
-            rules = secateur.simplify(model, X_train, y_train, method=method, **settings)
+            rules = secateur.simplify(model, X_train, y_train, method=method, each_leaf=True, **settings)
             audit = rules.audit(X_test, y_test)
             measured = {column: none_if_nan(getattr(audit, metric)) for column, metric in METRICS.items()}
             rows.append({"method": method, "tolerance": tolerance, **measured})

@@ -53,12 +53,14 @@ def measure_readings(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     """Fit one tree and measure the other readings on it; M1-P and Quinlan as we read them for what is undefined."""
     X_train, X_test, y_train, y_test = split_rows(data, split)
     model = arm.fit(data, split, X_train, y_train)
-    quinlan = secateur.simplify(model, X_train, y_train, method="quinlan")
+    quinlan = secateur.simplify(model, X_train, y_train, method="quinlan", each_leaf=True)
     found = {
         LEAF_TIES: shorten_by_quinlan(quinlan, X_train, y_train, ties="leaf"),
-        SINGLE_CONDITIONS: secateur.simplify(model, X_train, y_train, method="exact"),
+        SINGLE_CONDITIONS: secateur.simplify(model, X_train, y_train, method="exact", each_leaf=True),
         "Quinlan": quinlan,
-        "M1-P": secateur.simplify(model, X_train, y_train, method="M1-P", tolerance=TOLERANCES[data.name]),
+        "M1-P": secateur.simplify(
+            model, X_train, y_train, method="M1-P", each_leaf=True, tolerance=TOLERANCES[data.name]
+        ),
     }
     by_tree = found[SINGLE_CONDITIONS].predict(X_test)  # exact: the tree's own predictions
     rows = []
@@ -112,7 +114,7 @@ def readings_page(arm: Arm, fits: Sequence[Fit]) -> Page:
     )
 
 
-def shorten_by_quinlan(rules: secateur.RuleSet, X: Any, y: Any, *, ties: str) -> secateur.RuleSet:
+def shorten_by_quinlan(rules: secateur.Rules, X: Any, y: Any, *, ties: str) -> secateur.Rules:
     """Shorten the rules by Quinlan's procedure, with ties broken towards the "root" or the "leaf".
 
     Plain masks over the rows, condition by condition: no missing values, no categories.
@@ -122,7 +124,7 @@ def shorten_by_quinlan(rules: secateur.RuleSet, X: Any, y: Any, *, ties: str) ->
     is_right_side = np.zeros(tree.n_nodes, dtype=bool)
     is_right_side[tree.children_right[~tree.is_leaf]] = True
     deleted = np.zeros(len(paths.links), dtype=bool)
-    counts = np.array(rules.class_counts)
+    counts = np.array(rules.covered_counts)
     for rule in range(paths.n_rules):
         own = tree.classes[paths.leaf_class[rule]] == np.asarray(y)
         entries = np.flatnonzero(paths.rule == rule).tolist()  # root to leaf
@@ -134,7 +136,7 @@ def shorten_by_quinlan(rules: secateur.RuleSet, X: Any, y: Any, *, ties: str) ->
         deleted[gone] = True
         inside = _all([masks[entry] for entry in entries if entry not in gone], len(X))
         counts[rule] = [np.sum(inside & (np.asarray(y) == label)) for label in tree.classes]
-    return replace(rules, deletions=replace(rules.deletions, deleted=deleted), class_counts=counts)
+    return rules.change(deletions=replace(rules.deletions, deleted=deleted), covered_counts=counts)
 
 
 def _delete_one_by_one(masks: dict[int, NDArray[np.bool_]], own: NDArray[np.bool_], *, backwards: bool) -> list[int]:
