@@ -13,14 +13,15 @@ import pytest
 from numpydoc.docscrape import NumpyDocString
 
 import secateur
+import secateur.results
 
 DEFAULT = re.compile(r"\bdefault=(.+)$")
 
 
 def public_objects() -> Iterator[tuple[str, object]]:
-    """The functions and classes of ``secateur.__all__``, and the public methods and properties of the classes."""
-    for name in secateur.__all__:
-        thing = getattr(secateur, name)
+    """The functions and classes that are public, and the public methods and properties of the classes."""
+    named = [(name, getattr(room, name)) for room in (secateur, secateur.results) for name in room.__all__]
+    for name, thing in named:
         if inspect.isclass(thing):
             yield name, thing
             yield from members(name, thing)

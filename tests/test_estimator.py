@@ -43,7 +43,6 @@ from sklearn.utils.estimator_checks import (
 from strategies import SklearnProblem, sklearn_problems
 
 import secateur
-from secateur import lab
 from secateur.adapters.pipelines import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.estimator import RuleClassifier

@@ -119,18 +119,18 @@ def test_every_claim_and_every_open_point_is_told_once() -> None:
     assert len(set(questions)) == len(questions)
 
 
-def rules_by_quinlan() -> tuple[secateur.RuleSet, Any, Any]:
+def rules_by_quinlan() -> tuple[secateur.Rules, Any, Any]:
     X, y = load_breast_cancer(return_X_y=True)
     X = X.astype(np.float32)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    return secateur.simplify(model, X, y, method="quinlan"), X, y
+    return secateur.simplify(model, X, y, method="quinlan", each_leaf=True), X, y
 
 
 def test_quinlan_in_plain_steps_with_ties_to_the_root_is_our_method() -> None:
     rules, X, y = rules_by_quinlan()
     plain = shorten_by_quinlan(rules, X, y, ties="root")
     assert plain.deletions.deleted.tolist() == rules.deletions.deleted.tolist()
-    assert np.array_equal(plain.class_counts, rules.class_counts)
+    assert np.array_equal(plain.class_counts, rules.covered_counts)
 
 
 @pytest.mark.parametrize(("ties", "kept"), [("root", (4,)), ("leaf", (2,))])
@@ -142,7 +142,9 @@ def test_of_two_conditions_that_select_the_same_rows_the_ties_say_which_goes(tie
     builder.leaf([1, 0], parent=inner, side="left")  # no row below reaches it
     builder.leaf([0, 5], parent=inner, side="right")
     X, y = np.repeat([[-1.0, -1.0], [1.0, 1.0]], 5, axis=0), np.repeat([0, 1], 5)
-    rules = shorten_by_quinlan(secateur.simplify(builder.build(), X, y, method="quinlan"), X, y, ties=ties)
+    rules = shorten_by_quinlan(
+        secateur.simplify(builder.build(), X, y, method="quinlan", each_leaf=True), X, y, ties=ties
+    )
     assert [rule.kept_ids for rule in rules] == [(1,), (2, 3), kept]
     assert rules[2].support == 5
 

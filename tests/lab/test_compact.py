@@ -30,7 +30,7 @@ def split_of(dataset: str, data_dir: str) -> compact._Split:
     data = load(dataset, data_dir)
     X_train, X_test, y_train, y_test = split_rows(data, 0)
     model = ARMS["cart"].fit(data, 0, X_train, y_train)
-    source = secateur.simplify(model, X_train, y_train, method="none")
+    source = secateur.simplify(model, X_train, y_train, method="none", each_leaf=True)
     return compact._Split(model, X_train, y_train, X_test, y_test, source)
 
 
@@ -133,8 +133,8 @@ def test_a_rule_below_its_guard_is_counted(data_dir: str) -> None:
     split = split_of("german", data_dir)
     found = {}
     for tolerance in (0.05, 0.5):
-        rules = secateur.compact(split.model, split.X_train, split.y_train, budget=0.05, tolerance=tolerance)
-        found[tolerance] = split.count_broken(rules.rules, rules.chosen)
+        rules = secateur.simplify(split.model, split.X_train, split.y_train, budget=0.05, tolerance=tolerance)
+        found[tolerance] = split.count_broken(rules.each_leaf, rules.leaves)
         by_hand = sum(
             any(reason.kind == "decided-otherwise" for reason in rule.reasons.values())
             and rule.source.source_reliability - rule.reliability > 0.05 + 1e-9
@@ -148,7 +148,7 @@ def test_a_rule_below_its_guard_is_counted(data_dir: str) -> None:
 
 def test_rules_of_a_rare_class_and_contradictory_twins_are_counted(data_dir: str) -> None:
     split = split_of("german", data_dir)
-    rules = secateur.simplify(split.model, split.X_train, split.y_train, method="quinlan")
+    rules = secateur.simplify(split.model, split.X_train, split.y_train, method="quinlan", each_leaf=True)
     found = split.count_broken(rules, np.arange(len(rules)))
     assert found["not_commonest"] == sum(rule.reliability < 0.5 for rule in rules) > 0
     texts = [(tuple(map(str, rule.conditions)), rule.prediction) for rule in rules]
@@ -159,13 +159,13 @@ def test_rules_of_a_rare_class_and_contradictory_twins_are_counted(data_dir: str
 @pytest.mark.parametrize("budget", [0.0, 0.02])
 def test_rows_are_decided_by_the_rules_that_cover_them(budget: float, data_dir: str) -> None:
     split = split_of("heart-h", data_dir)
-    rules = secateur.compact(split.model, split.X_train, split.y_train, budget=budget)
+    rules = secateur.simplify(split.model, split.X_train, split.y_train, budget=budget)
     assert (compact._decide(rules, split.X_test) == rules.predict(split.X_test)).all()
 
 
 def test_a_pruned_tree_is_as_long_as_the_path_allows(data_dir: str) -> None:
     split = split_of("heart-h", data_dir)
-    total = int(split.source.n_conditions.sum())
+    total = int(split.source.n_conditions)
     rows = compact._measure_pruned(split, {"all": total, "none": 0, "some": 30})
     found = {(row["method"], row["knob"]): row for row in rows}
     assert found[PRUNED_LEAVES, "all"]["conditions_left"] == 100
@@ -177,7 +177,7 @@ def test_a_pruned_tree_is_as_long_as_the_path_allows(data_dir: str) -> None:
         pruned = type(split.model)(max_depth=6, random_state=0, ccp_alpha=max(alpha, 0)).fit(
             split.X_train, split.y_train
         )
-        lengths.append(int(secateur.simplify(pruned, method="none").n_conditions.sum()))
+        lengths.append(int(secateur.simplify(pruned, method="none", each_leaf=True).n_conditions))
     nearest = min(lengths, key=lambda length: abs(length - 30))
     assert found[PRUNED_LEAVES, "some"]["conditions_left"] == pytest.approx(100 * nearest / total)
 

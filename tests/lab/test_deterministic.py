@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import RuleSet, datasets
+from secateur import Rules, datasets
 from secateur.datasets.tables import TABLES
 from secateur.lab.deterministic import DeterministicRow, expected_rows, reproduce_deterministic
 
@@ -40,10 +40,14 @@ def reproduced() -> dict[tuple[str, str], tuple[DeterministicRow, int]]:
     return {(row.dataset, row.method): (row, state) for row, state in reproduce_deterministic()}
 
 
-def simplified(title: str, method: str, state: int) -> tuple[datasets.Dataset, Any, RuleSet]:
+def simplified(title: str, method: str, state: int) -> tuple[datasets.Dataset, Any, Rules]:
     data = datasets.load(title.lower())
     model = DecisionTreeClassifier(random_state=state).fit(data.X, data.y)
-    return data, model, secateur.simplify(model, data.X, data.y, method=method, feature_names=data.feature_names)
+    return (
+        data,
+        model,
+        secateur.simplify(model, data.X, data.y, method=method, feature_names=data.feature_names, each_leaf=True),
+    )
 
 
 def cells_of(row: DeterministicRow) -> tuple[Any, ...]:
@@ -177,5 +181,5 @@ def test_the_columns_are_full_one_hot(name: str) -> None:
 
 
 def test_an_unknown_table_is_refused() -> None:
-    with pytest.raises(secateur.ParameterError, match="no data set 'wether'; the data sets are weather, human-id"):
+    with pytest.raises(secateur.errors.ParameterError, match="no data set 'wether'; the data sets are weather, human-id"):
         datasets.load("wether")

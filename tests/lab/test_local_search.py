@@ -117,7 +117,7 @@ def test_its_rules_are_simplified_like_any_other_trees() -> None:
     pd = pytest.importorskip("pandas")
     data = load_iris(as_frame=True)
     model = LocalSearchTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
-    rules = secateur.simplify(model, data.data, data.target, method="exact")
+    rules = secateur.simplify(model, data.data, data.target, method="exact", each_leaf=True)
     assert rules.tree.feature_names == tuple(data.data.columns)
     assert (rules.predict(data.data) == model.predict(data.data)).all()
     assert rules.verify().ok
@@ -168,8 +168,8 @@ def test_no_subtree_can_be_made_a_leaf_or_replaced_by_a_child(seed: int, min_buc
 
 
 def test_an_unfitted_one_is_refused_by_name() -> None:
-    with pytest.raises(secateur.UnsupportedModelError, match="This LocalSearchTreeClassifier is not fitted yet"):
-        secateur.simplify(LocalSearchTreeClassifier(), method="exact")
+    with pytest.raises(secateur.errors.UnsupportedModelError, match="This LocalSearchTreeClassifier is not fitted yet"):
+        secateur.simplify(LocalSearchTreeClassifier(), method="exact", each_leaf=True)
 
 
 def test_nodes_left_over_from_an_earlier_subtree_are_no_splits() -> None:

@@ -150,12 +150,12 @@ def test_saved_trees_stand_in_for_fitted_ones(data_dir: str, tmp_path: Path) -> 
     assert experiment.load_split(tmp_path, PAPER, arm, "backache", 0) == stored_result
     path.write_text(replace(tree, feature_names=tree.feature_names[::-1]).to_json())
     assert experiment.load_split(tmp_path, PAPER, arm, "backache", 0) is None  # another tree, another result
-    with pytest.raises(secateur.InputError, match=r"0\.json tests other columns than backache"):
+    with pytest.raises(secateur.errors.InputError, match=r"0\.json tests other columns than backache"):
         run_split(arm, data, 0)
     path.write_text(replace(tree, classes=np.array(["no", "yes"]), class_names=("no", "yes")).to_json())
-    with pytest.raises(secateur.InputError, match=r"predicts \['no', 'yes'\], but the classes .* coded 0 and 1"):
+    with pytest.raises(secateur.errors.InputError, match=r"predicts \['no', 'yes'\], but the classes .* coded 0 and 1"):
         run_split(arm, data, 0)
-    with pytest.raises(secateur.InputError, match=r"Expected a saved tree at .*1\.json"):
+    with pytest.raises(secateur.errors.InputError, match=r"Expected a saved tree at .*1\.json"):
         run_split(arm, data, 1)
 
 
@@ -266,7 +266,7 @@ def test_the_splits_that_all_data_sets_have_are_stored(tmp_path: Path) -> None:
     assert {len(splits) for splits in packed["arms"]["optimal"].values()} == {protocol.N_SPLITS - 1}
     assert {len(splits) for splits in packed["arms"]["cart"].values()} == {protocol.N_SPLITS}
     (path.parent / "00.json").unlink()
-    with pytest.raises(secateur.InputError, match=r"Expected finished splits of all data sets in .*optimal"):
+    with pytest.raises(secateur.errors.InputError, match=r"Expected finished splits of all data sets in .*optimal"):
         store_run(output, kept)
 
 
@@ -303,7 +303,7 @@ def test_the_command_runs_a_slice_and_writes_whole_files(data_dir: str, tmp_path
 
 def test_an_unknown_data_set_is_refused_by_name(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["reproduce", "cart", "--datasets", "iris", "--output", str(tmp_path)])
-    assert isinstance(result.exception, secateur.ParameterError)
+    assert isinstance(result.exception, secateur.errors.ParameterError)
     assert "no data set 'iris'; the data sets are adult" in str(result.exception)
 
 
