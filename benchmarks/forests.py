@@ -66,7 +66,7 @@ def agrees_in_part(rules: ForestRules, problem: Problem) -> bool:
 def counts_right(merged: MergedRules, problem: Problem) -> bool:
     """Whether every rule is in one place, and the rules that several trees have read the same in all of them."""
     several = [rule for rule in merged if rule.votes > 1][:100]
-    texts = [{frozenset(map(str, merged.rule_sets[t][r].conditions)) for t, r in rule.members} for rule in several]
+    texts = [{frozenset(map(str, merged.rules_of[t][r].conditions)) for t, r in rule.members} for rule in several]
     members = np.unique(np.column_stack([merged.member_trees, merged.member_rules]), axis=0)
     n_leaves = sum(tree.get_n_leaves() for tree in problem.model.estimators_)
     return len(members) == len(merged.member_trees) == n_leaves and all(len(found) == 1 for found in texts)

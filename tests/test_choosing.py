@@ -1,4 +1,4 @@
-"""The function that makes compact rules: what it takes, what it refuses, and how its budget is picked."""
+"""How lines are chosen: what a list is made from, what is refused, and how its budget is picked."""
 
 from __future__ import annotations
 
@@ -41,29 +41,41 @@ def test_evidence_serves_as_rows_do() -> None:
 
 
 @pytest.mark.parametrize("method", ["mismatch", "quinlan", "none", "faithful"])
-def test_rules_of_any_method_can_be_compacted(method: str) -> None:
+def test_lines_are_chosen_from_rules_of_any_method(method: str) -> None:
     rules = secateur.simplify(MODEL, IRIS.data, IRIS.target, method=method, each_leaf=True)
     found = choose_lines(rules)
     assert len(found) < len(rules)
     for rule in found:
-        assert rule.kept_ids == rules[rule.source.index].kept_ids, "it is a rule of the set"
+        assert rule.kept_ids == rules[rule.place].kept_ids, "it is the rule of its leaf"
     assert found.verify().ok
     if method in ("none", "faithful"):
         assert found.is_exact
-        assert found.audit(IRIS.data, IRIS.target).disagreement == 0
+        assert found.audit(IRIS.data, IRIS.target).agreement == 100
+    assert found == secateur.simplify(MODEL, IRIS.data, IRIS.target, method=method)
+    assert found.before_choice == rules == rules.each_leaf
 
 
 def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ParameterError, match=r"no argument 'budgett'. Did you mean 'budget'\?"):
+    with pytest.raises(ParameterError, match=r"no setting 'budgett'. Did you mean 'budget'\?"):
         secateur.simplify(MODEL, budgett=0.1)
-    with pytest.raises(ParameterError, match=r"starts from 'exact'.*simplify\(...\)\.compact\(\)"):
+    with pytest.raises(InputError, match=r"'mismatch' judges deletions by training rows: pass X and y"):
         secateur.simplify(MODEL, method="mismatch")
+    with pytest.raises(ParameterError, match="The method 'exact' reads no tolerance, and there is no budget"):
+        secateur.simplify(MODEL, tolerance=0.1)
+    with pytest.raises(ParameterError, match="budget is for a list: leave it out, or leave out each_leaf=True"):
+        secateur.simplify(MODEL, IRIS.data, IRIS.target, budget=0.1, each_leaf=True)
+    with pytest.raises(ParameterError, match="otherwise is for a list: leave it out, or leave out each_leaf=True"):
+        secateur.simplify(MODEL, otherwise=0, each_leaf=True)
+    with pytest.raises(ParameterError, match="each_leaf"):
+        secateur.simplify(MODEL, each_leaf="yes")
     with pytest.raises(ParameterError, match="budget"):
         secateur.simplify(MODEL, budget=2)
     with pytest.raises(ParameterError, match="tolerance"):
         secateur.simplify(MODEL, tolerance=-1)
     forest = RandomForestClassifier(3, random_state=0).fit(IRIS.data, IRIS.target)
-    with pytest.raises(InputError, match=r"of several trees .* rows: secateur.approximate\(model, X\)"):
+    with pytest.raises(
+        InputError, match="of several trees is approximated by a list, from rows: pass X, or each_leaf=True"
+    ):
         secateur.simplify(forest)
     with pytest.raises(ParameterError, match="is approximated, and budget is for one tree: leave it out"):
         secateur.simplify(forest, IRIS.data, IRIS.target, budget=0.01)
@@ -111,10 +123,9 @@ def test_predictions_are_written_with_the_number_of_otherwise(tmp_path: Path) ->
     assert rules.write_predictions(IRIS.data, to) == 150
     written = pd.read_parquet(to)
     assert written["prediction"].tolist() == rules.predict(IRIS.data).tolist()
-    number = rules.apply(IRIS.data) % (len(rules) + 1) + 1
-    assert written["rule"].tolist() == number.tolist()
-    share = [*(rule.reliability for rule in rules), rules.lines[-1].reliability]
-    assert written["reliability"].tolist() == [share[place - 1] for place in number]
+    line = rules.apply(IRIS.data)
+    assert written["rule"].tolist() == (line + 1).tolist()
+    assert written["reliability"].tolist() == [rules.lines[place].reliability for place in line]
     with duckdb.connect() as database:
         secateur.simplify(MODEL).write_predictions(IRIS.data, (database, "said"))
         found = database.execute("SELECT count(*), count(reliability) FROM said").fetchone()
@@ -128,22 +139,17 @@ def test_predictions_are_written_with_the_number_of_otherwise(tmp_path: Path) ->
 def test_the_largest_budget_under_the_ceiling_is_picked() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=4, random_state=0)
-    found = secateur.select_budget(
-        *(model, X, y), form="compact", grid=[0.0, 0.005, 0.02, 0.3], max_disagreement=0.02, cv=3, progress=False
-    )
-    assert (found.parameter, found.method, found.max_conflict, found.max_disagreement) == (
-        *("budget", "compact", None),
-        0.02,
-    )
+    found = secateur.select(model, X, y, grid=[0.0, 0.005, 0.02, 0.3], ceiling=0.02, cv=3, progress=False)
+    assert (found.parameter, found.method, found.measure, found.ceiling) == ("budget", "exact", "difference", 0.02)
     by_value = {point.value: point for point in found.curve}
-    assert by_value[0.0].disagreement == 0
+    assert by_value[0.0].difference == by_value[0.0].conflict == 0
     assert by_value[0.0].is_allowed
     assert not by_value[0.3].is_allowed
     allowed = [point for point in found.curve if point.is_allowed]
     assert by_value[found.value].removed == max(point.removed for point in allowed)
-    assert "disagreement %" in str(found)
-    assert found.to_frame("pandas")["conflict"].isna().all()
-    assert found.plot().get_xlabel().startswith("decided otherwise than by the tree")
+    assert "difference %" in str(found)
+    assert found.to_frame("pandas")["difference"].tolist() == [point.difference for point in found.curve]
+    assert found.plot().get_xlabel().startswith("answers that differ from the tree's")
     assert len(secateur.simplify(model.fit(X, y), X, y, budget=found.value)) > 0
 
 
@@ -156,35 +162,35 @@ def test_a_fold_is_what_one_would_measure_by_hand() -> None:
         def split(self, X: Any, y: Any) -> Any:
             return [(train, test)]
 
-    settings: dict[str, Any] = {"form": "compact", "grid": [0.02], "max_disagreement": 1.0, "min_accuracy_change": -1}
-    found = secateur.select_budget(model, X, y, **settings, cv=Once(), progress=False)
+    settings: dict[str, Any] = {"grid": [0.02], "ceiling": 1.0, "min_accuracy_change": -1}
+    found = secateur.select(model, X, y, **settings, cv=Once(), progress=False)
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[train], y[train])
     rules = secateur.simplify(tree, X[train], y[train], budget=0.02)
     differs = rules.predict(X[test]) != tree.predict(X[test])
     point = found.curve[0]
-    assert point.disagreement == pytest.approx(100 * differs.mean())
+    assert point.difference == pytest.approx(100 * differs.mean())
     assert point.removed == pytest.approx(100 - 100 * rules.n_conditions / rules.tree_conditions)
 
 
 def test_a_ceiling_that_nothing_keeps_to_warns() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=4, random_state=0)
-    with pytest.warns(UserWarning, match=r"keeps the mean disagreement within 0.*A budget of 0 changes no answer"):
-        found = secateur.select_budget(
-            *(model, X, y), form="compact", grid=[0.3, 0.4], max_disagreement=0.0, cv=2, progress=False
-        )
+    with pytest.warns(
+        UserWarning, match=r"keeps the mean difference within 0.*'exact' without a budget changes no answer"
+    ):
+        found = secateur.select(model, X, y, grid=[0.3, 0.4], ceiling=0.0, cv=2, progress=False)
     assert found.value == 0.3
 
 
-def test_settings_of_the_other_form_are_refused() -> None:
+def test_settings_of_another_parameter_are_refused() -> None:
     data = IRIS.data, IRIS.target
-    with pytest.raises(ParameterError, match="max_conflict is for form='each-leaf'"):
-        secateur.select_budget(MODEL, *data, form="compact", max_conflict=0.1)
-    with pytest.raises(ParameterError, match="smoothing is for form='each-leaf'"):
-        secateur.select_budget(MODEL, *data, form="compact", smoothing=0)
-    with pytest.raises(ParameterError, match="max_disagreement is for form='compact'"):
-        secateur.select_budget(MODEL, *data, max_disagreement=0.1)
-    with pytest.raises(ParameterError, match=r"'each-leaf' or 'compact'.*Did you mean 'compact'\?"):
-        secateur.select_budget(MODEL, *data, form="compakt")
-    with pytest.raises(ParameterError, match="max_disagreement"):
-        secateur.select_budget(MODEL, *data, form="compact", max_disagreement=2)
+    with pytest.raises(ParameterError, match="'exact' does not read max_conflict; 'budgeted' does"):
+        secateur.select(MODEL, *data, max_conflict=0.1)
+    with pytest.raises(ParameterError, match="'exact' does not read smoothing; 'budgeted' does"):
+        secateur.select(MODEL, *data, smoothing=0)
+    with pytest.raises(ParameterError, match=r"otherwise is for a list.*over='tolerance'"):
+        secateur.select(MODEL, *data, over="tolerance", otherwise=0)
+    with pytest.raises(ParameterError, match=r"over as one of budget, .*Did you mean 'budget'\?"):
+        secateur.select(MODEL, *data, over="budgett")
+    with pytest.raises(ParameterError, match="ceiling"):
+        secateur.select(MODEL, *data, ceiling=2)

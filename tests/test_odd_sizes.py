@@ -10,7 +10,7 @@ import pytest
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.results.audit import compare_classes
+from secateur.results.audit import _find_precision_recall
 from secateur.results.scores import find_distances
 from secateur.tree.tree import make_tree
 
@@ -30,11 +30,9 @@ while waiting:
         middle = (low + high) // 2
         node = builder.split("a", middle - 0.5, **place)
         waiting += [(middle, high, {"parent": node, "side": "right"}), (low, middle, {"parent": node, "side": "left"})]
-rules = secateur.simplify(builder.build(), X, y)
-compact = rules.compact()
-assert secateur.RuleSet.from_json(rules.to_json()) == rules
-assert secateur.CompactRules.from_json(compact.to_json()) == compact
-for some in (rules, compact):
+rules = secateur.simplify(builder.build(), X, y, each_leaf=True)
+for some in (rules, secateur.simplify(builder.build(), X, y)):
+    assert secateur.Rules.from_json(some.to_json()) == some
     assert some.verify().ok
     assert len(str(some)) > 1000
     assert some.audit(X, y).tree_accuracy > 0
@@ -73,8 +71,7 @@ def test_a_chain_deeper_than_pythons_stack_is_written_read_and_verified() -> Non
     assert again.deleted.tolist() == rules.deleted.tolist()
     assert again.verify().ok
     assert secateur.Tree.from_json(tree.to_json()) == tree
-    compact = choose_lines(rules)
-    assert secateur.Rules.from_json(compact.to_json()).verify().ok
+    assert secateur.Rules.from_json(choose_lines(rules).to_json()).verify().ok
 
 
 def _add_up(counts: np.ndarray, is_split: np.ndarray) -> np.ndarray:
@@ -88,17 +85,12 @@ def _add_up(counts: np.ndarray, is_split: np.ndarray) -> np.ndarray:
 def test_what_needs_no_table_of_all_pairs_is_what_the_table_gives() -> None:
     rng = np.random.default_rng(0)
     for n_classes in (2, 3, 7):
-        truth, by_tree, by_rules = rng.integers(0, n_classes, (3, 50))
-        weights = rng.random(50)
-
-        def rate(predicted: np.ndarray, n: int = n_classes, t: np.ndarray = truth, w: np.ndarray = weights) -> list:
-            table = np.zeros((n, n))
-            np.add.at(table, (t, predicted), w)
-            return [np.nan_to_num(100 * np.diag(table) / total) for total in (table.sum(axis=0), table.sum(axis=1))]
-
+        truth, predicted = rng.integers(0, n_classes, (2, 50))
+        weights, table = rng.random(50), np.zeros((n_classes, n_classes))
+        np.add.at(table, (truth, predicted), weights)
         with np.errstate(invalid="ignore"):
-            expected = [np.abs(new - old) for new, old in zip(rate(by_rules), rate(by_tree), strict=True)]
-        found = compare_classes(truth, by_tree, by_rules, weights, n_classes)
+            expected = [np.nan_to_num(100 * np.diag(table) / total) for total in (table.sum(axis=0), table.sum(axis=1))]
+        found = _find_precision_recall(truth, predicted, weights, n_classes)
         np.testing.assert_allclose(found, expected, atol=1e-9)
         one, other = rng.dirichlet(np.ones(n_classes), 4), rng.dirichlet(np.ones(n_classes), 5)
         rows, columns = rng.integers(0, 4, 30), rng.integers(0, 5, 30)

@@ -1,4 +1,4 @@
-"""Approximate a model that is no tree by few rules, and measure how far they say what it says.
+"""Approximate any model by a short rule list, and measure how often both agree.
 
 1. Rows are split: those to learn from, and those held out, which have no part in what follows.
 2. The model answers for the rows to learn from and for shuffled neighbours of them.
@@ -400,7 +400,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _check_labels(truth: NDArray[Any], known: list[Any]) -> None:
-    """Refuse labels of which the model says none, such as texts beside numbers."""
+    """Reject labels that the model never gives, such as texts beside numbers."""
     labels = sorted(set(map(str, truth.tolist())))
     if not set(truth.tolist()) & set(known):
         raise InputError(

@@ -212,7 +212,7 @@ class ModelReader:
         return self._attach(self._pose(tree), evidence)
 
     def _read(self, rows: RowSource | None) -> Tree:
-        """Read the model in the columns of the rows, with what is known about them."""
+        """Read the model in the columns of the rows, with the stated facts about them."""
         shown = weights = None
         if rows is not None:
             columns = getattr(self.model, "feature_names_in_", None) if is_pipeline(self.model) else None

@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
-from secateur import CompactRules
+from secateur import Rules
 from secateur.cli.main import run as run_main
 
 
@@ -159,7 +159,7 @@ def test_rules_and_page_are_written(run: Any, files: Path, tmp_path: Path) -> No
     assert code == 0
     assert "Wrote" in told
     assert "approximate a RandomForestClassifier" in page.read_text(encoding="utf-8")
-    stored = CompactRules.from_json(rules.read_text(encoding="utf-8"))
+    stored = Rules.from_json(rules.read_text(encoding="utf-8"))
     assert stored.fidelity is not None
     code, told, _ = run("verify", rules)
     assert code == 0
@@ -172,7 +172,7 @@ def test_machines_get_one_document(run: Any, files: Path) -> None:
     assert code == 0
     assert found["approximation"]["n_held_out"] == 75
     assert found["verified"] is True
-    assert CompactRules.from_json(json.dumps(found["rules"])).fidelity is not None
+    assert Rules.from_json(json.dumps(found["rules"])).fidelity is not None
 
 
 def test_simplify_takes_a_forest_here_or_names_the_command(run: Any, files: Path) -> None:
@@ -183,11 +183,12 @@ def test_simplify_takes_a_forest_here_or_names_the_command(run: Any, files: Path
     code, _, complaint = run("simplify", rows, "--target", "state", "--model", model, "--budget", 0.01)
     assert code == 2
     assert (
-        "forest.skops is of several trees, which few rules approximate: leave out what is about one tree" in complaint
+        "forest.skops is of several trees, which a short list approximates: leave out what is about one tree"
+        in complaint
     )
     code, _, complaint = run("simplify", "--model", model)
     assert code == 2
-    assert "`secateur approximate MODEL DATA` gives few rules that approximate it" in complaint
+    assert "`secateur approximate MODEL DATA` approximates it by a short list" in complaint
 
 
 @pytest.mark.parametrize(
@@ -226,6 +227,6 @@ def test_an_audit_does_not_take_the_models_answers_for_labels(run: Any, files: P
     status, words, said = run("audit", written, files / "rows.csv", "--target", "state")
     assert (status, "moved" in words) == (2, False)
     assert "the rules approximate a model, and were made from its answers, not from labels" in " ".join(said.split())
-    rules = CompactRules.from_json(written.read_text(encoding="utf-8"))
+    rules = Rules.from_json(written.read_text(encoding="utf-8"))
     rows = pd.read_csv(files / "rows.csv")
-    assert {one.verdict for one in rules.audit(rows, rows["state"]).per_rule} <= {"not comparable", "no rows"}
+    assert {one.verdict for one in rules.audit(rows, rows["state"]).per_line} <= {"not comparable", "no rows"}

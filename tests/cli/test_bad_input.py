@@ -55,6 +55,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "other.json": b'{"a": 1}',
         "broken.json": b'{"a": ',
         "future.json": b'{"format": "secateur-rules", "version": 99}',
+        "draft.json": b'{"format": "secateur-compact", "version": 1}',
     }.items():
         (place / name).write_bytes(content)
     with (place / "huge.csv").open("wb") as file:
@@ -69,7 +70,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "model.pkl").write_bytes(pickle.dumps(named))
     numbers = rng.integers(0, 9, (60, 2)).astype(float)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(numbers, numbers[:, 0] > 4)
-    rules = secateur.simplify(tree, numbers, numbers[:, 0] > 4, feature_names=["age", "number"])
+    rules = secateur.simplify(tree, numbers, numbers[:, 0] > 4, each_leaf=True, feature_names=["age", "number"])
     (place / "rules.json").write_text(rules.to_json(), encoding="utf-8")
     return place
 
@@ -123,7 +124,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "forest": (("simplify", "--model", "forest.skops"), "several trees, and this is about one tree"),
     "budget of a forest": (
         ("simplify", "loans.csv", *T, "--model", "forest.skops", "--budget", "0.01"),
-        "forest.skops is of several trees, which few rules approximate",
+        "forest.skops is of several trees, which a short list approximates",
     ),
     "forest of other columns": (("approximate", "forest.skops", "loans.csv", *T), "it has no column 'height'"),
     "model of other columns": (
@@ -139,8 +140,14 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "judges deletions by training rows",
     ),
     "no rules": (("verify", "other.json"), "is JSON, but no rules"),
+    "rules of a draft": (("verify", "draft.json"), "written by an early draft of secateur.*make the rules again"),
+    "model of a draft": (("simplify", "--model", "draft.json"), "written by an early draft of secateur"),
+    "budget of leaves": (
+        ("simplify", "loans.csv", *T, "--each-leaf", "--budget", "0.1"),
+        "--budget is for a short list: leave it out, or leave out --each-leaf",
+    ),
     "broken rules": (("verify", "broken.json"), "is not JSON"),
-    "rules of the future": (("verify", "future.json"), "has version 99, but this secateur reads up to version 2"),
+    "rules of the future": (("verify", "future.json"), "has version 99, but this secateur reads up to version 3"),
     "data without target": (("verify", "rules.json", "--data", "loans.csv"), "--data FILE --target COLUMN"),
     "labels of another kind": (
         ("verify", "rules.json", "--data", "loans.csv", *T),
@@ -210,14 +217,14 @@ def test_force_replaces_what_is_there(place: Path, tmp_path: Path) -> None:
     arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "-o", target, "--force", "-q"]
     found = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
-    assert json.loads(target.read_text())["format"] == "secateur-compact"
+    assert json.loads(target.read_text())["format"] == "secateur-rules"
 
 
 @pytest.mark.long
 def test_notes_go_beside_an_export_that_is_redirected(place: Path) -> None:
     arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "--export", "json"]
     found = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert json.loads(found.stdout)["format"] == "secateur-compact"
+    assert json.loads(found.stdout)["format"] == "secateur-rules"
     assert "Left out 'bank'" in found.stderr
 
 

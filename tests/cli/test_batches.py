@@ -59,16 +59,16 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     assert told["audit"]["n_rows"] == 900
     frame = pd.read_parquet(place / "whole.parquet")
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abcn")], frame["y"])
-    expected = secateur.simplify(model, frame[list("abcn")], frame["y"], method="faithful")
-    assert secateur.RuleSet.from_json(out.read_text()) == expected
+    expected = secateur.simplify(model, frame[list("abcn")], frame["y"], method="faithful", each_leaf=True)
+    assert secateur.Rules.from_json(out.read_text()) == expected
     shown = run("verify", out, "--data", data, "--target", "y", "--model", place / "model.skops")
     assert "recounted from the rows" in shown
     assert "the rules belong to the model" in shown
     few = place / "few.json"
     told = json.loads(run("simplify", data, *taken, "--json", "-o", few, "--export", "json"))
     assert told["verified"]
-    exact = secateur.compact(model, frame[list("abcn")], frame["y"])
-    assert secateur.CompactRules.from_json(few.read_text()) == exact
+    exact = secateur.simplify(model, frame[list("abcn")], frame["y"])
+    assert secateur.Rules.from_json(few.read_text()) == exact
     assert "decided counts recounted from the rows" in run("verify", few, "--data", data, "--target", "y")
     told = " ".join(run("audit", few, data, "--target", "y").split())
     assert f"0 of {len(exact) + 1} lines ({len(exact)} rules and “otherwise”) moved" in told
@@ -82,7 +82,7 @@ def test_without_facts_whole_numbers_are_numbers(place: Path) -> None:
     for data in (place / "whole.parquet", place / "parts"):
         for flags, whole in (((), ["n"]), (("--no-facts",), None)):
             told = json.loads(run("simplify", data, *model, *flags))
-            facts = told["rules"]["source"]["tree"].get("facts", {})
+            facts = told["rules"]["tree"].get("facts", {})
             found = facts.get("integers")
             assert (found is None) == (whole is None), (data, flags, facts)
             assert told["verified"]

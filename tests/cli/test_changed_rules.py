@@ -12,7 +12,7 @@ from secateur.cli.main import app
 from secateur.errors import FormatError
 
 
-@pytest.fixture(scope="module", params=["compact", "each-leaf"])
+@pytest.fixture(scope="module", params=["list", "each-leaf"])
 def changed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rules") / "rules.json"
     form = ["--each-leaf"] if request.param == "each-leaf" else []

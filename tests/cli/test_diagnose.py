@@ -81,7 +81,7 @@ def test_a_large_table_is_read_in_batches(which: str, place: Path, monkeypatch: 
     told = json.loads(run(*taken))
     assert "read in batches" in told["notes"][0]
     assert told["rules"] == json.loads(json.dumps(secateur.diagnose(model, X, y).to_dict()))["rules"]
-    found = secateur.simplify(model, X, y, method="quinlan").overlaps(X)
+    found = secateur.simplify(model, X, y, method="quinlan", each_leaf=True).overlaps(X)
     assert told["overlaps"]["method"] == "quinlan"
     pairs = [(*pair["rules"], *pair["predictions"], pair["rows"]) for pair in told["overlaps"]["pairs"]]
     assert pairs == [(o.first + 1, o.second + 1, o.first_prediction, o.second_prediction, o.rows) for o in found]

@@ -130,7 +130,7 @@ def test_raw_rows_are_read_alike_by_every_door(place: Path, table: pd.DataFrame)
         run("verify", place / "leaves.json", "--data", place / "messy.csv", "--target", "status", "--json")
     )["ok"]
     said = json.loads(run("explain", place / "leaves.json", place / "messy.csv", "--json"))
-    assert [one["rule"] - 1 for one in said] == wanted.tolist()
+    assert [one["line"] - 1 for one in said] == wanted.tolist()
 
 
 def test_a_saved_model_reads_the_raw_table_again(place: Path) -> None:

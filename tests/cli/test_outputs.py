@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from secateur import InputError
 from secateur.cli.main import app
 from secateur.cli.outputs import check_outputs, write_files
+from secateur.errors import InputError
 
 
 def test_all_files_are_written_or_none(tmp_path: Path) -> None:

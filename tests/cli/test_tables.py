@@ -9,6 +9,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -20,15 +21,17 @@ from loans import make_loans
 from typer.testing import CliRunner, Result
 
 import secateur
-from secateur import ParameterError
 from secateur.cli.app import COMMANDS, app, make_app
 from secateur.cli.completion import DIALECTS, complete_dialect, complete_method
 from secateur.cli.console import errors, out
 from secateur.cli.options import Export, Format
 from secateur.cli.tables.table_file import read_table
-from secateur.export.compact_text import list_lines, read_decided
+from secateur.errors import FormatError, ParameterError
 from secateur.export.formats import FORMATS
+from secateur.export.listing import make_listing
 from secateur.export.sql_dialects import DIALECTS as SQL_DIALECTS
+from secateur.export.text import lay_out
+from secateur.results.line_words import describe_rows
 from secateur.rows.file_format import FORMATS as files_formats
 from secateur.tree.difference import find_tree_differences
 
@@ -45,7 +48,7 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Loans, their rules by two methods and another training, few rules of both trainings, and the fitted model."""
+    """Loans, their rules by two methods and another training, short lists of both trainings, and the fitted model."""
     place = tmp_path_factory.mktemp("files")
     loans = make_loans().drop(columns="applied")  # dates have tests of their own, and PMML takes none
     loans.loc[[3, 7], "outcome"] = None
@@ -55,9 +58,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "rules.json": ("loans.csv", *FAITHFUL, "--save-model", str(place / "model.skops")),
         "exact.json": ("loans.csv", "--each-leaf"),
         "later.json": ("later.csv", "--each-leaf"),
-        "compact.json": ("loans.csv",),
+        "list.json": ("loans.csv",),
         "budget.json": ("loans.csv", "--budget", "0.02"),
-        "later_compact.json": ("later.csv",),
+        "later_list.json": ("later.csv",),
     }.items():
         data, *rest = options
         result = invoke(
@@ -71,12 +74,8 @@ def invoke(*arguments: str | Path, stdin: bytes | None = None) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
-def load(path: Path) -> secateur.RuleSet:
-    return secateur.RuleSet.from_json(path.read_text(encoding="utf-8"))
-
-
-def load_compact(path: Path) -> secateur.CompactRules:
-    return secateur.CompactRules.from_json(path.read_text(encoding="utf-8"))
+def load(path: Path) -> secateur.Rules:
+    return secateur.Rules.from_json(path.read_text(encoding="utf-8"))
 
 
 def run(files: Path) -> tuple[str | Path, ...]:
@@ -99,59 +98,76 @@ def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files:
     assert "Left out 2 rows without a value of 'outcome'." in result.stdout
     assert "Left out 'bank': it has the same value in every row." in result.stdout
     for rule in rules:
-        assert rule.words in one_line(result.stdout)
-    assert "of the 398 rows that the tree was fitted to (the tree: " in one_line(result.stdout)
+        assert f"{rule.class_name} if {rule.asked}" in one_line(result.stdout)
+    assert "of the 398 rows that the tree was fitted to; always saying " in one_line(result.stdout)
     assert "; always saying repaid is right for 61.3%." in one_line(result.stdout)
     assert "Verified." in result.stdout
-    assert f"{rules.deleted.sum()} conditions of {len(rules.deleted)} deleted." in result.stdout
+    left = f"{rules.n_conditions} of {rules.tree_conditions} conditions left"
+    assert f"One rule for each of {len(rules)} leaves, by faithful: {left}." in result.stdout
 
 
-@pytest.mark.parametrize(("file", "budget"), [("compact.json", "0"), ("budget.json", "0.02")])
-def test_simplify_prints_few_rules_and_otherwise(file: str, budget: str, files: Path) -> None:
+def test_what_rules_of_leaves_change_is_told_beside_the_guarantee_of_their_method(files: Path) -> None:
+    shown = invoke(*run(files), "--each-leaf", "--method", "quinlan").stdout
+    content = json.loads(invoke(*run(files), "--each-leaf", "--method", "quinlan", "--json").stdout)
+    told, audit = one_line(shown), content["audit"]
+    assert f"Right for {audit['accuracy']:.1f}% of the 398 rows that the tree was fitted to (the tree: " in told
+    assert f"The answer differs from the tree's on {100 - audit['agreement']:.1f}% of the training rows" in told
+    assert "An independent check recounted the training rows." in told
+    assert f"Guarantee: {content['guarantee']}" in told
+    assert "No answer changes" not in told
+    assert "More: --reasons (what was deleted, and why), --verbose (proofs)" in told
+    reasons = one_line(invoke(*run(files), "--each-leaf", "--method", "quinlan", "--reasons").stdout)
+    for place, line in enumerate(content["rules"]["lines"][:5]):
+        for reason in line["reasons"]:
+            assert reason["text"] in reasons, place
+
+
+@pytest.mark.parametrize(("file", "budget"), [("list.json", "0"), ("budget.json", "0.02")])
+def test_simplify_prints_a_short_list(file: str, budget: str, files: Path) -> None:
     result = invoke("simplify", files / "loans.csv", "--target", "outcome", "--budget", budget)
-    rules = load_compact(files / file)
+    rules = load(files / file)
     assert result.exit_code == 0
     told = one_line(result.stdout)
-    for line, _ in list_lines(rules):
+    for line in lay_out(replace(make_listing(rules), before=(), after=())).splitlines():
         assert one_line(line) in told
-    assert ("Nothing is lost: " in told) == (budget == "0")
-    assert ("At most 2% of the training rows get another answer than the tree's" in told) == (budget != "0")
+    assert ("No answer changes: " in told) == (budget == "0")
+    assert ("At most 2 % of the training rows are answered differently from the tree" in told) == (budget != "0")
     size = f"{len(rules)} rules with {rules.n_conditions} conditions"
-    assert f"{size} instead of {rules.source_n_rules} leaves of a tree with {rules.source_n_conditions}." in told
+    assert f"{size}; the tree has {rules.tree_rules} with {rules.tree_conditions}." in told
     assert "Verified." not in told
     verbose = invoke(*run(files), "--budget", budget, "--verbose").stdout
     assert rules.guarantee in one_line(verbose.replace("│", " "))
-    assert "decided otherwise than by the tree" in verbose
+    assert "differs from the tree on " in verbose
     assert "Verified." in verbose
     reasons = one_line(invoke(*run(files), "--budget", budget, "--reasons").stdout)
     assert all(reason.text in reasons for rule in rules for reason in rule.reasons.values())
 
 
-def test_few_rules_say_what_the_tree_says(files: Path) -> None:
-    rules, exact, model = load_compact(files / "compact.json"), load(files / "exact.json"), files / "model.skops"
+def test_a_short_list_says_what_the_tree_says(files: Path) -> None:
+    rules, exact, model = load(files / "list.json"), load(files / "exact.json"), files / "model.skops"
     rows = read_table(files / "loans.csv").frame[list(exact.tree.feature_names or ())]
     tree = skops.io.load(model, trusted=["sklearn.tree._tree.Tree"])
     assert rules.predict(rows).tolist() == exact.predict(rows).tolist() == tree.predict(rows).tolist()
-    assert rules.n_conditions < (~exact.deleted).sum() / 2
+    assert rules.n_conditions < exact.n_conditions / 2
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_few_rules_fit_the_screen(width: int, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_list_fits_the_screen(width: int, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(out, "width", width)
     shown = invoke(*run(files)).stdout
-    start, end = shown.index(" if\n"), shown.index("Right for")
+    start, end = shown.index("1. "), shown.index("Next: ")
     words = one_line(shown[start:end])
-    for rule in load_compact(files / "compact.json"):
-        assert all(asked in words for asked in rule.asks)
-        assert read_decided(rule._rules, rule.index) in words
+    for line in load(files / "list.json").lines:
+        assert line.asked in words
+        assert describe_rows(line) in words
     assert max(map(len, shown[start:end].splitlines())) <= width
 
 
 def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
     for label in ("repaid", "default"):
         content = json.loads(invoke(*run(files), "--otherwise", label, "--json").stdout)
-        assert (content["form"], content["otherwise"]) == ("compact", label)
-        assert content["rules"]["otherwise"] == label
+        assert (content["each_leaf"], content["otherwise"]) == (False, label)
+        assert content["rules"]["lines"][-1]["prediction"] == label
     refused = invoke(*run(files), "--otherwise", "repayed")
     assert "Did you mean 'repaid'?" in str(refused.exception)
 
@@ -159,30 +175,32 @@ def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--tolerance", "0.1"), "--tolerance limits what a budget does to a rule"),
-        (("--each-leaf", "--otherwise", "repaid"), "leave out --each-leaf"),
-        (
-            ("--each-leaf", "--budget", "0.1"),
-            "With --each-leaf the method 'exact' has no budget: add --method budgeted",
-        ),
-        (("--method", "budgeted", "--budget", "0.1"), "--budget could mean two things here: for one rule a leaf"),
+        (("--tolerance", "0.1"), "--tolerance would do nothing: the method 'exact' reads none, and there is no --bud"),
+        (("--each-leaf", "--otherwise", "repaid"), "--otherwise is for a short list: leave it out, or leave out --eac"),
+        (("--each-leaf", "--budget", "0.1"), "--budget is for a short list: leave it out, or leave out --each-leaf"),
+        (("--each-leaf", "--budget", "0"), "--budget is for a short list"),
+        (("--max-conflict", "0.1"), "The method 'exact' does not read max_conflict; 'budgeted' does."),
+        (("--method", "budgeted", "--max-conflict", "2"), "Expected max_conflict as a number from 0 to 1, found 2"),
         (("--budget", "1.5"), "Expected budget as a number from 0 to 1, found 1.5"),
         (("--budget", "0.1", "--tolerance", "-1"), "Expected tolerance as a number from 0 to 1, found -1"),
     ],
 )
-def test_options_that_could_be_misread_are_refused(options: tuple[str, ...], sentence: str, files: Path) -> None:
+def test_options_that_could_be_misread_are_rejected(options: tuple[str, ...], sentence: str, files: Path) -> None:
     refused = invoke(*run(files), *options)
-    assert isinstance(refused.exception, secateur.ParameterError)
+    assert isinstance(refused.exception, ParameterError)
     assert sentence in str(refused.exception)
 
 
-def test_a_budget_means_what_the_form_says(files: Path) -> None:
-    leaves = json.loads(invoke(*run(files), "--each-leaf", "--method", "budgeted", "--budget", "0.1", "--json").stdout)
-    assert (leaves["form"], leaves["parameters"]["budget"]) == ("each-leaf", 0.1)
+def test_a_budget_is_of_the_list_and_a_conflict_of_the_method(files: Path) -> None:
+    of_method = ("--method", "budgeted", "--max-conflict", "0.1", "--json")
+    leaves = json.loads(invoke(*run(files), "--each-leaf", *of_method).stdout)
+    assert (leaves["each_leaf"], leaves["budget"], leaves["parameters"]["max_conflict"]) == (True, 0, 0.1)
     few = json.loads(invoke(*run(files), "--budget", "0.1", "--tolerance", "0.2", "--json").stdout)
-    assert (few["form"], few["method"], few["budget"], few["tolerance"]) == ("compact", "exact", 0.1, 0.2)
-    assert few["audit"]["disagreement"] <= 10
-    assert few["rules_before"] == leaves["n_rules"] > few["n_rules"]
+    assert (few["each_leaf"], few["method"], few["budget"], few["tolerance"]) == (False, "exact", 0.1, 0.2)
+    assert few["audit"]["agreement"] >= 90
+    assert few["tree_rules"] == leaves["tree_rules"] == leaves["n_rules"] > few["n_rules"]
+    both = json.loads(invoke(*run(files), *of_method, "--budget", "0.2").stdout)
+    assert (both["method"], both["budget"], both["parameters"]["max_conflict"]) == ("budgeted", 0.2, 0.1)
 
 
 def test_a_budget_without_rows_is_refused(files: Path) -> None:
@@ -191,7 +209,7 @@ def test_a_budget_without_rows_is_refused(files: Path) -> None:
 
 
 @pytest.mark.parametrize("method", secateur.METHODS)
-def test_few_rules_of_every_method_are_verified(method: str, files: Path) -> None:
+def test_the_short_list_of_every_method_is_verified(method: str, files: Path) -> None:
     result = invoke(*run(files), "--max-depth", "3", "--method", method, "--verbose")
     assert result.exit_code == 0, result.output
     assert "Verified." in result.stdout
@@ -214,7 +232,7 @@ def test_a_model_that_is_brought_gives_the_same_rules(files: Path, tmp_path: Pat
         )
         assert result.exit_code == 0, result.output
         found, expected = load(tmp_path / source), load(files / "exact.json")
-        assert found.source_support.tolist() == expected.source_support.tolist()
+        assert found.leaf_support.tolist() == expected.leaf_support.tolist()
         assert find_tree_differences(found.tree, expected.tree) == []
 
 
@@ -224,7 +242,7 @@ def test_a_model_alone_gives_its_exact_rules(files: Path) -> None:
     assert result.stdout.count(" if ") == len(load(files / "exact.json"))
     few = invoke("simplify", "--model", files / "model.skops", "--export", "text").stdout
     assert 0 < few.count("rows unknown") < result.stdout.count(" if ")  # the tree counted leaves, not rules
-    assert "otherwise " in few
+    assert " otherwise" in few
 
 
 def test_the_same_table_from_standard_input(files: Path) -> None:
@@ -232,26 +250,23 @@ def test_the_same_table_from_standard_input(files: Path) -> None:
     result = invoke("simplify", "-", "--target", "outcome", *FAITHFUL, "--export", "json", stdin=content)
     assert json.loads(result.stdout) == json.loads((files / "rules.json").read_text())
     few = invoke("simplify", "-", "--target", "outcome", "--export", "json", stdin=content)
-    assert json.loads(few.stdout) == json.loads((files / "compact.json").read_text())
+    assert json.loads(few.stdout) == json.loads((files / "list.json").read_text())
 
 
 def test_json_is_one_document_and_nothing_else(files: Path) -> None:
     result = invoke("simplify", files / "loans.csv", "--target", "outcome", *FAITHFUL, "--json")
     content = json.loads(result.stdout)
     assert content["verified"] is True
-    assert content["form"] == "each-leaf"
-    assert content["conditions_after"] == int((~load(files / "rules.json").deleted).sum())
+    assert content["each_leaf"] is True
+    assert content["n_conditions"] == load(files / "rules.json").n_conditions
     assert content["rules"] == json.loads((files / "rules.json").read_text())
     assert content["audit"]["n_rows"] == 398
     assert any("bank" in note for note in content["notes"])
     few = json.loads(invoke("simplify", files / "loans.csv", "--target", "outcome", "--json").stdout)
-    rules = load_compact(files / "compact.json")
-    assert few["rules"] == json.loads((files / "compact.json").read_text())
-    assert (few["conditions_after"], few["n_rules"], few["audit"]["disagreement"]) == (
-        rules.n_conditions,
-        len(rules),
-        0,
-    )
+    rules = load(files / "list.json")
+    assert few["rules"] == json.loads((files / "list.json").read_text())
+    found = (few["n_conditions"], few["n_rules"], few["audit"]["agreement"])
+    assert found == (rules.n_conditions, len(rules), 100)
 
 
 def test_quiet_prints_nothing(files: Path, tmp_path: Path) -> None:
@@ -261,12 +276,12 @@ def test_quiet_prints_nothing(files: Path, tmp_path: Path) -> None:
     assert (tmp_path / "rules.sql").read_text().rstrip().endswith("FROM decided")
 
 
-@pytest.mark.parametrize("more", [(), ("--each-leaf",)], ids=["few", "each leaf"])
+@pytest.mark.parametrize("more", [(), ("--each-leaf",)], ids=["list", "each leaf"])
 def test_the_sql_of_a_table_is_run_on_the_file_itself(more: tuple[str, ...], files: Path) -> None:
     statement = invoke(
         *("simplify", files / "loans.csv", "--target", "outcome", "--export", "sql", "--sql-table", "loans", *more),
     ).stdout
-    rules = load(files / "exact.json")  # which few rules agree with
+    rules = load(files / "exact.json")  # which the short list agrees with
     with duckdb.connect() as connection:
         path = str(files / "loans.csv")
         # DuckDB alone would read yes and no as truth values.
@@ -306,15 +321,15 @@ def test_rows_that_are_held_out_are_measured_on(files: Path) -> None:
     assert content["audited_on"] == "100 rows that the tree has not seen"
 
 
-def test_what_the_table_shows_is_a_fact_unless_nothing_is_to_be_taken_for_granted(files: Path) -> None:
+def test_what_the_table_shows_is_a_stated_fact_unless_no_facts_are_taken(files: Path) -> None:
     command = ("simplify", files / "loans.csv", "--target", "outcome", "--max-depth", "3")
     options = ((), ("--no-facts",), ("--fact", "age <= 99"))
     taken, plain, stated = (invoke(*command, "--each-leaf", "--verbose", *more).stdout for more in options)
     asked = [line for line in plain.splitlines() if "age" in line and "or is missing" in line]
     assert asked  # else this would test nothing
-    assert "Taken for granted, as the table shows it: age is a whole number" in taken
+    assert "Stated facts, as the table shows them: age is a whole number" in taken
     assert "age is not missing" in taken
-    assert "Taken for granted" not in plain
+    assert "Stated facts" not in plain
     assert not re.search(r"age [<>≤≥]+ [\d.]+ or is missing", taken)
     assert "age <= 99" in stated
 
@@ -341,7 +356,7 @@ def test_options_that_would_do_nothing_are_refused(files: Path) -> None:
         ),
     ):
         result = invoke(*arguments)
-        assert isinstance(result.exception, secateur.ParameterError)
+        assert isinstance(result.exception, ParameterError)
         assert words in str(result.exception)
 
 
@@ -366,13 +381,12 @@ def test_verify_tells_what_is_false_from_what_needs_rows(files: Path) -> None:
 def test_explain_says_that_a_row_is_outside_of_the_promise(files: Path) -> None:
     row = {"age": 30.5, "income": 1000, "purpose": "car", "member": "no", "children": 1}
     told = invoke("explain", files / "exact.json", "--row", json.dumps(row)).stdout
-    rules = secateur.RuleSet.from_json((files / "exact.json").read_text())
-    relied_on = "age is a whole number" in rules.facts_used.used
-    assert ("The guarantee does not cover this row" in told) == relied_on
-    assert "contradicts what is known" in told
+    is_assumed = "age is a whole number" in load(files / "exact.json").assumptions
+    assert ("The guarantee does not apply to this row" in told) == is_assumed
+    assert "violates stated facts" in told
     assert told.rstrip().endswith(": age is a whole number.")
     usual = invoke("explain", files / "exact.json", "--row", json.dumps({**row, "age": 30})).stdout
-    assert "contradicts" not in usual
+    assert "violates" not in usual
 
 
 @pytest.mark.long
@@ -380,10 +394,10 @@ def test_explain_many_rows_names_the_rules_that_decide(files: Path) -> None:
     rules = load(files / "exact.json")
     told = json.loads(invoke("explain", files / "exact.json", files / "later.csv", "--json").stdout)
     rows = read_table(files / "later.csv").frame[list(rules.tree.feature_names or ())]
-    assert [one["rule"] for one in told] == (rules.apply(rows) + 1).tolist()
+    assert [one["line"] for one in told] == (rules.apply(rows) + 1).tolist()
     assert [one["prediction"] for one in told] == rules.predict(rows).tolist()
     reasons = json.loads(invoke("explain", files / "exact.json", files / "later.csv", "--json", "--why").stdout)
-    assert [one["rule"] for one in reasons] == [one["rule"] for one in told]
+    assert [one["line"] for one in reasons] == [one["line"] for one in told]
     assert reasons[0]["reasons"]
 
 
@@ -426,7 +440,7 @@ def test_explain_says_for_a_row_what_the_library_says(files: Path) -> None:
     assert shown.stdout.strip() == expected.text
     content = json.loads(invoke("explain", files / "rules.json", "--row", json.dumps(row), "--json").stdout)
     assert content["prediction"] == expected.prediction
-    assert content["rule"] == expected.rule.index + 1
+    assert content["line"] == expected.rule.index + 1
     assert content["explanation"] == expected.text
     assert content["values"] == dict(expected.values)
 
@@ -493,10 +507,10 @@ def test_audit_says_which_rules_moved_and_its_status_does(files: Path, tmp_path:
     told = invoke("audit", files / "rules.json", tmp_path / "changed.parquet", *asked, "--json")
     content = json.loads(told.stdout)
     assert (told.exit_code, content["ok"]) == (1, False)
-    rules = secateur.RuleSet.from_json((files / "rules.json").read_text(encoding="utf-8"))
-    found = rules.audit(tmp_path / "changed.parquet", "outcome").per_rule
-    assert [one["verdict"] for one in content["rules"]] == found.verdicts.tolist()
-    assert {one["prediction"] for one in content["rules"]} <= set(kinds)
+    rules = load(files / "rules.json")
+    found = rules.audit(tmp_path / "changed.parquet", "outcome").per_line
+    assert [one["verdict"] for one in content["lines"]] == found.verdicts.tolist()
+    assert {one["prediction"] for one in content["lines"]} <= set(kinds)
     quiet = invoke("audit", files / "rules.json", tmp_path / "changed.parquet", *asked, "-q")
     assert (quiet.exit_code, quiet.stdout) == (1, "")
     assert content["summary"] in quiet.stderr
@@ -504,7 +518,7 @@ def test_audit_says_which_rules_moved_and_its_status_does(files: Path, tmp_path:
     same = invoke("audit", files / "rules.json", tmp_path / "changed.parquet", *asked, *since)
     assert same.exit_code == 0, same.output
     many = invoke("audit", files / "rules.json", tmp_path / "*.parquet", *asked, "--json")  # in batches
-    assert json.loads(many.stdout)["rules"] == content["rules"]
+    assert json.loads(many.stdout)["lines"] == content["lines"]
     unnamed = invoke("audit", files / "rules.json", files / "loans.csv")
     assert unnamed.exit_code != 0
     assert "--target" in str(unnamed.exception)
@@ -512,9 +526,9 @@ def test_audit_says_which_rules_moved_and_its_status_does(files: Path, tmp_path:
 
 def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path: Path) -> None:
     asked = files / "loans.csv", "--target", "outcome"
-    tree = secateur.RuleSet.from_json((files / "exact.json").read_text(encoding="utf-8")).tree
+    tree = load(files / "exact.json").tree
     untold = tmp_path / "untold.json"
-    untold.write_text(secateur.simplify(tree, method="exact").to_json(), encoding="utf-8")
+    untold.write_text(secateur.simplify(tree, each_leaf=True).to_json(), encoding="utf-8")
     result = invoke("audit", untold, *asked)
     assert isinstance(result.exception, ParameterError)  # which main ends with status 2
     assert "none of " in result.stdout
@@ -545,8 +559,11 @@ def test_audit_without_since_says_that_a_fall_is_expected(files: Path) -> None:
 
 def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:
     content = json.loads((files / "exact.json").read_text())
-    content["rules"][0]["class_counts"][0] += 1
     path = tmp_path / "edited.json"
+    content["lines"][0]["class_counts"][0] += 1  # beside the same number of its leaf
+    path.write_text(json.dumps(content))
+    assert isinstance(invoke("verify", path).exception, FormatError)  # which main ends with status 2
+    content["leaves"]["class_counts"][0][0] += 1
     path.write_text(json.dumps(content))
     assert invoke("verify", path).exit_code == 1
     quiet = invoke("verify", path, "-q")
@@ -567,20 +584,20 @@ def test_verify_takes_the_rows_that_were_fitted_where_some_were_held_out(files: 
 
 def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> None:
     content = json.loads(invoke("compare", files / "loans.csv", "--target", "outcome", "--json").stdout)
-    assert [rung["method"] for rung in content["methods"]] == [*secateur.METHODS, "compact", "compact, 1 %"]
+    assert [step["method"] for step in content["methods"]] == [*secateur.METHODS, "short list", "short list, 1 %"]
     assert content["measured_rows"] == 100
     *_, few, fewer = content["methods"]
-    assert (few["disagreement"], few["is_exact"], few["verified"], fewer["verified"]) == (0, True, True, True)
+    assert (few["agreement"], few["is_exact"], few["verified"], fewer["verified"]) == (100, True, True, True)
     assert fewer["n_conditions"] <= few["n_conditions"] < content["methods"][0]["n_conditions"]
     held_out = ("--holdout", "0.25", "--json")
-    for rung, budget in ((few, "0"), (fewer, "0.01")):
+    for step, budget in ((few, "0"), (fewer, "0.01")):
         alone = json.loads(invoke(*run(files), "--budget", budget, *held_out).stdout)
-        assert rung["n_rules"] == alone["n_rules"]
-        for name in ("accuracy", "delta_accuracy", "disagreement", "auc"):
-            assert rung[name] == alone["audit"][name]
+        assert step["n_rules"] == alone["n_rules"]
+        for name in ("accuracy", "delta_accuracy", "agreement", "auc"):
+            assert step[name] == alone["audit"][name]
     assert content["rows"] == 298
-    rungs = {rung["method"]: rung for rung in content["methods"]}
-    assert rungs["none"]["removed"] == rungs["none"]["delta_accuracy"] == rungs["exact"]["conflict"] == 0
+    by_name = {step["method"]: step for step in content["methods"]}
+    assert by_name["none"]["removed"] == by_name["none"]["delta_accuracy"] == by_name["exact"]["conflict"] == 0
     alone = json.loads(
         invoke(
             *("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25"),
@@ -588,7 +605,7 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
         ).stdout
     )
     for name in ("removed", "accuracy", "delta_accuracy", "conflict"):
-        assert rungs["faithful"][name] == alone["audit"][name]
+        assert by_name["faithful"][name] == alone["audit"][name]
     shown = invoke("compare", files / "loans.csv", "--target", "outcome")
     assert shown.exit_code == 0
     assert all(method in shown.stdout for method in secateur.METHODS)
@@ -628,7 +645,7 @@ def test_compare_says_which_method_cannot_be_used(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.integers(0, 3, 200), "y": rng.choice(["n", "j"], 200)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     content = json.loads(invoke("compare", tmp_path / "t.csv", "--target", "y", "--json").stdout)
-    (certified,) = [rung for rung in content["methods"] if rung["method"] == "mismatch-certified"]
+    (certified,) = [step for step in content["methods"] if step["method"] == "mismatch-certified"]
     assert "contradicts itself" in certified["problem"]
     assert "not here: The domain contradicts itself" in invoke("compare", tmp_path / "t.csv", "--target", "y").stdout
 
@@ -646,62 +663,65 @@ def test_diff_ends_like_diff(files: Path) -> None:
     assert "same: " in invoke("diff", files / "exact.json", files / "exact.json", "--all").stdout
 
 
-def test_few_rules_are_compared_with_few_rules(files: Path) -> None:
-    same = invoke("diff", files / "compact.json", files / "compact.json")
+def test_a_short_list_is_compared_with_a_short_list(files: Path) -> None:
+    same = invoke("diff", files / "list.json", files / "list.json")
     assert same.exit_code == 0
     assert same.stdout.startswith("The same ")
-    assert invoke("diff", files / "compact.json", files / "later_compact.json").exit_code == 1
-    mixed = invoke("diff", files / "compact.json", files / "exact.json")
-    assert "holds compact rules and" in str(mixed.exception)
+    assert invoke("diff", files / "list.json", files / "later_list.json").exit_code == 1
+    mixed = invoke("diff", files / "list.json", files / "exact.json")
+    assert "list.json holds a short list, " in str(mixed.exception)
     assert "one rule for each leaf: make both with --each-leaf, or both without." in str(mixed.exception)
 
 
-# files of few rules
+# files of short lists
 
 
-@pytest.mark.parametrize("file", ["compact.json", "budget.json"])
-def test_a_file_of_few_rules_is_explained(file: str, files: Path) -> None:
-    rules = load_compact(files / file)
+@pytest.mark.parametrize("file", ["list.json", "budget.json"])
+def test_a_file_of_a_short_list_is_explained(file: str, files: Path) -> None:
+    rules = load(files / file)
     rows = read_table(files / "later.csv").frame[list(rules.tree.feature_names or ())]
     told = json.loads(invoke("explain", files / file, files / "later.csv", "--json").stdout)
-    assert [one["rule"] for one in told] == [None if rule < 0 else rule + 1 for rule in rules.apply(rows).tolist()]
+    assert [one["line"] for one in told] == (rules.apply(rows) + 1).tolist()
     assert [one["prediction"] for one in told] == rules.predict(rows).tolist()
     shown = invoke("explain", files / file, files / "later.csv").stdout.splitlines()
     assert [line.split()[2] for line in shown] == rules.predict(rows).tolist()
-    assert sum("otherwise: no rule holds" in line for line in shown) == (rules.apply(rows) < 0).sum() > 0
+    assert sum("otherwise: no rule holds" in line for line in shown) == (rules.apply(rows) == len(rules)).sum() > 0
     row = {"age": 25.0, "income": None, "children": 2.0, "purpose": "car", "member": "no"}
     one = invoke("explain", files / file, "--row", json.dumps(row))
     assert one.stdout.strip() == rules.explain(row).text
 
 
-@pytest.mark.parametrize("file", ["compact.json", "budget.json"])
-def test_a_file_of_few_rules_is_verified(file: str, files: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["list.json", "budget.json"])
+def test_a_file_of_a_short_list_is_verified(file: str, files: Path, tmp_path: Path) -> None:
     given = ("--model", files / "model.skops", "--data", files / "loans.csv", "--target", "outcome")
     result = invoke("verify", files / file, *given)
     assert result.exit_code == 0, result.output
-    rules = load_compact(files / file)
-    said = f"{len(rules)} rules and “otherwise {rules.otherwise}” for the {rules.source_n_rules} leaves of a tree."
+    rules = load(files / file)
+    size = f"{len(rules)} rules with {rules.n_conditions} conditions"
+    said = f"{size}; the tree has {rules.tree_rules} with {rules.tree_conditions}."
     assert said in result.stdout
     assert "the rules belong to the model's tree" in result.stdout
     content = json.loads((files / file).read_text())
-    content["rules"][0]["decided_counts"][0] += 1
+    content["lines"][0]["class_counts"][0] += 1
     (tmp_path / "edited.json").write_text(json.dumps(content))
     assert invoke("verify", tmp_path / "edited.json").exit_code in (1, 2)
     assert invoke("verify", tmp_path / "edited.json", *given).exit_code == 1
     alone = invoke("verify", files / file)
-    if file == "compact.json":
+    if file == "list.json":
         assert alone.exit_code == 0
     else:
         assert alone.exit_code == 2
-        assert "Proved, as far as that can be without rows. What a budget promises about rows" in one_line(alone.stdout)
+        assert "Proved, as far as that can be without rows. What the budget promises about rows" in one_line(
+            alone.stdout
+        )
         assert json.loads(invoke("verify", files / file, "--json").stdout)["ok"] is None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "onnx"])  # which has no missing categories
-def test_a_file_of_few_rules_is_exported(kind: str, files: Path, tmp_path: Path) -> None:
+def test_a_file_of_a_short_list_is_exported(kind: str, files: Path, tmp_path: Path) -> None:
     result = invoke("export", files / "budget.json", "--format", kind, "-o", tmp_path / "out.file", "-q")
     assert result.exit_code == 0, result.output
-    rules = load_compact(files / "budget.json")
+    rules = load(files / "budget.json")
     expected = {"sql": rules.to_sql, "json": rules.to_json, "text": rules.to_text, "markdown": rules.to_markdown}
     if kind in expected:
         assert (tmp_path / "out.file").read_text(encoding="utf-8").rstrip("\n") == expected[kind]().rstrip("\n")
@@ -711,32 +731,32 @@ def test_a_file_of_few_rules_is_exported(kind: str, files: Path, tmp_path: Path)
         assert (tmp_path / "direct.file").read_text() == (tmp_path / "out.file").read_text()
 
 
-def test_a_file_of_few_rules_is_audited(files: Path, tmp_path: Path) -> None:
+def test_a_file_of_a_short_list_is_audited(files: Path, tmp_path: Path) -> None:
     asked = "--target", "outcome"
-    holds = invoke("audit", files / "compact.json", files / "loans.csv", *asked)
+    holds = invoke("audit", files / "list.json", files / "loans.csv", *asked)
     assert holds.exit_code == 0, holds.output
     changed = make_loans(seed=2)
     changed["outcome"] = np.random.default_rng(0).permutation(changed["outcome"])
     changed.to_parquet(tmp_path / "changed.parquet")
-    moved = invoke("audit", files / "compact.json", tmp_path / "changed.parquet", *asked, "--json")
+    moved = invoke("audit", files / "list.json", tmp_path / "changed.parquet", *asked, "--json")
     content = json.loads(moved.stdout)
     assert (moved.exit_code, content["ok"]) == (1, False)
-    rules = load_compact(files / "compact.json")
-    assert len(content["rules"]) == len(rules) + 1
-    assert content["rules"][-1]["text"] == f"otherwise => {rules.otherwise}"
-    found = rules.audit(tmp_path / "changed.parquet", "outcome").per_rule
-    assert [one["verdict"] for one in content["rules"]] == found.verdicts.tolist()
-    many = invoke("audit", files / "compact.json", tmp_path / "*.parquet", *asked, "--json")  # in batches
-    assert json.loads(many.stdout)["rules"] == content["rules"]
+    rules = load(files / "list.json")
+    assert len(content["lines"]) == len(rules) + 1
+    assert content["lines"][-1]["text"] == rules.lines[-1].text
+    found = rules.audit(tmp_path / "changed.parquet", "outcome").per_line
+    assert [one["verdict"] for one in content["lines"]] == found.verdicts.tolist()
+    many = invoke("audit", files / "list.json", tmp_path / "*.parquet", *asked, "--json")  # in batches
+    assert json.loads(many.stdout)["lines"] == content["lines"]
     since = "--since", tmp_path / "changed.parquet"
-    assert invoke("audit", files / "compact.json", tmp_path / "changed.parquet", *asked, *since).exit_code == 0
+    assert invoke("audit", files / "list.json", tmp_path / "changed.parquet", *asked, *since).exit_code == 0
 
 
-def test_a_model_is_taken_from_a_file_of_few_rules(files: Path, tmp_path: Path) -> None:
-    again = invoke(*run(files), "--model", files / "compact.json", "-o", tmp_path / "again.json", "-q")
+def test_a_model_is_taken_from_a_file_of_a_short_list(files: Path, tmp_path: Path) -> None:
+    again = invoke(*run(files), "--model", files / "list.json", "-o", tmp_path / "again.json", "-q")
     assert again.exit_code == 0, again.output
-    assert load_compact(tmp_path / "again.json").predict is not None
-    found, expected = load_compact(tmp_path / "again.json"), load_compact(files / "compact.json")
+    assert load(tmp_path / "again.json").predict is not None
+    found, expected = load(tmp_path / "again.json"), load(files / "list.json")
     assert [rule.text for rule in found] == [rule.text for rule in expected]
 
 
@@ -745,7 +765,7 @@ def test_report_is_a_page_of_a_table_or_of_rules(files: Path, tmp_path: Path) ->
         "a.html": (files / "loans.csv", "--target", "outcome"),
         "b.html": (files / "rules.json", "--data", files / "loans.csv", "--target", "outcome"),
         "c.html": (files / "exact.json",),
-        "e.html": (files / "compact.json",),
+        "e.html": (files / "list.json",),
         "f.html": (files / "budget.json", "--data", files / "loans.csv", "--target", "outcome"),
         "g.html": (files / "loans.csv", "--target", "outcome", "--each-leaf"),
     }.items():
@@ -878,19 +898,19 @@ def test_what_the_system_refuses_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-# what results rest on
+# what results depend on
 
 
-def test_diagnose_and_compare_say_what_they_take_for_granted(files: Path) -> None:
+def test_diagnose_and_compare_say_which_facts_they_state(files: Path) -> None:
     for command in ("diagnose", "compare"):
         told = invoke(command, files / "loans.csv", "--target", "outcome")
-        assert "Taken for granted, as the table shows it: " in told.stderr
+        assert "Stated facts, as the table shows them: " in told.stderr
         notes = json.loads(invoke(command, files / "loans.csv", "--target", "outcome", "--json").stdout)["notes"]
-        assert any(note.startswith("Taken for granted") for note in notes)
+        assert any(note.startswith("Stated facts") for note in notes)
         alone = invoke(command, files / "loans.csv", "--target", "outcome", "--no-facts")
-        assert "Taken for granted" not in alone.stderr
+        assert "Stated facts" not in alone.stderr
     told = invoke("diagnose", files / "loans.csv", "--target", "outcome").stdout
-    assert "Certificates are about rows that keep to: " in told
+    assert "Certificates are about rows that satisfy: " in told
 
 
 def test_a_rules_file_is_diagnosed_before_deletion(files: Path) -> None:
@@ -913,7 +933,7 @@ def test_explain_tells_how_reliable_rules_are(files: Path) -> None:
     rules = load(files / "exact.json")
     told = invoke("explain", files / "exact.json", files / "loans.csv", "--json").stdout
     for record in json.loads(told)[:20]:
-        rule = rules[record["rule"] - 1]
+        rule = rules[record["line"] - 1]
         assert (record["support"], record["reliability"]) == (rule.support, rule.reliability)
     assert re.match(
         r"Row 1: \w+ by rule \d+: .* \(\d+ rows?, [\d.]+% \w+\)\n",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from export.forms import both_forms, in_form
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,11 +34,12 @@ from secateur.words.plain_words import join_asked
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def test_documents_read_like_this() -> None:
-    rules = ward_rules()
-    assert f"{rules_to_markdown(rules, reasons=True)}\n" == (GOLDEN / "ward.md").read_text()
-    assert f"{rules_to_latex(rules)}\n" == (GOLDEN / "ward.tex").read_text()
-    assert rules_to_csv(rules).encode() == (GOLDEN / "ward.csv").read_bytes()
+@pytest.mark.parametrize(("form", "golden"), [("each leaf", "ward"), ("list", "ward_list")])
+def test_documents_read_like_this(form: str, golden: str) -> None:
+    rules = in_form(form, ward_rules())
+    assert f"{rules_to_markdown(rules, reasons=True)}\n" == (GOLDEN / f"{golden}.md").read_text()
+    assert f"{rules_to_latex(rules)}\n" == (GOLDEN / f"{golden}.tex").read_text()
+    assert rules_to_csv(rules).encode() == (GOLDEN / f"{golden}.csv").read_bytes()
 
 
 # --- Markdown --------------------------------------------------------------------------------------------------------
@@ -58,29 +60,36 @@ def parse_markdown(text: str) -> list[Token]:
     return parser.parse(text)
 
 
+@both_forms
 @pytest.mark.parametrize("numbers", [False, True])
-def test_a_markdown_table_shows_hostile_names_as_they_are(numbers: bool) -> None:
-    rules = hostile_rules(numbers=numbers)
+def test_a_markdown_table_shows_hostile_names_as_they_are(numbers: bool, form: str) -> None:
+    rules = in_form(form, hostile_rules(numbers=numbers))
     tokens = parse_markdown(rules_to_markdown(rules))
     assert {token.type.removesuffix("_open").removesuffix("_close") for token in tokens} == {
-        *("paragraph", "inline", "table", "thead", "tbody", "tr", "th", "td")
+        *("paragraph", "inline", "table", "thead", "tbody", "tr", "th", "td", "bullet_list", "list_item")
     }
-    cells = read_inline(tokens)[5:]
-    assert len(cells) == 4 * len(rules)
-    for rule, place in zip(rules, range(0, len(cells), 4), strict=True):
-        words = join_asked(rule.asks)
-        assert cells[place : place + 3] == [str(rule.index + 1), plain(words), plain(rule.class_name)]
+    below = next(place for place, token in enumerate(tokens) if token.type == "table_close")
+    cells = read_inline(tokens[:below])[4:]
+    assert len(cells) == 4 * len(rules.lines)
+    for line, place in zip(rules.lines, range(0, len(cells), 4), strict=True):
+        words = "otherwise" if line.is_otherwise else join_asked(line.asks)
+        assert cells[place : place + 3] == [str(line.index + 1), plain(words), plain(line.class_name)]
+    assert read_inline(tokens[below:])[0] == "No answer changes: every possible row gets the tree's answer."
 
 
 def plain(words: str) -> str:
     return one_line(words, len(words))
 
 
-def test_markdown_with_reasons_lists_every_condition() -> None:
-    rules = hostile_rules()
+@both_forms
+def test_markdown_with_reasons_lists_every_condition(form: str) -> None:
+    rules = in_form(form, hostile_rules())
     tokens = parse_markdown(rules_to_markdown(rules, reasons=True))
     read_inline(tokens)
-    assert sum(token.type == "list_item_open" for token in tokens) == sum(len(rule.reasons) for rule in rules)
+    items = [token for token in tokens if token.type == "list_item_open"]
+    without = parse_markdown(rules_to_markdown(rules))
+    below = [token for token in without if token.type == "list_item_open"]
+    assert len(items) - len(below) == sum(len(rule.reasons) for rule in rules)
 
 
 @given(words=st.text(alphabet=st.sampled_from("ab <>&|\\`*_[]()~$#!:/.w;\n-='\"{}é"), max_size=30))
@@ -121,22 +130,25 @@ def test_escaped_latex_prints_any_text_as_it_is(words: str) -> None:
     assert "--" not in escape_latex(words)
 
 
+@both_forms
 @pytest.mark.parametrize("numbers", [False, True])
-def test_a_latex_table_prints_hostile_names_as_they_are(numbers: bool) -> None:
-    rules = hostile_rules(numbers=numbers)
+def test_a_latex_table_prints_hostile_names_as_they_are(numbers: bool, form: str) -> None:
+    rules = in_form(form, hostile_rules(numbers=numbers))
     lines = rules_to_latex(rules).splitlines()
-    body = lines[lines.index(r"\endfoot") + 1 : -1]
-    assert len(body) == len(rules)
-    for rule, line in zip(rules, body, strict=True):
-        cells = re.split(r"(?<!\\) & ", line.removesuffix(r" \\"))
-        assert len(cells) == 5
-        assert read_latex(cells[1]) == plain(join_asked(rule.asks))
-        assert read_latex(cells[2]) == plain(rule.class_name)
+    body = lines[lines.index(r"\endfoot") + 1 : len(lines) - lines[::-1].index(r"\midrule") - 1]
+    assert len(body) == len(rules.lines)
+    for line, written in zip(rules.lines, body, strict=True):
+        cells = re.split(r"(?<!\\) & ", written.removesuffix(r" \\"))
+        assert len(cells) == 4
+        assert read_latex(cells[1]) == plain("otherwise" if line.is_otherwise else join_asked(line.asks))
+        assert read_latex(cells[2]) == plain(line.class_name)
+        assert read_latex(cells[3])
 
 
+@both_forms
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_a_latex_table_compiles(tmp_path: Path) -> None:
-    table = rules_to_latex(hostile_rules()).encode("ascii", "replace").decode()
+def test_a_latex_table_compiles(tmp_path: Path, form: str) -> None:
+    table = rules_to_latex(in_form(form, hostile_rules())).encode("ascii", "replace").decode()
     document = (
         f"\\documentclass{{article}}\\usepackage{{booktabs,longtable}}\\begin{{document}}{table}\\end{{document}}"
     )
@@ -148,23 +160,26 @@ def test_a_latex_table_compiles(tmp_path: Path) -> None:
 # --- CSV -------------------------------------------------------------------------------------------------------------
 
 
+@both_forms
 @pytest.mark.parametrize("numbers", [False, True])
-def test_csv_reads_back(numbers: bool) -> None:
-    rules = hostile_rules(numbers=numbers)
+def test_csv_reads_back(numbers: bool, form: str) -> None:
+    rules = in_form(form, hostile_rules(numbers=numbers))
     text = rules_to_csv(rules)
     assert text.endswith("\r\n")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    assert len(rows) == len(rules)
-    for rule, row in zip(rules, rows, strict=True):
-        assert row["rule"] == str(rule.index + 1)
-        assert row["conditions"] == guard_cell(join_conditions(rule.conditions))
-        assert row["prediction"] == guard_cell(rule.prediction)
-        assert row["leaf_id"] == str(rule.leaf_id)
-        assert float(row["source_support"]) == rule.source_support
+    assert len(rows) == len(rules.lines)
+    for line, row in zip(rules.lines, rows, strict=True):
+        assert row["rule"] == str(line.index + 1)
+        assert row["conditions"] == ("otherwise" if line.is_otherwise else guard_cell(join_conditions(line.conditions)))
+        assert row["prediction"] == guard_cell(line.prediction)
+        assert row["leaf_id"] == ("" if line.is_otherwise else str(line.leaf_id))
+        for name in ("support", "reliability", "covered_support", "source_support", "source_reliability"):
+            assert (float(row[name]) if row[name] else None) == getattr(line, name)
 
 
-def test_no_cell_of_the_csv_is_a_formula() -> None:
-    rows = list(csv.reader(io.StringIO(rules_to_csv(hostile_rules()), newline="")))
+@both_forms
+def test_no_cell_of_the_csv_is_a_formula(form: str) -> None:
+    rows = list(csv.reader(io.StringIO(rules_to_csv(in_form(form, hostile_rules())), newline="")))
     cells = [cell for row in rows for cell in row]
     assert any(cell.startswith("'=cmd") for cell in cells)
     assert not [cell for cell in cells if cell[:1] in ("=", "@", "\t", "\r")]
@@ -211,9 +226,10 @@ def test_signs_numbers_and_words_stay_as_they_are(cell: secateur.tree.tree.Label
 # --- Formats ---------------------------------------------------------------------------------------------------------
 
 
+@both_forms
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "onnx" or find_spec("onnx")])
-def test_every_format_is_written_by_its_name(name: str) -> None:
-    content = write_format(hostile_rules(), name)
+def test_every_format_is_written_by_its_name(name: str, form: str) -> None:
+    content = write_format(in_form(form, hostile_rules()), name)
     assert isinstance(content, bytes if name == "onnx" else str)
     assert content
     assert find_format(name.upper()).suffix.startswith(".")
@@ -254,7 +270,7 @@ def test_rules_are_written_by_keyword_options() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("text", {"reason": True}, "'text' has no option 'reason'; its options are reasons. Did you mean 'reasons'"),
+        ("text", {"reason": True}, "'text' has no option 'reason'; its options are reasons, width. Did you mean 'reasons'"),
         ("csv", {"table": "a"}, "'csv' has no option 'table'; it has none"),
         ("text", {"reasons": "no"}, "Expected reasons as True or False, found 'no'"),
         ("sql", {"dialect": "oracle"}, "no dialect 'oracle'"),
@@ -276,8 +292,9 @@ def test_an_unknown_format_is_refused() -> None:
         find_format("markdwon")
 
 
-def test_hostile_names_survive_in_text_and_json() -> None:
-    rules = hostile_rules()
+@both_forms
+def test_hostile_names_survive_in_text_and_json(form: str) -> None:
+    rules = in_form(form, hostile_rules())
     again = secateur.Rules.from_json(rules.to_json())
     assert again.tree.feature_names == HOSTILE
     assert again == rules

@@ -40,7 +40,7 @@ def list_texts(table: pd.DataFrame) -> dict[str, str]:
     """Everything that a person may print."""
     X, y = table[NAMES[:2]], table.iloc[:, 3]
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="layered", facts=[f"`{NAMES[0]}` <= 100"], each_leaf=True)
+    rules = secateur.simplify(model, X, y, method="mismatch", facts=[f"`{NAMES[0]}` <= 100"], each_leaf=True)
     compact = secateur.simplify(model, X, y, budget=0.01)
     other = secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=1).fit(X, y), X, y, each_leaf=True)
     forest = secateur.simplify(RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y), X, y, each_leaf=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -40,19 +41,34 @@ def words_of(svg: str) -> str:
     return " ".join("".join(text.itertext()) for text in read(svg).iter(f"{SVG}text"))
 
 
+def count_lines(svg: str) -> int:
+    """How many lines have their rows beside them."""
+    return len(re.findall(r"\d rows?, [\d.]+%|(?<!that )no row\b", words_of(svg)))
+
+
 def test_the_list_shows_every_rule_and_otherwise(tmp_path: Path) -> None:
     model, X, y = hostile_problem()
     rules = secateur.simplify(model, X, y, **NAMES)
     picture = rules.plot()
-    assert words_of(picture.svg).count("rows, ") + words_of(picture.svg).count("1 row, ") == len(rules) + 1
+    assert count_lines(picture.svg) == len(rules.lines) == len(rules) + 1
     assert "otherwise" in words_of(picture.svg)
     picture.save(tmp_path / "list.svg")
     with pytest.raises(ParameterError, match=r"ends with \.svg, found '.*list\.png'"):
         picture.save(tmp_path / "list.png")
     assert [path.name for path in tmp_path.iterdir()] == ["list.svg"]
     assert (tmp_path / "list.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
-    each = words_of(secateur.simplify(model, X, y, method="none", each_leaf=True, **NAMES).plot().svg)
-    assert "One rule for each leaf, by none." in each
+    untold = words_of(secateur.simplify(model, **NAMES).plot().svg)
+    assert f"{len(rules)} rules with {rules.n_conditions} conditions; the tree has " in untold, "the title, without rows"
+
+
+def test_one_rule_for_each_leaf_is_drawn_too() -> None:
+    model, X, y = hostile_problem()
+    rules = secateur.simplify(model, X, y, method="none", each_leaf=True, **NAMES)
+    each = words_of(rules.plot().svg)
+    assert count_lines(rules.plot().svg) == len(rules.lines) == len(rules)
+    assert "otherwise" not in each
+    untold = words_of(secateur.simplify(model, method="none", each_leaf=True, **NAMES).plot().svg)
+    assert f"One rule for each of {len(rules)} leaves, by none" in untold
 
 
 @given(tree=strategies.trees(max_leaves=12))
@@ -76,7 +92,7 @@ def test_a_depth_that_is_none_is_refused(depth: Any) -> None:
 
 def test_notebooks_show_tables_in_which_names_are_escaped() -> None:
     model, X, y = hostile_problem()
-    rules, few = secateur.simplify(model, X, y, each_leaf=True, **NAMES), secateur.simplify(model, X, y, **NAMES)
+    rules, few = (secateur.simplify(model, X, y, each_leaf=each_leaf, **NAMES) for each_leaf in (True, False))
     loose = secateur.simplify(model, X, y, method="quinlan", each_leaf=True, **NAMES)
     forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
     trees = secateur.simplify(forest, X, y, each_leaf=True, **NAMES)
@@ -84,7 +100,7 @@ def test_notebooks_show_tables_in_which_names_are_escaped() -> None:
         *(rules, few, trees, rules.audit(X, y), few.audit(X, y), trees.audit(X, y), rules.verify(), few.verify()),
         *(one.explain(row) for one in (rules, few) for row in X[:6]),
         *(loose.overlaps(X), secateur.diagnose(model, X, y, **NAMES)),
-        secateur.select_budget(model, X, y, grid=[0.0, 0.01], cv=2, progress=False),
+        secateur.select(model, X, y, over="budget", grid=[0.0, 0.01], cv=2),
     ]
     for one in shown:
         html = one._repr_html_()

@@ -34,7 +34,7 @@ STARTING = 120  # seconds until the good files are made
 CHUNK = 200
 # Of a thousand files, how many are of a format: tables take a hundred times longer than trees.
 SHARES = {
-    **{"tree": 300, "rules": 200, "packed": 30, "iai": 125, "compact": 100, "pmml": 105, "onnx": 60, "skops": 40},
+    **{"tree": 300, "rules": 300, "packed": 30, "iai": 125, "pmml": 105, "onnx": 60, "skops": 40},
     **{"csv": 10, "jsonl": 10, "parquet": 10, "arrow": 10},
 }
 

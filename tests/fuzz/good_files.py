@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from exported_rules import ward_rules
 from fuzz import mutating
-from secateur.export.compact_json import _digest as compact_digest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
@@ -30,7 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import choose_lines
 from secateur.cli.model_files import dump_model
-from secateur.export.json import _digest as rules_digest
+from secateur.export.json import _digest
 from secateur.rows.packed_bytes import pack
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -56,7 +56,17 @@ def _told_tree() -> secateur.Tree:
     return secateur.simplify(fitted, facts=facts, groups={"hue": ["hue_red", "hue_blue"]}, each_leaf=True).tree
 
 
-def _rules() -> list[Any]:
+def _monotone_tree() -> secateur.Tree:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "income"])
+    root = builder.split("age", 30)
+    for side, limit, counts in (("left", 2.5, ([9, 1], [3, 4])), ("right", 1.5, ([5, 4], [1, 9]))):
+        node = builder.split("income", limit, parent=root, side=side)
+        for below, own in zip(("left", "right"), counts, strict=True):
+            builder.leaf(own, parent=node, side=below)
+    return builder.build()
+
+
+def _each_leaf() -> list[Any]:
     model = _fit()
     weights = RNG.integers(1, 4, 60).astype(float)
     settings: dict[str, dict[str, Any]] = {
@@ -65,7 +75,7 @@ def _rules() -> list[Any]:
         "redundancy": {},
         "faithful": {"tolerance": 0.1},
         "mismatch": {"tolerance": 0.1},
-        "budgeted": {"budget": 0.05},
+        "budgeted": {"max_conflict": 0.05},
         "quinlan": {},
     }
     made = [secateur.simplify(model, X, Y, method=name, each_leaf=True, **own) for name, own in settings.items()]
@@ -82,15 +92,25 @@ def _rules() -> list[Any]:
         secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X3, Y3), X3, Y3, each_leaf=True)
     )
     made.append(secateur.simplify(model, X, Y, method="mismatch-certified", each_leaf=True))
+    # Rules that may overlap and that nothing ranks.
+    made.append(secateur.simplify(_monotone_tree(), method="mismatch-certified", monotone=[1, 1], each_leaf=True))
     return made
 
 
-def _compact() -> list[Any]:
+def _lists() -> list[Any]:
     iris = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X3, Y3)
     made = [secateur.simplify(_fit(), X, Y), secateur.simplify(_fit(), X, Y, budget=0.05), secateur.simplify(_fit())]
     made += [secateur.simplify(iris, X3, Y3, budget=0.02), secateur.simplify(_told_tree()), choose_lines(ward_rules())]
-    made.append(choose_lines(secateur.simplify(iris, X3, Y3, method="layered", each_leaf=True)))
+    made.append(secateur.simplify(iris, X3, Y3, method="faithful"))
+    made.append(secateur.simplify(_fit(4), X, Y, method="mismatch", budget=0.3))
+    made.append(secateur.approximate(RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, Y), X, Y))
     return made
+
+
+def _in_columns() -> list[bytes]:
+    """Rules of so many leaves that lines are written without words; here, of few."""
+    with mock.patch("secateur.export.json.WORDED_CONDITIONS", -1):
+        return [secateur.simplify(_fit(), X, Y, each_leaf=each).to_json().encode() for each in (True, False)]
 
 
 def _scaled() -> Any:
@@ -199,9 +219,8 @@ def _skops() -> list[bytes]:
 
 
 MAKERS: dict[str, Callable[[], list[bytes]]] = {
-    "rules": lambda: [rules.to_json().encode() for rules in _rules()],
-    "compact": lambda: [rules.to_json().encode() for rules in _compact()],
-    "packed": lambda: [pack(data) for data in (*good_files("rules"), *good_files("compact"))],
+    "rules": lambda: [*(rules.to_json().encode() for rules in (*_each_leaf(), *_lists())), *_in_columns()],
+    "packed": lambda: [pack(data) for data in good_files("rules")],
     "tree": lambda: [tree.to_json().encode() for tree in _trees()],
     "iai": lambda: [path.read_bytes() for path in sorted(MODELS.glob("iai_*.json"))],
     "skops": _skops,
@@ -232,33 +251,23 @@ def _json_again(data: bytes, rng: Random) -> bytes:
     return mutating.write_json(mutating.change_json(json.loads(data), rng), rng)
 
 
-def _forge(data: bytes, rng: Random, digest: Callable[[dict[str, Any]], str]) -> bytes:
+def _forge(data: bytes, rng: Random) -> bytes:
     """Change rules, and make their digest anew every other time, as a forger would."""
     content = mutating.change_json(json.loads(data), rng)
     if rng.random() < 0.5:
         try:
             content.pop("digest")
-            content["digest"] = digest(content)
+            content["digest"] = _digest(content)
         except (AttributeError, KeyError, TypeError, ValueError):
             pass  # what is left of it has no digest
     return mutating.write_json(content, rng)
-
-
-def _forge_compact(data: bytes, rng: Random) -> bytes:
-    def digest(content: dict[str, Any]) -> str:
-        source = content["source"]
-        source.pop("digest")
-        source["digest"] = rules_digest(source)
-        return compact_digest(content)
-
-    return _forge(data, rng, digest)
 
 
 def _pack_otherwise(data: bytes, rng: Random) -> bytes:
     """Change what is packed, and the way it is: in several members, with a name, or with something behind it."""
     text = gzip.decompress(data)
     if rng.random() < 0.5:
-        text = (_forge_compact if b'"secateur-compact"' in text[:200] else CHANGES["rules"])(text, rng)
+        text = _forge(text, rng)
     cut = rng.randrange(len(text) + 1)
     members = [gzip.compress(part, rng.randrange(10), mtime=0) for part in (text[:cut], text[cut:])]
     named = io.BytesIO()
@@ -274,8 +283,7 @@ def _change_columns(data: bytes, rng: Random, write: Callable[..., bytes]) -> by
 
 
 CHANGES: dict[str, Callable[[bytes, Random], bytes]] = {
-    "rules": lambda data, rng: _forge(data, rng, rules_digest),
-    "compact": _forge_compact,
+    "rules": _forge,
     "packed": _pack_otherwise,
     "tree": _json_again,
     "iai": _json_again,
@@ -288,7 +296,7 @@ CHANGES: dict[str, Callable[[bytes, Random], bytes]] = {
     "arrow": lambda data, rng: _change_columns(data, rng, write_arrow),
 }
 # How often bytes are changed without an eye for the format.
-BLIND = {"rules": 0.1, "compact": 0.1, "parquet": 0.85, "arrow": 0.85}
+BLIND = {"rules": 0.1, "parquet": 0.85, "arrow": 0.85}
 
 
 def changed_file(kind: str, number: int) -> bytes:

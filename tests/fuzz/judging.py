@@ -2,11 +2,12 @@
 
 What "right" means, for each format:
 
-- ``tree``: the class of every kind of row is what a plain walk over the fields of the JSON gives; what the rules and
-  the compact rules of the tree say of it is checked by listing rows, and `verify` agrees.
-- ``rules``, ``compact``: the same for the tree inside; each rule covers the rows that its listed links let through; the
-  class given is the one of the rule that ranks first by the counts in the file; and wherever `verify` says that the
-  promise holds, it holds for every listed row.
+- ``tree``: the class of every kind of row is what a plain walk over the fields of the JSON gives; what the rules of the
+  tree say of it, one for each leaf and as a list, is checked by listing rows, and `verify` agrees.
+- ``rules``: the same for the tree inside; each line covers the rows that the edges listed for its leaf let through; the
+  line that decides is the first of a list, or the one that ranks first by the counts in the file; the held-out rows of
+  an approximation add up; and wherever `verify` says that the promise holds, it holds for every listed row, also that
+  leaves lie in the rules which stand for them.
 - ``packed``: the rules are those in what Python's ``gzip`` unpacks, and judged as such.
 - ``skops``: the rules of the model that was read say what the model itself says.
 - ``onnx``: the tree says what onnxruntime says of the file. ``iai``: what Interpretable AI's own reader says.
@@ -104,39 +105,14 @@ def judge_tree(data: bytes, rng: Random) -> str:
 def judge_rules(data: bytes, rng: Random) -> str:
     text = _text(data)
     rules = secateur.Rules.from_json(text)
-    content = json.loads(text)
-    listed = compare_tree(rules.tree, content["tree"])
-    check_coverage(rules, listed, [rule["kept_ids"] for rule in content["rules"]], content)
+    stored = StoredRules(json.loads(text), rules.method)
+    listed = compare_tree(rules.tree, stored.tree)
+    check_lines(rules, stored)
+    check_held_out(rules, stored)
+    if is_plain(rules.tree):
+        check_deciding(rules, listed, stored)
     if rules.verify().ok:
-        check_exactness(rules, listed)
-    write_some(rules, rng)
-    return AGREED
-
-
-def judge_compact(data: bytes, rng: Random) -> str:
-    text = _text(data)
-    rules = secateur.Rules.from_json(text)
-    content = json.loads(text)
-    listed = compare_tree(rules.tree, content["source"]["tree"])
-    covered = [listed.covered(rule["kept_ids"]) for rule in content["rules"]]
-    matrix = as_matrix(listed)
-    flags = np.array([brute_force.as_flags(rows, len(matrix)) for rows in covered]).reshape(len(covered), len(matrix)).T
-    expect(np.array_equal(rules.covers(matrix), flags), "the compact rules cover other rows than their links")
-    labels = np.array([*(rule["prediction"] for rule in content["rules"]), content["otherwise"]], dtype=object)
-    first = np.where(flags.any(axis=1), flags.argmax(axis=1), -1) if len(covered) else np.full(len(matrix), -1)
-    said = rules.predict(matrix).tolist()
-    if rules.verify().ok:
-        is_exact = content["budget"] == 0 and secateur.METHODS[content["source"]["method"]].is_exact
-        possible = brute_force.as_flags(listed.possible, len(matrix))
-        expect(
-            labels[first[possible]].tolist() == np.array(said, dtype=object)[possible].tolist(), "another line decides"
-        )
-        if is_exact:
-            own = own_classes(listed)
-            expect(
-                np.array(said, dtype=object)[possible].tolist() == rules.tree.classes[own[possible]].tolist(),
-                "not exact",
-            )
+        check_promise(rules, listed, stored)
     write_some(rules, rng)
     return AGREED
 
@@ -153,8 +129,8 @@ def judge_packed(data: bytes, rng: Random) -> str:
         # What is not packed at all is read as it is, whatever its name says.
         expect(not data.startswith(b"\x1f\x8b"), "damaged, but read", error)
         text = data
-    expect(rules == type(rules).from_json(_text(text)), "the packed rules are others")
-    return (judge_compact if isinstance(rules, secateur.Rules) else judge_rules)(text, rng)
+    expect(rules == secateur.Rules.from_json(_text(text)), "the packed rules are others")
+    return judge_rules(text, rng)
 
 
 def _text(data: bytes) -> str:
@@ -222,46 +198,154 @@ def check_own_rules(tree: Tree, listed: brute_force.ListedRows) -> None:
     for rule in rules:
         c = int(tree.leaf_class[rule.leaf_id])
         expect(listed.implies(rule.kept_ids, c), "a rule covers a row of another class", rule.leaf_id)
-    expect(rules.verify().ok, "the rules of a tree that was read cannot be verified", str(rules.verify()))
+    lines = choose_lines(rules)
+    for made in (rules, lines):
+        expect(made.verify().ok, "the rules of a tree that was read cannot be verified", str(made.verify()))
     if is_plain(tree):
         matrix, own = as_matrix(listed), own_classes(listed)
         possible = brute_force.as_flags(listed.possible, len(matrix))
-        compact = choose_lines(rules)
-        for said in (rules.predict(matrix), compact.predict(matrix)):
-            expect(said[possible].tolist() == tree.classes[own[possible]].tolist(), "another class than the tree's")
+        for made in (rules, lines):
+            answers = [made.lines[line].prediction for line in made.apply(matrix)[possible].tolist()]
+            for said in (made.predict(matrix)[possible].tolist(), answers):
+                expect(said == tree.classes[own[possible]].tolist(), "another class than the tree's")
 
 
-def check_coverage(
-    rules: secateur.Rules, listed: brute_force.ListedRows, links: list[list[int]], content: dict[str, Any]
-) -> None:
-    """Compare which rules cover a row, and which of them decides it, with the links and counts of the file."""
-    if not is_plain(rules.tree):
+class StoredRules:
+    """What the JSON of rules says, by its fields alone."""
+
+    def __init__(self, content: dict[str, Any], method: str) -> None:
+        self.content, self.tree = content, content["tree"]
+        lines, self.leaves = content["lines"], content["leaves"]
+        self.is_list = bool(lines) and lines[-1]["leaf_id"] is None
+        self.lines = lines[:-1] if self.is_list else lines
+        self.otherwise = lines[-1]["prediction"] if self.is_list else None
+        self.method = secateur.METHODS[method]  # which the file may call by another name
+        self.place_of = {leaf: place for place, leaf in enumerate(self.leaves["leaf_ids"])}
+
+    def kept(self, leaf: int, columns: dict[str, Any]) -> list[int]:
+        """The edges that are left on the path of a leaf."""
+        first, last = self.leaves["offsets"][self.place_of[leaf] :][:2]
+        return [self.leaves["links"][k] for k in range(first, last) if not columns["deleted"][k]]
+
+    @property
+    def written(self) -> list[list[int]]:
+        """The edges that each line with conditions asks."""
+        return [self.kept(line["leaf_id"], self.leaves) for line in self.lines]
+
+    def class_of(self, leaf: int) -> int:
+        return int(self.tree["leaf_class"][leaf])
+
+    def label_of(self, leaf: int) -> Any:
+        return self.tree["classes"][self.class_of(leaf)]
+
+    @property
+    def order(self) -> list[int] | None:
+        """Places of lines in the order in which the first that covers a row decides it; None where none is known."""
+        if self.is_list:
+            return list(range(len(self.lines)))
+        is_exact = self.method.is_exact and self.content["budget"] == 0
+        if not self.content["is_ranked"] and not is_exact and len({line["prediction"] for line in self.lines}) > 1:
+            return None
+
+        def rank(place: int) -> tuple[float, float, int, int]:
+            line = self.lines[place]
+            counts, length = line["class_counts"], len(self.kept(line["leaf_id"], self.leaves))
+            support = 1.0 if counts is None else -sum(counts)
+            share = -counts[self.class_of(line["leaf_id"])] / sum(counts) if counts and sum(counts) else 1.0
+            return (share, support, length, place)
+
+        return sorted(range(len(self.lines)), key=rank)
+
+
+def check_lines(rules: secateur.Rules, stored: StoredRules) -> None:
+    """Compare the lines that were read with those of the file: leaves, classes, counts, edges, and what goes unwritten."""
+    lines = [*stored.lines, *([stored.content["lines"][-1]] if stored.is_list else [])]
+    expect(len(rules.lines) == len(lines), "another number of lines", len(rules.lines), len(lines))
+    expect(rules.is_list == stored.is_list, "another form")
+    for line, said in zip(rules.lines, lines, strict=True):
+        counts = None if line.class_counts is None else list(line.class_counts)
+        expect(counts == said["class_counts"], "other counts", line.index, counts, said["class_counts"])
+        expect(line.prediction == said["prediction"], "another class", line.index, said["prediction"])
+        expect(line.leaf_id == said["leaf_id"], "another leaf", line.index)
+    for line, kept in zip(rules, stored.written, strict=True):
+        expect(list(line.kept_ids) == kept, "a line asks other edges than the file says", line.index)
+        expect(line.prediction == stored.label_of(line.leaf_id or 0), "another class than its leaf's", line.index)
+    if stored.is_list:
+        stand_ins = [line["stands_for"] for line in stored.lines]
+        for one in stored.content["unwritten"]:
+            by = next((n for n, stands in enumerate(stand_ins) if one["leaf_id"] in stands), None)
+            leaf = None if by is None else stored.lines[by]["leaf_id"]
+            expect(one["covered_by"] == leaf, "an unwritten rule names another line", one)
+
+
+def check_held_out(rules: secateur.Rules, stored: StoredRules) -> None:
+    """Add up the held-out rows of an approximation."""
+    said = stored.content["approximation"]
+    expect((said is None) == (rules.fidelity is None), "an approximation came or went")
+    if said is None or rules.fidelity is None:
         return
-    matrix = as_matrix(listed)
-    flags = np.array([brute_force.as_flags(listed.covered(kept), len(matrix)) for kept in links]).T
-    expect(np.array_equal(rules.covers(matrix), flags), "the rules cover other rows than their links let through")
-    winners = rules.apply(matrix)
-    if not content["is_ranked"] or secateur.METHODS[rules.method].is_exact:
-        return  # the rule of a row's own leaf decides, or any: they agree
-
-    def rank(index: int) -> tuple[float, float, int, int]:
-        counts = content["rules"][index]["class_counts"]
-        c = content["tree"]["classes"].index(content["rules"][index]["prediction"])
-        support = sum(counts) if counts is not None else 0
-        return (-counts[c] / support if support else 1, -support, len(links[index]), index)
-
-    order = sorted(range(len(links)), key=rank)
-    for place, winner in enumerate(winners.tolist()):
-        expect(winner == next(index for index in order if flags[place, index]), "another rule decides", matrix[place])
+    labels = [*(line["prediction"] for line in stored.lines), stored.otherwise]
+    places = [stored.tree["classes"].index(label) for label in labels]
+    total = sum(sum(row) for row in said["counts"])
+    same = sum(row[c] for row, c in zip(said["counts"], places, strict=True))
+    expect(said["n_held_out"] == total and rules.fidelity.n_rows == total, "another number of held-out rows", total)
+    expect(math.isclose(said["fidelity"], same / total), "another share of held-out rows", same, total)
+    by_leaf = [sum(row[k] for row in said["leaf_counts"]) for k in range(2)]
+    expect(by_leaf == [total, same], "the rows of leaves do not add up", by_leaf)
 
 
-def check_exactness(rules: secateur.Rules, listed: brute_force.ListedRows) -> None:
+def check_deciding(rules: secateur.Rules, listed: brute_force.ListedRows, stored: StoredRules) -> None:
+    """Compare which lines cover a row, and which of them decides it, with the edges and counts of the file."""
+    matrix, own = as_matrix(listed), own_classes(listed)
+    covered = [brute_force.as_flags(listed.covered(kept), len(matrix)) for kept in stored.written]
+    flags = np.array(covered, dtype=bool).reshape(len(covered), len(matrix)).T
+    expect(np.array_equal(rules.covers(matrix), flags), "the lines cover other rows than their edges let through")
+    deciding = rules.apply(matrix).tolist()
+    order, end = stored.order, len(stored.lines)
+    for place, line in enumerate(deciding):
+        if order is None:  # which of the rules wins is not known: that of the row's own leaf
+            expected = stored.place_of[oracles.walk(rules.tree, listed.rows[place])]
+        else:
+            expected = next((one for one in order if flags[place, one]), end)
+        expect(line == expected, "another line decides", matrix[place], line, expected)
+    labels = [*(line["prediction"] for line in stored.lines), stored.otherwise]
+    answers = [labels[line] for line in deciding]
+    is_exact = stored.method.is_exact and stored.content["budget"] == 0
+    if is_exact and not rules.tree.facts:  # the tree itself answers
+        answers = [stored.tree["classes"][c] for c in own.tolist()]
+    said = rules.predict(matrix).tolist()
+    expect(said == answers, "another class is predicted than the deciding line's", said, answers)
+
+
+def check_promise(rules: secateur.Rules, listed: brute_force.ListedRows, stored: StoredRules) -> None:
     """What `verify` proved holds for the listed rows."""
-    if not secateur.METHODS[rules.method].is_exact:
+    budget, before = stored.content["budget"], stored.content["before_budget"]
+    for leaf in stored.place_of if stored.method.is_exact else ():
+        kept = stored.kept(leaf, before if budget else stored.leaves)
+        expect(listed.implies(kept, stored.class_of(leaf)), "verified, and yet it covers a row of another class", leaf)
+    if not stored.is_list:
         return
-    for rule in rules:
-        c = int(rules.tree.leaf_class[rule.leaf_id])
-        expect(listed.implies(rule.kept_ids, c), "verified, and yet it covers a row of another class", rule.leaf_id)
+    covered = [listed.covered(kept) for kept in stored.written]
+    of_leaf = {leaf: listed.covered(listed.paths[leaf]) & listed.possible for leaf in stored.place_of}
+    for line, rows in zip(stored.lines, covered, strict=True):
+        for leaf in line["stands_for"]:
+            expect(not of_leaf[leaf] & ~rows, "verified, and yet a leaf does not lie in its rule", leaf)
+            expect(stored.class_of(leaf) == stored.class_of(line["leaf_id"]), "a rule of another class stands in", leaf)
+    if budget:
+        return
+    for leaf, rows in of_leaf.items():
+        if stored.label_of(leaf) != stored.otherwise:
+            for line, own in zip(stored.lines, covered, strict=True):
+                rows &= ~own if stored.class_of(line["leaf_id"]) == stored.class_of(leaf) else rows
+            expect(not rows, "verified, and yet no line is for a row of a written class", leaf)
+    if stored.method.is_exact:
+        left, answers = listed.all, [0] * len(stored.tree["classes"])
+        for line, rows in zip(stored.lines, covered, strict=True):
+            answers[stored.class_of(line["leaf_id"])] |= rows & left
+            left &= ~rows
+        answers[stored.tree["classes"].index(stored.otherwise)] |= left
+        for c, rows in enumerate(answers):
+            expect(not (rows ^ listed.of_class[c]) & listed.possible, "verified, and yet not exact", c)
 
 
 def write_some(rules: Any, rng: Random) -> None:
@@ -269,7 +353,7 @@ def write_some(rules: Any, rng: Random) -> None:
     str(rules)
     if rng.random() < 0.33:
         text = rules.to_json()
-        expect(type(rules).from_json(text).to_json() == text, "written and read again, it differs")
+        expect(secateur.Rules.from_json(text).to_json() == text, "written and read again, it differs")
         return
     name = rng.choice([name for name in FORMATS if name not in SLOW_FORMATS])
     try:
@@ -649,7 +733,6 @@ def same_value(ours: Any, theirs: Any) -> bool:
 
 JUDGES: dict[str, Callable[[bytes, Random], str]] = {
     "rules": judge_rules,
-    "compact": judge_compact,
     "packed": judge_packed,
     "tree": judge_tree,
     "iai": judge_iai,

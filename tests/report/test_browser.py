@@ -490,7 +490,7 @@ def test_keys_alone_reach_everything(open_report: Open) -> None:
             break
     else:
         pytest.fail("the focus never leaves the page")
-    wanted = {"theme", "knob", "Why rule 1", "positions", "tree-canvas", "tree-save", "row-pick", "field-0", "leaves"}
+    wanted = {"theme", "slider", "Why rule 1", "positions", "tree-canvas", "tree-save", "row-pick", "field-0", "leaves"}
     assert wanted | {"shortened", "methods", "notes"} <= reached
 
 
@@ -1082,6 +1082,25 @@ def test_scripts_write_numbers_as_python_does(browser: Any) -> None:
         *([_read_points(one) for one in changes], [_read_limits([one, one]) for one in shares]),
         *([_squeeze(one) for one in texts], [_shorten(one, 30) for one in texts]),
     ]
+
+
+def test_scripts_word_the_rows_of_a_line_as_python_does(open_report: Open) -> None:
+    X, y = make_classification(1500, 4, weights=[0.8], flip_y=0.3, random_state=2)
+    names = {"class_names": ["well", "a name that is too long for the narrow column of numbers"]}
+    model = DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0).fit(X, y)
+    for rules in (
+        secateur.simplify(model, X, y, **names),
+        secateur.simplify(model, X, y, sample_weight=np.linspace(0.1, 2, len(y)), **names),
+        secateur.simplify(model, **names),
+        secateur.simplify(DecisionTreeClassifier().fit(X, np.ones(len(X)))),
+        secateur.approximate(lambda rows: model.predict(rows) + 5, X),
+    ):
+        page = open_report(rules)
+        if page.locator("#whole-list").count():
+            page.locator("#whole-list").click()
+        long = names["class_names"][1]
+        expected = [describe_rows(line).replace(f"% {long}", f"% {long[:29]}…") for line in rules.lines]
+        assert page.locator("#list .decides span").all_text_contents() == expected
 
 
 def test_the_example_of_a_leaf_can_be_picked(open_report: Open) -> None:

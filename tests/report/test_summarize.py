@@ -26,6 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import choose_lines
 from secateur.report import summarize
+from secateur.results.answer import warn_of_weights
 from secateur.results.line_words import describe_rows
 from secateur.tree.pipeline_columns import Columns
 from secateur.words.plain_words import read_asked
@@ -137,9 +138,10 @@ def test_one_rule_for_each_leaf_and_the_list_chosen_of_them_give_one_page() -> N
         rules = cancer_rules(method=method)
         chosen = choose_lines(rules)
         assert summarize(rules) == summarize(chosen)
-        short = choose_lines(rules, budget=0.05, otherwise=chosen.lines[-1].prediction)
-        assert summarize(short)["lists"][-1] == summarize(chosen)["lists"][-1]
-        assert summarize(short)["rules"] == summarize(chosen)["rules"]
+        short = summarize(choose_lines(rules, budget=0.5, otherwise=chosen.lines[-1].prediction))
+        assert short["rules"] == summarize(chosen)["rules"]
+        for name in ("rules", "otherwise", "measured", "guarantee", "cautions", "faithful", "right"):
+            assert short["lists"][-1][name] == summarize(chosen)["lists"][-1][name]
 
 
 @settings(max_examples=40, deadline=None)
@@ -222,12 +224,15 @@ def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told()
     tree.leaf([0, 3, 1], parent=root, side="right")
     rules = secateur.simplify(tree.build(), X, y)
     *_, short, exact = summarize(rules, budgets=[0.2])["lists"]
+    (weighed,) = warn_of_weights(rules)
+    assert weighed.startswith("Percentages count rows unweighted.")
     assert exact["cautions"] == [
+        weighed,
         "No rule predicts lost (3 of 100 rows): it is nowhere the commonest class.",
         "On the rows measured, the rules are right for 90.0%, no more often than always saying good (90.0%).",
         "Rule 1 has fewer than 5 rows: its percentage says little.",
     ]
-    assert short["cautions"][0] == "No rule predicts late (7 of 100 rows): its rules were left out, within the budget."
+    assert short["cautions"][1] == "No rule predicts late (7 of 100 rows): its rules were left out, within the budget."
 
 
 @settings(max_examples=60, deadline=None)

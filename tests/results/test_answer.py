@@ -1,4 +1,4 @@
-"""What is said around compact rules is said of training rows, if there were some."""
+"""What is said around a list is said of training rows, if there were some."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from exported_rules import ward_rules
 
 import secateur
-from secateur.results.answer import say_answer
+from secateur.results.answer import describe_answer
 
 
 def test_the_counts_of_a_tree_are_not_called_training_rows() -> None:
@@ -14,7 +14,7 @@ def test_the_counts_of_a_tree_are_not_called_training_rows() -> None:
     builder.leaf([3, 5])
     rules = secateur.simplify(builder.build())
     assert rules.decided_counts.sum() == 8  # which the tree knew
-    before, after = say_answer(rules)
+    before, after = describe_answer(rules)
     assert before == []
     assert "training row" not in " ".join(after)
 
@@ -23,6 +23,6 @@ def test_training_rows_are_counted() -> None:
     tree = ward_rules().tree
     rows = np.array([[0.5, 0.0], [0.9, 1.0]])
     rules = secateur.simplify(tree, rows, ["home", "back"])
-    before, after = say_answer(rules)
+    before, after = describe_answer(rules)
     assert before
     assert "2 training rows" in " ".join([*before, *after])

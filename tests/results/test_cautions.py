@@ -47,7 +47,7 @@ def test_rules_of_few_rows_are_listed() -> None:
     assert kinds(fit(["a"] * 10 + ["b"] * 4)) == ["few-rows"]
     assert kinds(fit(["a"] * 10 + ["b"] * 5)) == []
     (caution,) = find_cautions(fit(["a"] * 10 + ["b"] * 4))
-    assert caution.text == "Rule 2 rests on fewer than 5 rows: its percentage says little."
+    assert caution.text == "Rule 2 has fewer than 5 rows: its percentage says little."
 
 
 def test_rules_as_good_as_a_guess_are_told_from_better_ones() -> None:

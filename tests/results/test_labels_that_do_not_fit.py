@@ -21,7 +21,7 @@ def test_labels_that_do_not_fit_raise_an_alarm(weights: object) -> None:
     turned = str(secateur.simplify(model, X, 1 - Y))
     assert ALARM in turned
     assert "Are these the labels that it was fitted to?" in turned
-    assert "the model weighs them otherwise" not in turned
+    assert "The model was fitted with weights" not in turned
 
 
 def test_a_model_that_is_hardly_better_than_a_guess_raises_none() -> None:

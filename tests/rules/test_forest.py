@@ -38,7 +38,7 @@ from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, tr
 import secateur
 from secateur.adapters.forests import is_forest, read_forest
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
-from secateur.rules.forest import SHOWN_FAILURES, ForestRules
+from secateur.rules.forest import ForestRules
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.tree.regions import Region, domain_of, regions_of_links
 from secateur.tree.tree import Tree, make_tree
@@ -333,7 +333,7 @@ def test_rules_read_as_a_sequence_of_rule_sets(iris: Any) -> None:
     rules = simplify(forest, X, y, method="exact")
     assert len(rules) == 6
     assert [one.method for one in rules[:2]] == ["exact", "exact"]
-    assert next(iter(rules)) is rules[0] is rules.rule_sets[0]
+    assert next(iter(rules)) is rules[0] is rules.rules[0]
     assert rules.trees[3] is rules[3].tree
     assert rules.guarantee.startswith("Each tree's predictions are preserved exactly")
     assert repr(rules) == (
@@ -371,16 +371,16 @@ def test_a_failed_verification_names_the_tree(iris: Any) -> None:
     seen: list[tuple[int, int]] = []
     assert rules.verify(progress=lambda done, total: seen.append((done, total))).ok
     assert seen == [(done, 6) for done in range(1, 7)]
-    assert "6 of 6 trees verified." in str(rules.verify(X, y))
+    assert "6 of 6 trees verified" in str(rules.verify(X, y))
     everything = replace(rules[2].deletions, deleted=np.ones_like(rules[2].deleted))
     broken = list(rules)
     broken[2] = replace(rules[2], deletions=everything)
-    found = replace(rules, rule_sets=tuple(broken)).verify()
+    found = replace(rules, rules=tuple(broken)).verify()
     assert not found
     assert all(text.startswith("Tree 2: ") for text in found.failures)
     lines = str(found).splitlines()
-    assert (lines[0], lines[-1]) == ("5 of 6 trees verified.", "NOT verified.")
-    assert lines[1 : 1 + SHOWN_FAILURES] == [f"✗ {text}" for text in found.failures[:SHOWN_FAILURES]]
+    assert (lines[0], lines[-1]) == ("✓ 5 of 6 trees verified", "NOT verified.")
+    assert lines[-1 - len(found.failures) : -1] == [f"✗ {text}" for text in found.failures]
 
 
 @pytest.mark.parametrize("method", ["exact", "mismatch"])

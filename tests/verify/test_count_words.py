@@ -30,7 +30,7 @@ def test_other_rows_are_named_first_and_counts_have_their_classes() -> None:
         assert shuffled
 
 
-def test_compact_rules_do_not_claim_one_for_each_leaf() -> None:
+def test_a_list_does_not_claim_one_for_each_leaf() -> None:
     table = secateur.datasets.load("weather")
     X, y = table.X, table.y
     rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, each_leaf=True)

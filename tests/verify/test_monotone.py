@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from forged_rules import forge
 import numpy as np
 import pytest
+from forged_rules import forge
 from told_trees import with_facts
 
 import secateur

@@ -121,7 +121,7 @@ def command(
     if data is None:
         story = _from_model(brought, str(model), tolerance)
     else:
-        shorten = method or OVERLAPPING if choosing.overlaps else None
+        shorten = (OVERLAPPING if method is None else method) if choosing.overlaps else None
         story = _from_data(data, brought, used, growing, reading, tolerance, shorten, not no_facts, quiet)
     if model is not None and is_rules_file(model):
         told = f"{model} holds rules: the tree that they were made from is diagnosed, before any deletion."

@@ -264,7 +264,7 @@ class Making(Settings):
         from secateur.methods import find_method
         from secateur.methods.settings import check_share
 
-        chosen = find_method(self.method or "exact")
+        chosen = find_method("exact" if self.method is None else self.method)
         of_list = "--budget" if self.budget is not None else "--otherwise" if self.otherwise is not None else None
         if self.each_leaf and of_list is not None:
             raise ParameterError(f"{of_list} is for a short list: leave it out, or leave out --each-leaf.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rules import Rules
 
-__all__ = ["MEASURED", "count_changed", "make_ladder", "run_again"]
+__all__ = ["count_changed", "make_ladder"]
 
 # What an audit tells of a method on rows.
 MEASURED = (
@@ -27,20 +27,15 @@ MEASURED = (
 OF_OWN_PROBABILITIES = ("brier", "log_loss", "auc", "mean_abs_delta_p", "max_abs_delta_p")
 
 
-def make_ladder(
-    rules: Rules, at_hand: RowsAtHand, *, verify: bool = False, budgets: bool = True, **settings: Any
-) -> list[dict[str, Any]]:
+def make_ladder(rules: Rules, at_hand: RowsAtHand) -> list[dict[str, Any]]:
     """Record for each method, with one rule for each leaf, what it removes and what that costs, or why it cannot run.
 
-    Each method takes the settings that it reads, of those passed and of those of the rules. Without ``budgets``,
-    methods that spend one are left out, unless the rules are theirs.
+    Methods that spend a budget are left out, unless the rules are theirs: the page's slider spends better.
     """
-    rules = rules.before_choice
     ladder = []
     for method in METHODS.values():
-        spends = not {"budget", "max_conflict"}.isdisjoint(method.parameters)
-        in_hand = method.name == rules.method
-        if spends and not budgets and not in_hand:
+        is_current = method.name == rules.method
+        if not is_current and not {"budget", "max_conflict"}.isdisjoint(method.parameters):
             continue
         step: dict[str, Any] = {
             "method": method.name,
@@ -48,14 +43,11 @@ def make_ladder(
             "summary": method.summary,
             "preserves": method.preserves,
             "is_exact": method.is_exact,
-            "is_current": in_hand,
+            "is_current": is_current,
             "problem": None,
         }
         try:
-            made = rules if in_hand else run_again(rules, at_hand, method=method.name, **settings)
-            step |= _measure(made, at_hand)
-            if verify:
-                step["verified"] = made.verify().ok
+            step |= _measure(rules if is_current else _run_again(rules, at_hand, method.name), at_hand)
         except SecateurError as error:
             step["problem"] = str(error)
             if at_hand.training is None and method.asks_of(rules.tree) is not Asks.NOTHING:
@@ -64,10 +56,10 @@ def make_ladder(
     return ladder
 
 
-def run_again(rules: Rules, at_hand: RowsAtHand, method: str, **changed: Any) -> Rules:
-    """Simplify the same tree by another method, leaf by leaf, with the settings that both read."""
+def _run_again(rules: Rules, at_hand: RowsAtHand, method: str) -> Rules:
+    """Simplify the same tree by another method, with the settings that both read."""
     read = set(METHODS[method].parameters) - {"domain", "monotone"}  # rules keep these in words
-    settings = {name: value for name, value in {**rules.parameters, **changed}.items() if name in read}
+    settings = {name: value for name, value in rules.parameters.items() if name in read}
     settings["domain_knowledge"] = rules.parameters.get("domain_knowledge", True)
     X, y, weights = at_hand.training or (None, None, None)
     return simplify(rules.tree, X, y, sample_weight=weights, method=method, each_leaf=True, **settings)

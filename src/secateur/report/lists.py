@@ -14,7 +14,7 @@ from secateur.choosing import choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError
 from secateur.methods.settings import check_share
 from secateur.report.plain_values import find_limits, known_numbers
-from secateur.results.answer import describe_difference, describe_faithful, describe_measured
+from secateur.results.answer import describe_difference, describe_faithful, describe_measured, warn_of_weights
 from secateur.results.cautions import FEW_ROWS, find_cautions
 from secateur.results.fidelity import describe_fidelity, round_outwards
 from secateur.results.line_words import describe_rarer_line
@@ -174,7 +174,7 @@ def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> t
 def _find_cautions(rules: Rules, audit: Audit | None) -> list[str]:
     if rules.fidelity is None:
         measured = () if audit is None else (audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
-        return [str(one) for one in find_cautions(rules, *measured)]
+        return [*warn_of_weights(rules), *map(str, find_cautions(rules, *measured))]
     few = [str(place) for place, one in enumerate(rules.fidelity.by_rule[:-1], start=1) if one.n_rows < FEW_ROWS]
     if not few:
         return []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from secateur.results.fidelity import Agreement, Fidelity, WeakestRegion
     from secateur.results.overlaps import Overlap, Overlaps
     from secateur.results.per_line import LineAudit, LineAudits
-    from secateur.rules.forest import ForestAudit, ForestRules, ForestVerification
+    from secateur.rules.forest import ForestAudit, ForestRules
     from secateur.rules.making import Choice, Making
     from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.rule import Section, UnwrittenRule
@@ -42,7 +42,6 @@ __all__ = [
     "ForestAudit",
     "ForestDiagnosis",
     "ForestRules",
-    "ForestVerification",
     "LineAudit",
     "LineAudits",
     "Making",
@@ -71,7 +70,7 @@ _HOME = {
     **dict.fromkeys(("Agreement", "Fidelity", "WeakestRegion"), "results.fidelity"),
     **dict.fromkeys(("Choice", "Making"), "rules.making"),
     **dict.fromkeys(("Diagnosis", "DiagnosisRow", "ForestDiagnosis"), "results.diagnosis"),
-    **dict.fromkeys(("ForestAudit", "ForestRules", "ForestVerification"), "rules.forest"),
+    **dict.fromkeys(("ForestAudit", "ForestRules"), "rules.forest"),
     **dict.fromkeys(("LineAudit", "LineAudits"), "results.per_line"),
     **dict.fromkeys(("MergedRule", "MergedRules"), "rules.merged"),
     **dict.fromkeys(("Overlap", "Overlaps"), "results.overlaps"),

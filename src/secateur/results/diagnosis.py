@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -426,26 +426,10 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         return diagnosis_to_html(self)
 
 
-class ForestDiagnosis(Sequence[Diagnosis]):
-    """The diagnoses of a forest's trees, one for each tree, in the forest's order.
+class ForestDiagnosis(tuple[Diagnosis, ...]):
+    """The diagnoses of a forest's trees, a tuple in the forest's order."""
 
-    Parameters
-    ----------
-    diagnoses : sequence of Diagnosis
-    """
-
-    def __init__(self, diagnoses: Sequence[Diagnosis]) -> None:
-        self._diagnoses = tuple(diagnoses)
-
-    def __len__(self) -> int:
-        return len(self._diagnoses)
-
-    @overload
-    def __getitem__(self, index: int) -> Diagnosis: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Diagnosis, ...]: ...
-    def __getitem__(self, index: int | slice) -> Diagnosis | tuple[Diagnosis, ...]:
-        return self._diagnoses[index]
+    __slots__ = ()
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the diagnoses into a data frame, one row per condition, the number of its tree (from 0) first.

@@ -1,4 +1,4 @@
-"""Compare two rule lists by what their rules mean, whatever the trees they come from.
+"""Compare two rule lists by what their rules mean, even if they come from different trees.
 
 A rule is a class and, for each column, the values that it allows; a column that it does not test may hold anything.
 Each rule is paired with at most one rule of the other set, by the first of these that fits:

@@ -60,7 +60,7 @@ def read_row(rules: Rules, row: Any, needed: Collection[int] | None = None) -> R
 
 
 def find_needed(rules: Rules) -> set[int] | None:
-    """Find the features that decide whatever the others are; None if that may be all that the tree asks for."""
+    """Find the features that decide alone; None if that may be all that the tree asks for."""
     if not rules.is_exact:
         return None
     return {column.feature for column in make_decision_list(rules).columns}
@@ -111,7 +111,7 @@ def _is_mapping(row: Any) -> bool:
 
 
 def _fill(tree: Tree, row: Any, needed: Collection[int] | None) -> dict[str, Any]:
-    """Give a row a value in each column, whatever is possible in those that need not be there."""
+    """Give a row a value in each column, a possible one in those that need not be there."""
     names = [tree.feature_name(feature) for feature in range(tree.n_features)]
     given = dict(row.items())
     asked = tested_features(tree)

@@ -19,6 +19,7 @@ from secateur.rows.table_columns import asked_features
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rules import Rules
+from secateur.verify import Verification
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
@@ -29,11 +30,9 @@ if TYPE_CHECKING:
     from secateur.rows.row_source import Progress
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.tree.tree import Tree
-    from secateur.verify import Verification
 
-__all__ = ["ForestAudit", "ForestRules", "ForestVerification", "run_each"]
+__all__ = ["ForestAudit", "ForestRules", "run_each"]
 
-SHOWN_FAILURES = 5
 EXACT_GUARANTEE = (
     "Each tree's predictions are preserved exactly, for every possible row, so the forest's are: its trees vote with "
     "the class shares of the row's own leaf, as before."
@@ -86,42 +85,6 @@ class ForestAudit:
         )
 
 
-@dataclass(frozen=True)
-class ForestVerification:
-    """What the independent checker found, tree by tree.
-
-    Attributes
-    ----------
-    trees : tuple of Verification
-        One for each tree.
-    """
-
-    trees: tuple[Verification, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether the guarantee of every tree was proved again."""
-        return all(self.trees)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """What is wrong or could not be proved, a sentence each, with the index of the tree."""
-        return tuple(f"Tree {index}: {text}" for index, tree in enumerate(self.trees) for text in tree.failures)
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-    def __str__(self) -> str:
-        failures = self.failures
-        lines = [f"{sum(map(bool, self.trees))} of {len(self.trees)} trees verified."]
-        lacks_rows = not self.ok and all(tree.ok or tree.lacks_rows for tree in self.trees)
-        lines += [f"{'?' if lacks_rows else '✗'} {text}" for text in failures[:SHOWN_FAILURES]]
-        if len(failures) > SHOWN_FAILURES:
-            lines.append(f"… and {len(failures) - SHOWN_FAILURES} more {'of the kind' if lacks_rows else 'failures'}")
-        verdict = "Nothing is wrong, but not everything was checked." if lacks_rows else "NOT verified."
-        return "\n".join([*lines, "Verified." if self.ok else verdict])
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ForestRules(Sequence[Rules]):
     """The rules of a forest after deletion: one rule for each leaf of each tree, which vote as the trees did.
@@ -130,7 +93,7 @@ class ForestRules(Sequence[Rules]):
 
     Parameters
     ----------
-    rule_sets : tuple of Rules
+    rules : tuple of Rules
         The rules of each tree; all trees have the same columns and classes.
     leaf_shares : tuple of ndarray of float64, shape (n_nodes, n_classes)
         The class shares that each node of each tree votes with.
@@ -149,23 +112,23 @@ class ForestRules(Sequence[Rules]):
     True
     """
 
-    rule_sets: tuple[Rules, ...]
+    rules: tuple[Rules, ...]
     leaf_shares: tuple[NDArray[np.float64], ...] = field(repr=False)
 
     @property
     def trees(self) -> tuple[Tree, ...]:
         """The source trees, in the forest's order."""
-        return tuple(rules.tree for rules in self.rule_sets)
+        return tuple(rules.tree for rules in self.rules)
 
     @property
     def method(self) -> str:
         """Name of the method that deleted."""
-        return self.rule_sets[0].method
+        return self.rules[0].method
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The method's parameters."""
-        return self.rule_sets[0].parameters
+        return self.rules[0].parameters
 
     @property
     def guarantee(self) -> str:
@@ -174,47 +137,47 @@ class ForestRules(Sequence[Rules]):
         sentence = EXACT_GUARANTEE if self._is_exact else f"Of each tree: {of_tree}"
         if self._is_exact and METHODS[self.method].needs_rows:  # they promise more than predictions
             sentence = f"{EXACT_GUARANTEE} Of each tree: {of_tree}"
-        # Each rule set knows the facts that its deletions rest on, but asking all of them would take too long.
+        # Each tree's rules know the facts that they depend on, but asking all of them would take too long.
         is_told = bool(self[0].tree.facts) and self.parameters.get("domain_knowledge", True)
         return f"{sentence} Holds for rows that satisfy the stated facts." if is_told else sentence
 
     @property
     def classes(self) -> NDArray[Any]:
         """The forest's labels, shape (n_classes,)."""
-        return self.rule_sets[0].tree.classes
+        return self.rules[0].tree.classes
 
     @property
     def n_rules(self) -> int:
         """Number of rules of all trees."""
-        return sum(len(rules.covered_counts) for rules in self.rule_sets)
+        return sum(len(rules.covered_counts) for rules in self.rules)
 
     @property
     def n_conditions(self) -> int:
         """Number of conditions of all rules before deletion."""
-        return sum(len(rules.deleted) for rules in self.rule_sets)
+        return sum(len(rules.deleted) for rules in self.rules)
 
     @property
     def n_deleted(self) -> int:
         """Number of conditions that were deleted."""
-        return sum(int(np.count_nonzero(rules.deleted)) for rules in self.rule_sets)
+        return sum(int(np.count_nonzero(rules.deleted)) for rules in self.rules)
 
     def __len__(self) -> int:
-        return len(self.rule_sets)
+        return len(self.rules)
 
     @overload
     def __getitem__(self, index: int) -> Rules: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[Rules, ...]: ...
     def __getitem__(self, index: int | slice) -> Rules | tuple[Rules, ...]:
-        return self.rule_sets[index]
+        return self.rules[index]
 
     def __iter__(self) -> Iterator[Rules]:
-        return iter(self.rule_sets)
+        return iter(self.rules)
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(Rules, name):
             raise AttributeError(
-                f"A forest has no {name!r}, which is about the rules of one tree: ask one of its rule sets, such as "
+                f"A forest has no {name!r}, which is about the rules of one tree: ask those of one tree, such as "
                 f"forest_rules[0].{name}."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -265,7 +228,7 @@ class ForestRules(Sequence[Rules]):
 
         def find(rows: Rows) -> NDArray[np.int64]:
             winners = np.empty((rows.n_rows, len(self)), dtype=np.int64)
-            for tree, found in enumerate(map_in_threads(lambda rules: rules.apply(rows), self.rule_sets)):
+            for tree, found in enumerate(map_in_threads(lambda rules: rules.apply(rows), self.rules)):
                 winners[:, tree] = found
             return winners
 
@@ -286,7 +249,7 @@ class ForestRules(Sequence[Rules]):
         """
         if since is not None:
             raise ParameterError(
-                "since compares rules one by one, which an audit of a forest does not: audit one of its rule sets, "
+                "since compares rules one by one, which an audit of a forest does not: audit the rules of one tree, "
                 "such as forest_rules[0].audit(X, y, since=earlier)."
             )
         with self[0]._open(X, y, sample_weight) as source:
@@ -309,7 +272,7 @@ class ForestRules(Sequence[Rules]):
 
     def verify(
         self, X: Any = None, y: Any = None, *, sample_weight: Any = None, progress: Progress | None = None
-    ) -> ForestVerification:
+    ) -> Verification:
         """Prove the guarantee of each tree again, with code that shares nothing with the deletion code.
 
         Parameters
@@ -331,11 +294,17 @@ class ForestRules(Sequence[Rules]):
         def verify(rules: Rules) -> Verification:
             return rules.verify() if held is None else rules.verify(held.X, held.y, sample_weight=held.sample_weight)
 
-        return ForestVerification(run_each(verify, self.rule_sets, progress))
+        proofs: tuple[Verification, ...] = run_each(verify, self.rules, progress)
+        return Verification(
+            ok=all(proofs),
+            failures=tuple(f"Tree {number}: {text}" for number, one in enumerate(proofs) for text in one.failures),
+            checks=(f"{sum(map(bool, proofs))} of {len(proofs)} trees verified",),
+            unchecked=tuple(dict.fromkeys(text for one in proofs for text in one.unchecked)),
+        )
 
     def merged(self) -> MergedRules:
         """Merge rules of different trees that ask and predict the same, and count the trees that have them."""
-        return merge_rules(self.rule_sets)
+        return merge_rules(self.rules)
 
     @property
     def _is_exact(self) -> bool:
@@ -369,7 +338,7 @@ class ForestRules(Sequence[Rules]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ForestRules):
             return NotImplemented
-        same = self.rule_sets == other.rule_sets
+        same = self.rules == other.rules
         return same and all(map(np.array_equal, self.leaf_shares, other.leaf_shares))
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
@@ -388,7 +357,7 @@ class ForestRules(Sequence[Rules]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the columns before a pipeline, a sentence each."""
-        return self.rule_sets[0].own_remarks
+        return self.rules[0].own_remarks
 
     @property
     def _summary(self) -> str:

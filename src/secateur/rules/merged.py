@@ -68,7 +68,7 @@ class MergedRule:
     @property
     def _first(self) -> Rule:
         tree, rule = self.members[0]
-        return self._merged.rule_sets[tree][rule]
+        return self._merged.rules_of[tree][rule]
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -130,7 +130,7 @@ class MergedRules(ArraySequence[MergedRule]):
 
     Parameters
     ----------
-    rule_sets : tuple of Rules
+    rules_of : tuple of Rules
         The rules of each tree.
     member_trees, member_rules : ndarray of int32, shape (n_members,)
         Index of the tree, and of the rule in it, of every rule; the members of one merged rule are neighbours.
@@ -154,7 +154,7 @@ class MergedRules(ArraySequence[MergedRule]):
     (True, 40)
     """
 
-    rule_sets: tuple[Rules, ...] = field(repr=False)
+    rules_of: tuple[Rules, ...] = field(repr=False)
     member_trees: NDArray[np.int32]
     member_rules: NDArray[np.int32]
     offsets: NDArray[np.int64]
@@ -222,7 +222,7 @@ class MergedRules(ArraySequence[MergedRule]):
         return self.to_text()
 
     def __repr__(self) -> str:
-        n_members, n_trees = len(self.member_trees), len(self.rule_sets)
+        n_members, n_trees = len(self.member_trees), len(self.rules_of)
         return f"<MergedRules: {len(self):,} of {count_of(n_members, 'rule')} of {count_of(n_trees, 'tree')}>"
 
     def _repr_html_(self) -> str:
@@ -239,11 +239,11 @@ def read_votes(rule: MergedRule) -> str:
     return f"{count_of(rule.votes, 'tree')}, {told}"
 
 
-def merge_rules(rule_sets: Sequence[Rules]) -> MergedRules:
+def merge_rules(rules_of: Sequence[Rules]) -> MergedRules:
     """Merge the equal rules of trees that have the same columns and classes."""
-    digested = list(map_in_threads(_digest_rules, rule_sets))
+    digested = list(map_in_threads(_digest_rules, rules_of))
     digests, classes = (np.concatenate(parts) for parts in zip(*digested, strict=True))
-    sizes = [len(rules.covered_counts) for rules in rule_sets]
+    sizes = [len(rules.covered_counts) for rules in rules_of]
     trees = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     rules = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
     order = np.lexsort((digests[:, 1], digests[:, 0]))  # stable: members stay in the order of trees and rules
@@ -255,7 +255,7 @@ def merge_rules(rule_sets: Sequence[Rules]) -> MergedRules:
     is_vote = is_first.copy()
     is_vote[1:] |= np.diff(trees[order]) != 0
     votes = np.bincount(group[is_vote])
-    support, reliability = _weigh(rule_sets, classes, order[is_vote], group[is_vote])
+    support, reliability = _weigh(rules_of, classes, order[is_vote], group[is_vote])
     n_members = np.bincount(group)
     first = order[is_first]
     places = np.lexsort((first, -np.nan_to_num(support, nan=-1.0), -votes))
@@ -263,7 +263,7 @@ def merge_rules(rule_sets: Sequence[Rules]) -> MergedRules:
     begin = np.flatnonzero(is_first)[places]
     members = order[np.arange(len(order)) + np.repeat(begin - offsets[:-1], n_members[places])]
     return MergedRules(
-        rule_sets=tuple(rule_sets),
+        rules_of=tuple(rules_of),
         member_trees=trees[members],
         member_rules=rules[members],
         offsets=offsets,
@@ -274,7 +274,7 @@ def merge_rules(rule_sets: Sequence[Rules]) -> MergedRules:
 
 
 def _weigh(
-    rule_sets: Sequence[Rules],
+    rules_of: Sequence[Rules],
     classes: NDArray[np.int64],
     voters: NDArray[np.int64],
     group: NDArray[np.int64],
@@ -284,11 +284,11 @@ def _weigh(
     Equal rules cover equal rows, so for rules made from rows the first of a group is as good as any. What trees counted
     in their own samples differs: there the known counts are averaged.
     """
-    counts = np.concatenate([rules.covered_counts for rules in rule_sets])
+    counts = np.concatenate([rules.covered_counts for rules in rules_of])
     total = counts.sum(axis=1)[voters]
     hits = counts[np.arange(len(counts)), classes][voters]
     first = np.flatnonzero(np.diff(group, prepend=-1))
-    if not all(rules.is_ranked for rules in rule_sets):
+    if not all(rules.is_ranked for rules in rules_of):
         known = ~np.isnan(total)
         n_known = np.bincount(group, weights=known)
         sums = (np.bincount(group, weights=np.where(known, values, 0.0)) for values in (total, hits))

@@ -513,7 +513,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             return find_overlaps(self, rows)
 
     def diff(self, other: Rules) -> RulesDifference:
-        """Compare these rules with others by what they mean, whatever the trees they come from.
+        """Compare these rules with others by what they mean, even if they come from different trees.
 
         Parameters
         ----------

@@ -277,7 +277,7 @@ class _Tie:
 
     @cached_property
     def states(self) -> list[dict[int, Held]]:
-        """The states that keep to the facts, each with what every column holds in it."""
+        """The states that satisfy the facts, each with what every column holds in it."""
         return [state for state in self._combine() if self._is_possible(state)]
 
     @cached_property
@@ -351,7 +351,7 @@ class _Tie:
             yield {column: held for part in chosen for column, held in part.items()}
 
     def _is_possible(self, state: Mapping[int, Held]) -> bool:
-        """Whether a state keeps to the facts about its columns."""
+        """Whether a state satisfies the facts about its columns."""
         possible, n_features = self.owner.possible, self.owner.tree.n_features
 
         def holds(claim: Any) -> bool:

@@ -1,7 +1,7 @@
 """Work out anew, from the facts of a tree, which rows are possible.
 
 A box is a product of one set per column. Facts about single columns narrow these sets. Groups and implications tie
-columns together: whether a box that meets a leaf's cell holds a row that keeps to them is decided by trying. For a
+columns together: whether a box that meets a leaf's cell holds a row that satisfies them is decided by trying. For a
 group, every state is tried. For a column in an implication only the truth of each claim about it matters, so one value
 is tried for each combination that the box leaves open.
 """
@@ -90,7 +90,7 @@ class Possible:
         return found
 
     def find_rows(self, boxes: Boxes, places: NDArray[np.int64], cell: Mapping[int, Allowed]) -> NDArray[np.bool_]:
-        """Whether a row that keeps to all implications is in both box and cell, box by box."""
+        """Whether a row that satisfies all implications is in both box and cell, box by box."""
         if not self.implications:
             return np.ones(len(places), dtype=bool)
         return np.array([self._has_row(boxes, place, cell) for place in places.tolist()], dtype=bool)
@@ -181,7 +181,7 @@ class Possible:
         return states
 
     def _has_row(self, boxes: Boxes, place: int, cell: Mapping[int, Allowed]) -> bool:
-        """Whether some choice of a value for every column that an implication speaks of keeps to all of them."""
+        """Whether some choice of a value for every column that an implication speaks of satisfies all of them."""
         claims = list(dict.fromkeys(c for known in self.implications for c in (known.premise, known.conclusion)))
         group_of = {feature: k for k, group in enumerate(self.groups) for feature in group.features}
         owners: dict[int, list[Any]] = {}

@@ -34,6 +34,7 @@ EACH_LEAF = "one rule for each leaf, made of its path's conditions, with its cla
 
 
 def check_structure(case: Case) -> bool:
+    """Check that there is a rule for each leaf, made of its path, with its class, and that no file was changed."""
     broken = []
     leaves = case.leaves.tolist()
     if case.record["leaf_ids"].tolist() != leaves:
@@ -305,7 +306,7 @@ def _check_certificate(case: Case) -> None:
         return
     unsigned = case.rules_with(case.deleted & (case.record["kinds"].astype(str) == "monotone"))
     case.failures += [
-        f"The rule of leaf {case.leaves[rule]} is said to rest on monotonicity, but no signs are stated."
+        f"The rule of leaf {case.leaves[rule]} is said to depend on monotonicity, but no signs are stated."
         for rule in np.flatnonzero(unsigned)[:SHOWN_FAILURES]
     ]
     if case.domain is None:

@@ -7,7 +7,8 @@ from html import escape
 
 __all__ = ["NOT_RECHECKED", "NOT_RECOUNTED", "SHOWN_FAILURES", "Verification"]
 
-SHOWN_FAILURES = 5
+SHOWN_FAILURES = 5  # of one kind
+MOST_FAILURES = 20  # that are printed: a forest may have many
 NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
 NOT_RECHECKED = "not re-checked: pass its rows, verify(X, y), to prove the certificate."
 
@@ -51,7 +52,9 @@ class Verification:
     def __str__(self) -> str:
         lines = [f"✓ {check}" for check in self.checks]
         lines += [f"– {item}" for item in self.unchecked]
-        lines += [f"{'?' if _lacks_rows(failure) else '✗'} {failure}" for failure in self.failures]
+        shown = self.failures[:MOST_FAILURES]
+        lines += [f"{'?' if _lacks_rows(failure) else '✗'} {failure}" for failure in shown]
+        lines += [f"… and {len(self.failures) - len(shown)} more"] if len(self.failures) > len(shown) else []
         verdict = "Nothing is wrong, but not everything was checked." if self.lacks_rows else "NOT verified."
         return "\n".join([*lines, "Verified." if self.ok else verdict])
 

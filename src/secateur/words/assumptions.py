@@ -109,7 +109,7 @@ def find_facts_of_choice(rules: Rules, chosen: NDArray[np.int64], otherwise_id: 
     """List the facts that some rules depend on as the only ones: their own, and those by which they miss no leaf.
 
     A leaf of a class other than ``otherwise_id`` may lie in one of the chosen rules, or be out of reach, only because
-    of what is known.
+    of a stated fact.
     """
     tree, paths, used = rules.tree, rules.paths, rules.facts_used.used
     if not tree.facts or not rules.parameters.get("domain_knowledge", True):

@@ -27,7 +27,7 @@ __all__ = ["Reason", "make_reasons"]
 
 KINDS = {int(why): why.kind for why in Why}
 RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)
-"""Kinds of deletions that may rest on facts."""
+"""Kinds of deletions that may depend on facts."""
 DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
 
 # The sentence of each reason, over the terms of a reason and the method's settings.
@@ -54,7 +54,7 @@ WORDS: dict[int, str] = {
         "training rows are new there: within the budget of {budget_share}"
     ),
     Why.DECIDED_OTHERWISE: (
-        "without it the rows decided otherwise than by the tree go {moved} of training and shuffled rows together (of "
+        "without it the rows that differ from the tree go {moved} of training and shuffled rows together (of "
         "the training rows alone, {change}): within the budget of {budget_share}"
     ),
     Why.UNTOUCHED: "the method deletes nothing",
@@ -88,7 +88,7 @@ WORDS: dict[int, str] = {
     ),
     Why.TOO_MANY_OTHERWISE: (
         "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
-        "decided otherwise than by the tree: beyond the budget of {budget_share}"
+        "answered differently from the tree: beyond the budget of {budget_share}"
     ),
     Why.TOO_UNRELIABLE: (
         "without it {share_after} of the rule's rows would be {name}, where its leaf has {share_before}: {guarded}"
@@ -154,7 +154,7 @@ def make_reasons(
 ) -> list[Reason]:
     """Put the codes and numbers of a rule's entries into words, root to leaf.
 
-    The grounds are the facts that the rule's exact deletions rest on; a method may bring words of its own.
+    The grounds are the facts that the rule's exact deletions depend on; a method may bring words of its own.
     """
     span = paths.entries(rule)
     links = paths.links[span]

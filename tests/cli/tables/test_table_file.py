@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from loans import make_loans
 
-from secateur import InputError
 from secateur.cli.tables.table_file import TableFile, read_table
+from secateur.errors import InputError
 from secateur.rows.file_queries import read_header_names
 
 

@@ -10,7 +10,6 @@ import pytest
 from loans import make_loans
 from sklearn.base import clone
 
-from secateur import InputError, ParameterError, SecateurError
 from secateur.cli.tables.fitted_table import (
     MAX_CATEGORIES,
     find_facts,
@@ -22,6 +21,7 @@ from secateur.cli.tables.fitted_table import (
 )
 from secateur.cli.tables.table_file import TableFile, read_table
 from secateur.cli.tables.training_table import TrainingTable, make_training_table, split_names
+from secateur.errors import InputError, ParameterError, SecateurError
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_names_with_commas_are_one_name_where_there_is_such_a_column() -> None:
 @pytest.mark.parametrize("method", ["none", "exact", "faithful", "budgeted", "quinlan"])
 def test_the_rules_are_those_of_the_fitted_pipeline(method: str, table: TableFile) -> None:
     fitted = fit_table(table, "outcome")
-    rules = simplify_fitted(fitted, method=method)
+    rules = simplify_fitted(fitted, method=method, each_leaf=True)
     rows, model = fitted.train.X, fitted.model
     leaves = model.named_steps["tree"].apply(model.named_steps["columns"].transform(rows))
     assert [rule.source_support for rule in rules] == [float((leaves == rule.leaf_id).sum()) for rule in rules]
@@ -83,7 +83,7 @@ def test_the_rules_are_those_of_the_fitted_pipeline(method: str, table: TableFil
 
 def test_exact_rules_predict_what_the_pipeline_predicts_for_rows_that_it_never_saw(table: TableFile) -> None:
     fitted = fit_table(table, "outcome", max_depth=8)
-    rules = simplify_fitted(fitted, method="exact")
+    rules = simplify_fitted(fitted, each_leaf=True)
     rng = np.random.default_rng(1)
     rows = fitted.train.X.copy()
     for column in rows.columns:
@@ -95,9 +95,9 @@ def test_exact_rules_predict_what_the_pipeline_predicts_for_rows_that_it_never_s
     assert (rules.predict(rows) == fitted.model.predict(rows)).all()
 
 
-def test_what_the_table_shows_is_taken_for_granted_unless_it_is_not_to_be(table: TableFile) -> None:
+def test_what_the_table_shows_is_a_stated_fact_unless_no_facts_are_taken(table: TableFile) -> None:
     fitted = fit_table(table, "outcome", max_depth=8, min_rows=1, drop=["applied"])
-    rules, plain = (simplify_fitted(fitted, method="exact", take_facts=taken) for taken in (True, False))
+    rules, plain = (simplify_fitted(fitted, each_leaf=True, takes_facts=taken) for taken in (True, False))
     whole, facts = find_facts(rules.tree, fitted.train)
     assert whole == ["age", "children"]
     assert facts == ["income has 2 decimals", "age is not missing", "member is not missing"]
@@ -119,7 +119,7 @@ def test_rare_categories_count_as_one(tmp_path: Path) -> None:
     rare = set(encoder.infrequent_categories_[0])
     assert len(set(counted.index) - rare) == MAX_CATEGORIES
     assert counted[counted.index.isin(rare)].max() <= counted[~counted.index.isin(rare)].min()
-    assert any("count as one" in remark for remark in simplify_fitted(fitted, method="exact").remarks)
+    assert any("count as one" in remark for remark in simplify_fitted(fitted, each_leaf=True).remarks)
 
 
 def test_columns_are_judged_by_the_rows_that_are_used(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_large_whole_numbers_are_labels_only_where_they_are_exact(tmp_path: Path
 
 def test_facts_of_blanks_are_told_only_of_columns_that_may_be_blank(table: TableFile) -> None:
     fitted = fit_table(table, "outcome", max_depth=8)
-    tree = simplify_fitted(fitted, method="exact").tree
+    tree = simplify_fitted(fitted, each_leaf=True).tree
     assert "age is not missing" in find_facts(tree, fitted.train)[1]
     accepts = tree.accepts_missing.copy()
     accepts[tree.feature_names.index("age")] = False
@@ -207,7 +207,7 @@ def test_truth_values_of_a_parquet_file_are_categories_and_labels(tmp_path: Path
     table = read_table(tmp_path / "t.parquet")
     fitted = fit_table(table, "y")
     assert fitted.train.categories == ("flag",)
-    rules = simplify_fitted(fitted, method="exact")
+    rules = simplify_fitted(fitted, each_leaf=True)
     assert {type(rule.prediction) for rule in rules} == {bool}
     assert (rules.predict(fitted.train.X) == fitted.train.y).all()
 
@@ -231,7 +231,7 @@ def test_a_class_on_both_sides_of_a_holdout(table: TableFile) -> None:
 
 def test_rows_for_a_model_keep_its_columns_and_labels(table: TableFile) -> None:
     fitted = fit_table(table, "outcome")
-    rules = simplify_fitted(fitted, method="exact")
+    rules = simplify_fitted(fitted, each_leaf=True)
     labelled = label_rows(table, rules.tree, "outcome")
     assert labelled.X.equals(fitted.train.X)
     assert labelled.y.tolist() == fitted.train.y.tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from secateur.cli.tables.written_columns import find_reading, tell_readings
+from secateur.cli.tables.written_columns import describe_readings, find_reading
 from secateur.errors import InputError
 
 CASES: dict[str, tuple[list[Any], dict[str, str] | None]] = {
@@ -59,7 +59,7 @@ def test_where_no_date_tells_the_day_comes_first_and_that_is_said() -> None:
     assert found is not None
     assert found.is_ambiguous
     assert found.reading.order == "dmy"
-    assert tell_readings({"seen": found}) == [
+    assert describe_readings({"seen": found}) == [
         "Read as dates seen (dd/mm/yyyy) (--text COLUMN keeps one as text).",
         "No date of seen says whether the day or the month comes first: the day is taken to, and with --month-first "
         "the month.",

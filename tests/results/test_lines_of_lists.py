@@ -1,4 +1,4 @@
-"""Each line of compact rules on new rows, against counting by hand."""
+"""Each line of a list on new rows, against counting by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
-from secateur.results.decided_audits import DecidedAudits
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
@@ -30,21 +29,20 @@ def test_every_row_counts_for_the_line_that_decides_it(tree: Tree, data: st.Data
     rules = secateur.simplify(tree, rows, tree.classes[y], budget=budget)
     new, truth, shares = data.draw(strategies.labelled_rows(tree, weights=True))
     found = rules.audit(new, tree.classes[truth], sample_weight=shares).per_line
-    assert isinstance(found, DecidedAudits)
     assert len(found) == len(rules) + 1
     decider = rules.apply(new)
     weight = np.asarray(shares)
     before = rules.apply(rows)
     for place, one in enumerate(found):
-        index = place if place < len(rules) else -1
-        label = rules[place].prediction if index >= 0 else rules.otherwise
-        mine = decider == index
-        assert one.prediction == label
+        label = rules.lines[place].prediction
+        mine = decider == place
+        assert (one.line, one.prediction, one.d) == (place + 1, label, None)
+        assert one.leaf_id == (rules[place].leaf_id if place < len(rules) else None)
         assert one.support == pytest.approx(weight[mine].sum())
         if one.support:
             right = tree.classes[truth] == label
             assert one.reliability == pytest.approx(weight[mine & right].sum() / weight[mine].sum())
-        then = before == index
+        then = before == place
         assert one.training_support == then.sum()
         if then.any():
             assert one.training_reliability == pytest.approx((tree.classes[y][then] == label).mean())
@@ -57,7 +55,7 @@ def test_a_line_moved_if_fishers_test_says_so() -> None:
     for place, one in enumerate(found):
         then = RULES.decided_counts[place]
         label = list(RULES.tree.classes).index(one.prediction)
-        mine = RULES.apply(X[300:]) == (place if place < len(RULES) else -1)
+        mine = RULES.apply(X[300:]) == place
         now = np.bincount(Y[300:][mine], minlength=2)
         if not now.sum() or not then.sum():
             assert np.isnan(found.p_values[place])
@@ -90,8 +88,8 @@ def test_an_earlier_audit_is_compared_with() -> None:
 @pytest.mark.parametrize(
     ("since", "sentence"),
     [
-        (lambda: 3, "Expected since as an earlier audit of these compact rules, found int"),
-        (lambda: RULES.source.audit(X, Y), "Expected since as an earlier audit of these compact rules, found Audit"),
+        (lambda: 3, "Expected since as an earlier audit of these rules, found int"),
+        (lambda: RULES.each_leaf.audit(X, Y), "The earlier audit is of other rules"),
         (lambda: secateur.simplify(MODEL, X[:300], Y[:300]).audit(X, Y), "The earlier audit is of other rules"),
     ],
 )
@@ -100,6 +98,6 @@ def test_an_audit_of_something_else_is_refused(since: Any, sentence: str) -> Non
         RULES.audit(X, Y, since=since())
 
 
-def test_the_numbers_of_an_audit_leave_out_single_rules() -> None:
-    assert "per_rule" not in RULES.audit(X, Y).to_dict()
+def test_the_numbers_of_an_audit_leave_out_single_lines() -> None:
+    assert "per_line" not in RULES.audit(X, Y).to_dict()
     assert len(RULES.audit(X, Y).per_line.to_frame("pandas")) == len(RULES) + 1
