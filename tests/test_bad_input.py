@@ -231,7 +231,7 @@ PARAMETERS: dict[str, Mistake] = {
             ParameterError,
             f"Expected {name} as a number from 0 to 1, found {value!r}",
         )
-        for method, name in (("faithful", "tolerance"), ("quinlan", "alpha"), ("budgeted", "budget"))
+        for method, name in (("faithful", "tolerance"), ("quinlan", "alpha"), ("budgeted", "max_conflict"))
         for value in (-0.01, 1.01, 5, math.nan, math.inf, "small", None, True)
     },
     **{

@@ -122,14 +122,14 @@ def beside_thresholds(model: Any, X: np.ndarray) -> np.ndarray:
     return np.concatenate(rows)
 
 
-@given(problem=sklearn_problems(), budget=st.sampled_from([None, 0.0, 0.1]))
+@given(problem=sklearn_problems(), budget=st.sampled_from([0.0, 0.1]))
 @settings(deadline=None)
-def test_it_predicts_what_compact_rules_of_the_same_tree_predict(problem: SklearnProblem, budget: float | None) -> None:
+def test_it_predicts_what_compact_rules_of_the_same_tree_predict(problem: SklearnProblem, budget: float) -> None:
     X, y, weights, tree = problem
     rows = beside_thresholds(tree, X)
     model = RuleClassifier(tree, form="compact", budget=budget).fit(X, y, sample_weight=weights)
     known = {"sample_weight": weights, "accepts_missing": bool(np.isnan(X).any())}
-    rules = secateur.compact(tree, X, y, budget=budget or 0.0, **known)
+    rules = secateur.compact(tree, X, y, budget=budget, **known)
     refused = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
     rows = rows[~refused.any(axis=1)]
     assert model.rules_ == rules
@@ -225,7 +225,7 @@ def test_every_argument_of_simplify_reaches_it() -> None:
     for method, options in [
         ("mismatch", {"tolerance": 0.3, "rf_tol": 1e-9}),
         ("faithful", {"tolerance": 0.3, "protect": False, "rf_tol": 1e-9}),
-        ("budgeted", {"budget": 0.2, "smoothing": 10, "tolerance": 0.3}),
+        ("budgeted", {"max_conflict": 0.2, "smoothing": 10, "tolerance": 0.3}),
         ("quinlan", {"alpha": 0.4}),
         ("mismatch-certified", {"monotone": {"age": 1}, "rf_tol": 1e-9}),
     ]:
@@ -491,9 +491,9 @@ def test_it_is_also_the_last_step_of_a_pipeline(cancer: tuple[Any, Any]) -> None
 
 def test_names_of_activations_are_unique_and_read_as_rules() -> None:
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = RuleClassifier(DecisionTreeClassifier(random_state=0), method="budgeted", budget=0.5, tolerance=1.0).fit(
-        X, y
-    )
+    model = RuleClassifier(
+        DecisionTreeClassifier(random_state=0), method="budgeted", max_conflict=0.5, tolerance=1.0
+    ).fit(X, y)
     texts = [rule.text for rule in model.rules_]
     names = model.get_feature_names_out()
     assert len(set(texts)) < len(texts)  # else this would test nothing
@@ -688,7 +688,7 @@ def test_what_is_no_estimator_is_refused(source: Any) -> None:
         ({"rf_tol": np.inf}, "Expected rf_tol"),
         ({"form": "short"}, r"Expected form as one of \['each-leaf', 'compact'\], found 'short'"),
         ({"form": "compact", "budget": 2}, "Expected budget as a number from 0 to 1, found 2"),
-        ({"form": "compact", "method": "budgeted", "budget": 0.1}, "not by the method 'budgeted': leave out method"),
+        ({"max_conflict": 2}, "Expected max_conflict as a number from 0 to 1, found 2"),
     ],
 )
 def test_a_bad_parameter_is_refused_before_anything_is_fitted(options: dict[str, Any], message: str) -> None:

@@ -52,7 +52,7 @@ def test_the_curve_of_a_budget_is_the_mean_over_folds_of_audits_on_rows_left_out
     )
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     for point, budget in zip(selection.curve, GRID, strict=True):
-        audits = audit_by_hand(problem, folds, weights, method="budgeted", budget=budget, tolerance=0.2)
+        audits = audit_by_hand(problem, folds, weights, method="budgeted", max_conflict=budget, tolerance=0.2)
         assert point.value == budget
         assert point.removed == pytest.approx(np.mean([audit.removed for audit in audits]))
         assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))
@@ -88,7 +88,7 @@ def test_the_pick_deletes_most_among_what_is_allowed(problem: tuple[Any, Any, An
 
 
 def test_where_nothing_is_allowed_the_smallest_is_picked_with_a_warning(problem: tuple[Any, Any, Any]) -> None:
-    with pytest.warns(UserWarning, match="No budget of the grid keeps the mean conflict"):
+    with pytest.warns(UserWarning, match="No max_conflict of the grid keeps the mean conflict"):
         selection = secateur.select_budget(
             *problem, max_conflict=0.0, grid=(0.1, 0.2), cv=3, min_accuracy_change=1, progress=False
         )
@@ -125,7 +125,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
         ({"grid": ()}, "The grid is empty"),
         ({"grid": (0.1, 0.05)}, "in increasing order without repeats"),
         ({"grid": (0.1, 0.1)}, "in increasing order without repeats"),
-        ({"grid": (0.1, 1.5)}, "every budget of the grid as a number from 0 to 1, found 1.5"),
+        ({"grid": (0.1, 1.5)}, "every max_conflict of the grid as a number from 0 to 1, found 1.5"),
         ({"grid": "0.1"}, "grid as a list of numbers"),
         ({"max_conflict": -0.1}, "max_conflict as a number from 0 to 1"),
         ({"min_accuracy_change": "x"}, "min_accuracy_change as a number from -1 to 1"),

@@ -58,7 +58,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     rules that cover it.
 
     A setting that the chosen method or form does not read does nothing, so that a search can try several at once:
-    ``budget`` is read by compact rules and by ``budgeted``, ``otherwise`` by compact rules.
+    ``budget`` and ``otherwise`` are read by compact rules, ``max_conflict`` by ``budgeted``.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         Of a forest or a boosted model: what the list should be, as in :func:`secateur.approximate`.
     protect : bool, default=True
         Whether ``faithful`` keeps conditions that point away from the class where all leaves have the class.
-    budget : float in [0, 1], default=None
-        Of compact rules: the share of training rows that may be decided otherwise than by the tree; None is 0. With one
-        rule for each leaf, δ of ``budgeted``: the share of rows that rules of different classes may cover; None is
-        0.015.
+    budget : float in [0, 1], default=0.0
+        Of compact rules: the share of training rows that may be decided otherwise than by the tree.
+    max_conflict : float in [0, 1], default=0.015
+        δ of ``budgeted``: the share of rows that rules of different classes may cover.
     smoothing : float, default=1000
         n0 of ``budgeted``: how many rows the shuffled copies of the training rows count for.
     alpha : float in [0, 1], default=0.01
@@ -163,7 +163,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         fidelity: float | None = None,
         max_rules: int | None = None,
         protect: bool = True,
-        budget: float | None = None,
+        budget: float = 0.0,
+        max_conflict: float = 0.015,
         smoothing: float = 1000,
         alpha: float = 0.01,
         monotone: Any = None,
@@ -186,6 +187,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.max_rules = max_rules
         self.protect = protect
         self.budget = budget
+        self.max_conflict = max_conflict
         self.smoothing = smoothing
         self.alpha = alpha
         self.monotone = monotone
@@ -355,28 +357,21 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         chosen = find_method(self.method)
         if self.form not in FORMS:
             raise ParameterError(f"Expected form as one of {list(FORMS)}, found {self.form!r}.")
-        given = {name: value for name, value in self.get_params(deep=False).items() if name != "budget"}
-        if self.budget is not None:
-            given["budget"] = check_share("budget", self.budget)
+        given = self.get_params(deep=False)
+        check_share("budget", self.budget)
         for method in METHODS.values():
             replace(method, **{name: given[name] for name in method.parameters if name in given})
-        if self.form == "compact" and given.pop("budget", None) and "budget" in chosen.parameters:
-            raise ParameterError(
-                f"The budget of compact rules is spent by them, not by the method {chosen.name!r}: leave out method or "
-                "form."
-            )
         return {name: given[name] for name in chosen.parameters if name in given}
 
     def _make_rules(self, rules: RuleSet) -> RuleSet | CompactRules:
         """Give the rules their form; the training rows stay with the caller."""
         if self.form != "compact":
             return replace(rules, training=None)
-        budget = 0.0 if self.budget is None else self.budget
-        return rules.compact(budget=budget, tolerance=self.tolerance, otherwise=self.otherwise).without_rows()
+        return rules.compact(budget=self.budget, tolerance=self.tolerance, otherwise=self.otherwise).without_rows()
 
     def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> CompactRules:
         """Make compact rules that approximate a model of several trees."""
-        others = {"method": "exact", "budget": None, "groups": None, "integers": None, "facts": None}
+        others = {"method": "exact", "budget": 0.0, "groups": None, "integers": None, "facts": None}
         for name, default in others.items():
             if getattr(self, name) != default:
                 raise ParameterError(

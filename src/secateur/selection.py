@@ -19,7 +19,7 @@ class SelectionPoint:
     Attributes
     ----------
     value : float
-        The tolerance or budget.
+        The tolerance, budget or max_conflict.
     removed : float
         Percentage of all conditions that were deleted; of compact rules, that are not written.
     conflict : float or None
@@ -54,7 +54,7 @@ class Selection:
 
     Attributes
     ----------
-    parameter : {"tolerance", "budget"}
+    parameter : {"tolerance", "budget", "max_conflict"}
         The argument of :func:`simplify`, or of :func:`compact`, that it is for.
     value : float
         What to pass there.

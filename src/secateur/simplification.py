@@ -102,7 +102,8 @@ def simplify(
           not held to it.
         - ``protect`` (``faithful``): whether conditions that point away from the class stay inside H, where all leaves
           have the class; True by default.
-        - ``budget`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by default.
+        - ``max_conflict`` (``budgeted``): δ, the share of rows that rules of different classes may cover; 0.015 by
+          default.
         - ``smoothing`` (``budgeted``): n0, how many rows the shuffled copies of the training rows count for when a
           conflict is priced; 1000 by default, 0 looks at the training rows alone.
         - ``alpha`` (``quinlan``): significance level; 0.01 by default.

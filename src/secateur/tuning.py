@@ -40,8 +40,8 @@ __all__ = ["select_budget", "select_tolerance"]
 COMPACT_GRID = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03)
 SMOOTHING = 1000
 # The share of rows left out that may be in conflict by default. A tolerance says nothing of conflict, which comes with
-# the deletions that it allows; a budget is a limit on conflict itself, and 0.015 is what `budgeted` spends by default.
-MAX_CONFLICT_OF_TOLERANCE, MAX_CONFLICT_OF_BUDGET = 0.05, 0.02
+# the deletions that it allows; `budgeted` limits conflict itself on the training rows, to 0.015 by default.
+MAX_CONFLICT_OF_TOLERANCE, MAX_CONFLICT_OF_BUDGETED = 0.05, 0.02
 # And, for compact rules, that may be decided otherwise than by the tree: the budget that the documents begin with.
 MAX_DISAGREEMENT = 0.01
 
@@ -125,7 +125,7 @@ def select_budget(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> Selection:
-    """Pick the budget δ of ``budgeted``, or of :func:`compact`, by cross-validation.
+    """Pick the budget of :func:`compact`, or max_conflict of ``budgeted``, by cross-validation.
 
     Parameters
     ----------
@@ -136,15 +136,15 @@ def select_budget(
     smoothing : float, default=1000
         n0 of ``budgeted``; compact rules have no such setting.
     tolerance : float in [0, 1], default=0.05
-        How far below its leaf's reliability a rule may end that lost a condition to the budget.
+        How far below its leaf's reliability a rule may end that lost a condition to the picked value.
     otherwise : optional
         As in :func:`compact`, for compact rules.
     grid : sequence of float, default=None
         The values to try, in increasing order; by default 13 of them from 0 to 0.05, for compact rules 8
         from 0 to 0.03.
     max_conflict : float in [0, 1], default=None
-        The mean share of rows left out that rules of different classes may cover; by default 0.02. Not for compact
-        rules.
+        The mean share of rows left out that rules of different classes may cover; by default 0.02. The values of the
+        grid are such shares of the training rows. Not for compact rules.
     max_disagreement : float in [0, 1], default=None
         For compact rules, the mean share of rows left out that may be decided otherwise than by the tree; by default
         0.01.
@@ -166,7 +166,7 @@ def select_budget(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     >>> selection = select_budget(model, X, y, grid=(0, 0.01, 0.02))
-    >>> rules = simplify(model, X, y, method="budgeted", budget=selection.value)
+    >>> rules = simplify(model, X, y, method="budgeted", max_conflict=selection.value)
     >>> selection = select_budget(model, X, y, form="compact", grid=(0, 0.005, 0.01), max_disagreement=0.02)
     >>> rules = compact(model, X, y, budget=selection.value)
     """
@@ -183,9 +183,9 @@ def select_budget(
             raise ParameterError("max_disagreement is for form='compact'; one rule for each leaf has max_conflict.")
         if not isinstance(otherwise, str) or otherwise != "auto":
             raise ParameterError("otherwise is for form='compact'; one rule for each leaf leaves no class out.")
-        ceiling = MAX_CONFLICT_OF_BUDGET if max_conflict is None else max_conflict
+        ceiling = MAX_CONFLICT_OF_BUDGETED if max_conflict is None else max_conflict
         guard = {"smoothing": smoothing, "tolerance": check_share("tolerance", tolerance)}
-        search = _Search.plan("budget", "budgeted", grid, ceiling, min_accuracy_change, **guard)
+        search = _Search.plan("max_conflict", "budgeted", grid, ceiling, min_accuracy_change, **guard)
     else:
         raise ParameterError(
             f"Expected form as 'each-leaf' or 'compact', found {form!r}.{did_you_mean(form, ('each-leaf', 'compact'))}"

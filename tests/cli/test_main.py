@@ -133,7 +133,7 @@ def test_the_tolerance_reaches_the_method() -> None:
 
 
 def test_the_budget_reaches_the_method() -> None:
-    asked = ("simplify", "--each-leaf", "--method", "budgeted", "--budget")
+    asked = ("simplify", "--each-leaf", "--method", "budgeted", "--max-conflict")
     shown = [one_line(invoke(*asked, share).stdout) for share in ("0", "1")]
     for text, share in zip(shown, ("0", "1"), strict=True):
         assert f"they disagree on at most {share} of all" in text
@@ -256,7 +256,7 @@ def test_the_help_of_simplify_explains_every_option() -> None:
     for words in (
         *("--table", "weather|human-id", "The embedded table to use."),
         *("--method", "How to delete; see `secateur methods`."),
-        *("--tolerance", "How far a rule's reliability may move, 0 to 1; under a budget: fall."),
+        *("--tolerance", "How far a rule's reliability may move, 0 to 1; under --budget or --max-conflict: fall."),
         *("--budget", "Share of rows that may be decided otherwise than by the tree, 0 to 1."),
         *("--each-leaf", "Give one rule for each leaf, instead of few rules and “otherwise”."),
         *("--otherwise", "The class that is left to “otherwise”."),

@@ -33,7 +33,7 @@ from secateur.rows.file_format import FORMATS as files_formats
 from secateur.tree.difference import find_tree_differences
 
 SCRIPT = Path(sys.executable).with_name("secateur")
-FAITHFUL = ("--each-leaf", "--method", "faithful")
+MISMATCH = ("--each-leaf", "--method", "mismatch")
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     loans.to_csv(place / "loans.csv", index=False)
     make_loans(seed=1).drop(columns="applied").to_csv(place / "later.csv", index=False)
     for name, options in {
-        "rules.json": ("loans.csv", *FAITHFUL, "--save-model", str(place / "model.skops")),
+        "rules.json": ("loans.csv", *MISMATCH, "--save-model", str(place / "model.skops")),
         "exact.json": ("loans.csv", "--each-leaf"),
         "later.json": ("later.csv", "--each-leaf"),
         "compact.json": ("loans.csv",),
@@ -92,7 +92,7 @@ def one_line(text: str) -> str:
 
 
 def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *FAITHFUL, "--verbose")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *MISMATCH, "--verbose")
     rules = load(files / "rules.json")
     assert result.exit_code == 0
     assert "loans.csv predicts outcome: of 398 training rows, " in one_line(result.stdout)
@@ -163,9 +163,9 @@ def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
         (("--each-leaf", "--otherwise", "repaid"), "leave out --each-leaf"),
         (
             ("--each-leaf", "--budget", "0.1"),
-            "With --each-leaf the method 'exact' has no budget: add --method budgeted",
+            "--budget is what compact rules may decide otherwise: leave out --each-leaf, or use --method budgeted",
         ),
-        (("--method", "budgeted", "--budget", "0.1"), "--budget could mean two things here: for one rule a leaf"),
+        (("--max-conflict", "0.1"), "The method 'exact' does not read max_conflict; 'budgeted' does"),
         (("--budget", "1.5"), "Expected budget as a number from 0 to 1, found 1.5"),
         (("--budget", "0.1", "--tolerance", "-1"), "Expected tolerance as a number from 0 to 1, found -1"),
     ],
@@ -176,9 +176,11 @@ def test_options_that_could_be_misread_are_refused(options: tuple[str, ...], sen
     assert sentence in str(refused.exception)
 
 
-def test_a_budget_means_what_the_form_says(files: Path) -> None:
-    leaves = json.loads(invoke(*run(files), "--each-leaf", "--method", "budgeted", "--budget", "0.1", "--json").stdout)
-    assert (leaves["form"], leaves["parameters"]["budget"]) == ("each-leaf", 0.1)
+def test_a_budget_is_of_few_rules_and_max_conflict_of_budgeted(files: Path) -> None:
+    leaves = json.loads(
+        invoke(*run(files), "--each-leaf", "--method", "budgeted", "--max-conflict", "0.1", "--json").stdout
+    )
+    assert (leaves["form"], leaves["parameters"]["max_conflict"]) == ("each-leaf", 0.1)
     few = json.loads(invoke(*run(files), "--budget", "0.1", "--tolerance", "0.2", "--json").stdout)
     assert (few["form"], few["method"], few["budget"], few["tolerance"]) == ("compact", "exact", 0.1, 0.2)
     assert few["audit"]["disagreement"] <= 10
@@ -229,14 +231,14 @@ def test_a_model_alone_gives_its_exact_rules(files: Path) -> None:
 
 def test_the_same_table_from_standard_input(files: Path) -> None:
     content = (files / "loans.csv").read_bytes()
-    result = invoke("simplify", "-", "--target", "outcome", *FAITHFUL, "--export", "json", stdin=content)
+    result = invoke("simplify", "-", "--target", "outcome", *MISMATCH, "--export", "json", stdin=content)
     assert json.loads(result.stdout) == json.loads((files / "rules.json").read_text())
     few = invoke("simplify", "-", "--target", "outcome", "--export", "json", stdin=content)
     assert json.loads(few.stdout) == json.loads((files / "compact.json").read_text())
 
 
 def test_json_is_one_document_and_nothing_else(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *FAITHFUL, "--json")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *MISMATCH, "--json")
     content = json.loads(result.stdout)
     assert content["verified"] is True
     assert content["form"] == "each-leaf"
@@ -584,11 +586,11 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
     alone = json.loads(
         invoke(
             *("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25"),
-            *(*FAITHFUL, "--json"),
+            *(*MISMATCH, "--json"),
         ).stdout
     )
     for name in ("removed", "accuracy", "delta_accuracy", "conflict"):
-        assert rungs["faithful"][name] == alone["audit"][name]
+        assert rungs["mismatch"][name] == pytest.approx(alone["audit"][name], abs=1e-12)  # rounded otherwise
     shown = invoke("compare", files / "loans.csv", "--target", "outcome")
     assert shown.exit_code == 0
     assert all(method in shown.stdout for method in secateur.METHODS)

@@ -432,7 +432,7 @@ def test_an_implication_makes_a_condition_irrelevant_and_is_named() -> None:
 def test_columns_of_a_group_are_shuffled_as_one() -> None:
     model, X, y = fitted()
     rules = simplify(
-        model, X, y, method="budgeted", groups=find_groups(X), facts=["pregnant = 1 => female = 1"], budget=0.05
+        model, X, y, method="budgeted", groups=find_groups(X), facts=["pregnant = 1 => female = 1"], max_conflict=0.05
     )
     assert rules.verify()
     columns = np.arange(rules.tree.n_features)

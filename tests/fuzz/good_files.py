@@ -64,7 +64,7 @@ def _rules() -> list[Any]:
         "redundancy": {},
         "faithful": {"tolerance": 0.1},
         "mismatch": {"tolerance": 0.1},
-        "budgeted": {"budget": 0.05},
+        "budgeted": {"max_conflict": 0.05},
         "quinlan": {},
     }
     made = [secateur.simplify(model, X, Y, method=name, **own) for name, own in settings.items()]

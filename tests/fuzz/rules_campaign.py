@@ -380,7 +380,7 @@ def check_case(number: int) -> Counter[str]:
 
     if number % 5 == 0 and len(leaves) <= MOST_PRICED:
         with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
-            made = simplify(tree, method="budgeted", budget=budget, tolerance=tolerance, **training)
+            made = simplify(tree, method="budgeted", max_conflict=budget, tolerance=tolerance, **training)
         expected = None
         if not has_facts:  # with a group, its columns are shuffled together
             weights = None if case.weights is None else case.weights.tolist()

@@ -142,7 +142,7 @@ def test_room_for_watches_grows_and_changes_nothing(noisy: tuple[DecisionTreeCla
             mock.patch.object(budget_spending, "COUNTED_PAIRS", -1),  # with lower bounds, which depend on every watch
             mock.patch.object(budget_spending, "_make_room", wraps=budget_spending._make_room) as make_room,
         ):
-            answers.append(simplify(model, X, y, method="budgeted", budget=0.2).deletions)
+            answers.append(simplify(model, X, y, method="budgeted", max_conflict=0.2).deletions)
             assert (make_room.call_count > 1) == (watches == 0)
     for name in ("deleted", "why", "before", "after", "number", "node"):
         np.testing.assert_array_equal(*(getattr(answer, name) for answer in answers), err_msg=name)
@@ -158,7 +158,7 @@ def test_more_watches_or_rows_than_can_be_numbered_are_refused(
         mock.patch.object(budget_spending, "MOST_WATCHES", 5_000),
         pytest.raises(InputError, match="would note more than 5,000 pairs of a row and a condition: pass a sample"),
     ):
-        simplify(model, X, y, method="budgeted", budget=0.2)
+        simplify(model, X, y, method="budgeted", max_conflict=0.2)
     with (
         mock.patch.object(row_mixture, "MOST_ROWS", 4_399),
         pytest.raises(

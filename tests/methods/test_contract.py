@@ -106,7 +106,7 @@ def test_budgeted_equals_its_slow_version(
         mock.patch.object(secateur.methods.budget_spending, "MAP_BYTES", map_bytes),
         mock.patch.object(secateur.methods.budget_spending, "COLUMN_MAPS", 0),
     ):
-        rules = simplify(problem, "budgeted", budget=budget, smoothing=smoothing, tolerance=tolerance)
+        rules = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing, tolerance=tolerance)
     steps = oracles.budgeted_steps(tree, X, w, budget, smoothing, oracles.Guard(y, tolerance), pool=pool_rows)
     gone = {(step.leaf, step.link) for step in steps}
     assert deletions(rules) == {
@@ -131,9 +131,9 @@ def test_what_a_kept_condition_would_cost_is_counted_or_bounded_from_below(
     problem: tuple[Tree, Any, Any, Any], budget: float, smoothing: float
 ) -> None:
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
-        counted = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
+        counted = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing)
         with mock.patch.object(secateur.methods.budget_spending, "COUNTED_PAIRS", -1):
-            bounded = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
+            bounded = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing)
     for full, partial in zip(counted, bounded, strict=True):
         assert full.deleted_ids == partial.deleted_ids
         for link in full.kept_ids:
@@ -156,7 +156,7 @@ def test_what_the_guard_keeps_would_be_within_the_budget_and_dishonest(
 ) -> None:
     tree, X, y, w = problem
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
-        rules = simplify(problem, "budgeted", budget=budget, tolerance=tolerance)
+        rules = simplify(problem, "budgeted", max_conflict=budget, tolerance=tolerance)
     kept = {rule.leaf_id: list(rule.kept_ids) for rule in rules}
     for rule in rules:
         own = int(tree.leaf_class[rule.leaf_id])
@@ -198,7 +198,7 @@ def test_two_rules_with_the_same_conditions_never_say_different_things() -> None
     # reliable as before.
     X = np.array([[0.0, 0]] * 2 + [[0, 1]] * 2 + [[1, 0], [1, 1]] * 8)
     y = np.array([0, 1, 0, 1] + [2] * 16)
-    rules = simplify((twin_tree(), X, y, None), "budgeted", budget=0.3, smoothing=0)
+    rules = simplify((twin_tree(), X, y, None), "budgeted", max_conflict=0.3, smoothing=0)
     assert deletions(rules) == {2: [2], 3: [], 4: []}
     kept = rules[1].reasons[3]
     assert (kept.kind, kept.node_id, kept.before, kept.after) == ("contradicted", 2, 0.5, 0.5)
@@ -215,8 +215,8 @@ def test_a_rule_may_lose_what_only_a_twin_kept_once_the_twin_is_wider() -> None:
     X = np.array([[0.0, 0]] * 4 + [[0, 1]] * 2 + [[1, 0], [1, 1]] * 4)
     y = np.array([0, 1, 0, 1, 0, 1] + [0, 0, 2, 2] * 2)
     problem = twin_tree(), X, y, None
-    assert deletions(simplify(problem, "budgeted", budget=0.5, smoothing=0)) == {2: [2], 3: [], 4: []}
-    rules = simplify(problem, "budgeted", budget=1, smoothing=0)
+    assert deletions(simplify(problem, "budgeted", max_conflict=0.5, smoothing=0)) == {2: [2], 3: [], 4: []}
+    rules = simplify(problem, "budgeted", max_conflict=1, smoothing=0)
     assert deletions(rules) == {2: [1, 2], 3: [3], 4: []}
     kept = rules[2].reasons[4]
     assert kept.text == (
@@ -231,7 +231,7 @@ def test_twins_are_refused_as_in_the_slow_version(data: st.DataObject, tree: Tre
     X = np.repeat(data.draw(strategies.rows(tree, max_rows=12)), tree.n_classes, axis=0)
     y = np.arange(len(X)) % tree.n_classes
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 10):
-        rules = simplify((tree, X, y, None), "budgeted", budget=budget, smoothing=1)
+        rules = simplify((tree, X, y, None), "budgeted", max_conflict=budget, smoothing=1)
     guard = oracles.Guard(y, 0.05)
     assert deletions(rules) == oracles.delete_budgeted(tree, X, None, budget, 1, guard, pool=10)
 

@@ -68,7 +68,7 @@ def test_reasons_keep_the_settings_of_their_method(
     method: str, problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]
 ) -> None:
     model, X, y = problem
-    setting = {"budget": 0.03} if method == "budgeted" else {"tolerance": 0.2}
+    setting = {"max_conflict": 0.03} if method == "budgeted" else {"tolerance": 0.2}
     source = secateur.simplify(model, X, y, method=method, **setting)  # type: ignore[arg-type]
     for rule in source.compact():
         own = source[rule.source.index].reasons

@@ -273,11 +273,11 @@ def test_a_deletion_from_a_leaf_without_rows_keeps_no_reliability(problem: tuple
 
 
 def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[Any, Any, Any]) -> None:
-    rules = secateur.simplify(*problem, method="budgeted", budget=0.1)
+    rules = secateur.simplify(*problem, method="budgeted", max_conflict=0.1)
     assert rules.verify().ok
-    poor = replace(rules, parameters={**rules.parameters, "budget": 0.001}).verify()
+    poor = replace(rules, parameters={**rules.parameters, "max_conflict": 0.001}).verify()
     assert not poor.ok
-    assert "of the rows, beyond the budget of 0.001" in poor.failures[0]
+    assert "of the rows, beyond the 0.001 that may be" in poor.failures[0]
     number = rules.deletions.number.copy()
     number[np.flatnonzero(rules.deletions.why == Why.WITHIN_BUDGET)[0]] += 0.01
     false = replace(rules, deletions=replace(rules.deletions, number=number)).verify()
@@ -289,11 +289,13 @@ def test_a_conflict_beyond_the_budget_and_a_false_cost_are_found(problem: tuple[
 
 
 def test_a_rule_that_the_budget_made_unreliable_is_found(problem: tuple[Any, Any, Any]) -> None:
-    loose = secateur.simplify(*problem, method="budgeted", budget=0.1, tolerance=1.0)
+    loose = secateur.simplify(*problem, method="budgeted", max_conflict=0.1, tolerance=1.0)
     assert loose.verify().ok
     strict = replace(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
     assert not strict.ok
-    assert re.search(r"lost a condition to the budget, but is 0\.\d+ less reliable than its leaf", strict.failures[0])
+    assert re.search(
+        r"lost a condition at the price of conflict, but is 0\.\d+ less reliable than its leaf", strict.failures[0]
+    )
     older = {name: value for name, value in loose.parameters.items() if name != "tolerance"}
     before = secateur.RuleSet.from_json(replace(loose, parameters=older).to_json())
     assert "less reliable" not in before.guarantee
@@ -306,7 +308,7 @@ def test_contradictory_twins_are_found() -> None:
     X = np.array([[0.0, 0.0]] * 3 + [[0.0, 1.0]] * 2 + [[1.0, 0.0]] * 9)
     y = np.array([0, 0, 1, 1, 1] + [2] * 9)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="budgeted", budget=1.0, smoothing=0)
+    rules = secateur.simplify(model, X, y, method="budgeted", max_conflict=1.0, smoothing=0)
     for entries in ([1, 3], [1, 2, 3]):
         flags, why = np.zeros((2, len(rules.deleted)), dtype=int)
         flags[entries], why[:], why[entries] = 1, Why.OVER_BUDGET, Why.WITHIN_BUDGET
@@ -457,7 +459,7 @@ def test_rules_are_recounted_as_row_by_row(data: st.DataObject) -> None:
 def dishonest(tree: Tree, X: Any, y: Any, rule: secateur.Rule, tolerance: float) -> str | None:
     """What is wrong with a rule that lost conditions to a budget, row by row."""
     own = int(tree.leaf_class[rule.leaf_id])
-    name = f"The rule of leaf {rule.leaf_id} lost a condition to the budget, but"
+    name = f"The rule of leaf {rule.leaf_id} lost a condition at the price of conflict, but"
     base = oracles.support_and_reliability(tree, X, y, None, oracles.path(tree, rule.leaf_id), own)[1]
     shares = [oracles.support_and_reliability(tree, X, y, None, rule.kept_ids, c)[1] for c in range(tree.n_classes)]
     if base is None:
@@ -480,15 +482,15 @@ def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) 
     n_conflicts = sum(
         len({int(classes[rule]) for rule in range(len(rules)) if covers[rule][i]}) > 1 for i in range(len(X))
     )
-    record = rules_to_record(rules) | {"method": "budgeted", "parameters": {"budget": 1.0}}
+    record = rules_to_record(rules) | {"method": "budgeted", "parameters": {"max_conflict": 1.0}}
     found = verify.verify_rules(tree, record, matrix, y)
     told = f"cover {n_conflicts / len(X):.4g} of the rows" if n_conflicts else "no row is in conflict"
     assert any(f"{told} (recounted)" in check for check in found.checks)
     assert "every row is covered by a rule of the tree's class" in found.checks
     tolerance = data.draw(st.sampled_from([0.0, 0.3, 1.0]))
-    record = record | {"parameters": {"budget": 1.0, "tolerance": tolerance}}
+    record = record | {"parameters": {"max_conflict": 1.0, "tolerance": tolerance}}
     found = verify.verify_rules(tree, record, matrix, y)
-    says = [failure for failure in found.failures if "lost a condition to the budget" in failure]
+    says = [failure for failure in found.failures if "lost a condition at the price of conflict" in failure]
     assert (
         says
         == [said for rule in rules if rule.deleted_ids for said in [dishonest(tree, X, y, rule, tolerance)] if said][

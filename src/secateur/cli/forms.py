@@ -31,18 +31,13 @@ def read_settings(method: str, knobs: Knobs, form: Form) -> dict[str, Any]:
     if form.each_leaf:
         if form.otherwise is not None:
             raise ParameterError("--otherwise names the class that compact rules leave out: leave out --each-leaf.")
-        if "budget" in asked and "budget" not in chosen.parameters:
+        if "budget" in asked:
             raise ParameterError(
-                f"With --each-leaf the method {chosen.name!r} has no budget: add --method budgeted, or leave out "
-                "--each-leaf."
+                "--budget is what compact rules may decide otherwise: leave out --each-leaf, or use --method budgeted "
+                "with --max-conflict."
             )
         return asked
     budget = check_share("budget", asked.pop("budget", 0.0))
-    if budget and "budget" in chosen.parameters:
-        raise ParameterError(
-            f"--budget could mean two things here: for one rule a leaf by {chosen.name!r} add --each-leaf; for compact "
-            "rules that decide so many rows otherwise than the tree leave out --method."
-        )
     if "tolerance" in asked and "tolerance" not in chosen.parameters:
         check_share("tolerance", asked.pop("tolerance"))
         if not budget:

@@ -200,16 +200,23 @@ class Knobs:
     tolerance: Annotated[
         float | None,
         typer.Option(
-            help="How far a rule's reliability may move, 0 to 1; under a budget: fall. Exact deletions are not held to "
-            "it.  [default: 0.05]",
+            help="How far a rule's reliability may move, 0 to 1; under --budget or --max-conflict: fall. Exact "
+            "deletions are not held to it.  [default: 0.05]",
             show_default=False,
         ),
     ] = None
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Share of rows that may be decided otherwise than by the tree, 0 to 1.  [default: 0]  With "
-            "--each-leaf --method budgeted: that rules of different classes may cover.  [default: 0.015]",
+            help="Share of rows that may be decided otherwise than by the tree, 0 to 1.  [default: 0]",
+            show_default=False,
+        ),
+    ] = None
+    max_conflict: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of rows, 0 to 1, that rules of different classes may cover by --method budgeted.  "
+            "[default: 0.015]",
             show_default=False,
         ),
     ] = None
@@ -230,7 +237,12 @@ class Knobs:
     @property
     def settings(self) -> dict[str, float]:
         """Arguments of ``simplify``."""
-        named = {"tolerance": self.tolerance, "budget": self.budget, "protect": False if self.no_protect else None}
+        named = {
+            "tolerance": self.tolerance,
+            "budget": self.budget,
+            "max_conflict": self.max_conflict,
+            "protect": False if self.no_protect else None,
+        }
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -241,8 +253,7 @@ class ComparedKnobs(Knobs):
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Share of rows, 0 to 1, that compact rules may decide otherwise than the tree  [default: 0.01], and "
-            "that rules of different classes may cover by budgeted.  [default: 0.015]",
+            help="Share of rows, 0 to 1, that compact rules may decide otherwise than the tree.  [default: 0.01]",
             show_default=False,
         ),
     ] = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import secateur
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import GRID, Arm, Study, split_rows
-from secateur.methods.budgeted import BUDGETS
+from secateur.methods.budgeted import CONFLICTS
 from secateur.tuning import COMPACT_GRID
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RememberedTree(LocalSearchTreeClassifier):
 
 
 def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Pick ε of `mismatch` and `faithful`, and δ of `budgeted` and of compact rules, by folds.
+    """Pick ε of `mismatch` and `faithful`, δ of `budgeted` and the budget of compact rules, by folds.
 
     Saved trees cannot be fitted to folds.
     """
@@ -61,7 +61,7 @@ def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that no value is allowed is stored
             if method == "budgeted":
-                limits: dict[str, Any] = {"grid": BUDGETS, "max_conflict": BUDGET_CONFLICT}
+                limits: dict[str, Any] = {"grid": CONFLICTS, "max_conflict": BUDGET_CONFLICT}
                 selection = secateur.select_budget(model, X, y, progress=False, **limits)
             elif method == "compact":
                 limits = {"grid": COMPACT_GRID, "max_disagreement": COMPACT_DISAGREEMENT}
@@ -79,7 +79,7 @@ BY_FOLDS = Study(
     "by_folds",
     pick_knobs,
     {
-        "budgets": list(BUDGETS),
+        "conflicts": list(CONFLICTS),
         "compact_budgets": list(COMPACT_GRID),
         "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT, COMPACT_DISAGREEMENT],
         "methods": list(TOLERANCE_METHODS),

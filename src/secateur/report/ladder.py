@@ -28,17 +28,17 @@ OF_OWN_PROBABILITIES = ("brier", "log_loss", "auc", "mean_abs_delta_p", "max_abs
 
 
 def make_ladder(
-    rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, budgets: bool = True, **settings: Any
+    rules: RuleSet, at_hand: RowsAtHand, *, verify: bool = False, with_conflict: bool = True, **settings: Any
 ) -> list[dict[str, Any]]:
     """Record for each method what it removes and what that costs on the rows, or why it cannot run.
 
-    Each method takes the settings that it reads, of those passed and of those of the rule set. Without ``budgets``,
-    methods that spend one are left out, unless the rules are theirs.
+    Each method takes the settings that it reads, of those passed and of those of the rule set. Without
+    ``with_conflict``, methods that are allowed some are left out, unless the rules are theirs.
     """
     ladder = []
     for method in METHODS.values():
-        spends = method.knob is not None and method.knob.setting == "budget"
-        if spends and not budgets and method.name != rules.method:
+        conflicts = method.knob is not None and method.knob.setting == "max_conflict"
+        if conflicts and not with_conflict and method.name != rules.method:
             continue
         step: dict[str, Any] = {
             "method": method.name,

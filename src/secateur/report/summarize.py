@@ -151,7 +151,7 @@ def summarize(
         "classes": list(whole.tree.class_names),
         "rows": _describe_rows(whole, at_hand),
         # The page's own slider spends budgets, and better than a method with a rule for each leaf does.
-        "ladder": make_ladder(whole, at_hand, budgets=False) if n_conditions <= FULLY_TOLD else [],
+        "ladder": make_ladder(whole, at_hand, with_conflict=False) if n_conditions <= FULLY_TOLD else [],
         "rules": leaf_rules,
         "diagnosis": describe_effects(whole, at_hand),
         "merged": _merge_conditions(whole, [*lists, whole], voice),

@@ -195,7 +195,7 @@ class _Checker:
         counted = self._count_rows()
         self._check_counts(counted)
         if self.method in BUDGETED:
-            self._check_budget(counted)
+            self._check_conflict(counted)
 
     def report(self, what: str, broken: list[str]) -> None:
         if not broken:
@@ -230,7 +230,7 @@ class _Checker:
 
     def _check_boxes(self) -> None:
         """Check that no rule's box meets the box of a leaf of another class; every pair is decided."""
-        # Of a budget only the exact deletions are promised to be so: what it paid for counts as kept here.
+        # Of `budgeted` only the exact deletions are promised to be so: the others count as kept here.
         gone = self.deleted if self.method in EXACT else self.deleted & self._is_exact_kind
         n_leaves = len(self.leaves)
         met = np.full(n_leaves, n_leaves)  # the leftmost leaf of another class that a rule meets
@@ -355,13 +355,13 @@ class _Checker:
             ],
         )
 
-    def _check_budget(self, counted: _Counted | None) -> None:
-        """Check that every row is covered by a rule of the tree's class and that conflicts are within the budget."""
+    def _check_conflict(self, counted: _Counted | None) -> None:
+        """Check that every row is covered by a rule of the tree's class and that conflicts are within the promise."""
         if counted is None:
             self.failures.append(f"The conflicts were {NOT_RECOUNTED}")
             return
         spent = self.record["numbers"][self.record["kinds"] == "within-budget"]
-        stated, budget = float(sum(spent.tolist())), self.record["parameters"]["budget"]
+        stated, allowed = float(sum(spent.tolist())), self.record["parameters"]["max_conflict"]
         share = counted.in_conflict / counted.total
         self.expect(
             counted.unanswered is None,
@@ -370,9 +370,9 @@ class _Checker:
         )
         found = f"rules of different classes cover {share:.4g} of the rows" if share else "no row is in conflict"
         self.expect(
-            share <= budget + COUNT_TOLERANCE,
-            f"{found} (recounted), within the budget of {budget:g}",
-            f"Rules of different classes cover {share:.4g} of the rows, beyond the budget of {budget:g}.",
+            share <= allowed + COUNT_TOLERANCE,
+            f"{found} (recounted), within the {allowed:g} that may be",
+            f"Rules of different classes cover {share:.4g} of the rows, beyond the {allowed:g} that may be.",
         )
         self.expect(
             abs(share - stated) <= COUNT_TOLERANCE,
@@ -385,14 +385,14 @@ class _Checker:
             self.unchecked.append("reliabilities were not judged: the rules were made before `budgeted` guarded them")
 
     def _check_guard(self, counted: _Counted, tolerance: float) -> None:
-        """Check that rules which lost a condition to the budget are reliable, and say what most of their rows say."""
+        """Check that rules shortened at the price of conflict are reliable, and say what most of their rows say."""
         judged = self._rules_with(self.deleted & ~self._is_exact_kind)
         fallen = _shares(counted.leaves, self.classes) - _shares(counted.rules, self.classes)
         hits = counted.rules[self._all_rules, self.classes]
         most = counted.rules.max(axis=1)
         broken = []
         for rule in np.flatnonzero(judged).tolist():
-            name = f"The rule of leaf {self.leaves[rule]} lost a condition to the budget, but"
+            name = f"The rule of leaf {self.leaves[rule]} lost a condition at the price of conflict, but"
             if np.isnan(fallen[rule]):
                 broken.append(f"{name} no row reaches its leaf, so nothing tells what its reliability was.")
             elif fallen[rule] > tolerance + COUNT_TOLERANCE:
@@ -400,8 +400,8 @@ class _Checker:
             elif hits[rule] < most[rule] * (1 - COUNT_TOLERANCE):
                 broken.append(f"{name} its class is not the commonest of its rows.")
         self.report(
-            f"{judged.sum()} of {len(judged)} rules lost a condition to the budget; none is more than {tolerance:g} "
-            "less reliable than its leaf, and all state the commonest class of their rows (recounted)",
+            f"{judged.sum()} of {len(judged)} rules lost a condition at the price of conflict; none is more than "
+            f"{tolerance:g} less reliable than its leaf, and all state the commonest class of their rows (recounted)",
             broken,
         )
         self.report(
