@@ -19,7 +19,7 @@ class SelectionPoint:
     Attributes
     ----------
     value : float
-        The tolerance or budget.
+        The tolerance, budget or max_conflict.
     removed : float
         Percentage of the tree's conditions that are gone.
     conflict : float

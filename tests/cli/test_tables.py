@@ -36,7 +36,7 @@ from secateur.rows.file_format import FORMATS as files_formats
 from secateur.tree.difference import find_tree_differences
 
 SCRIPT = Path(sys.executable).with_name("secateur")
-FAITHFUL = ("--each-leaf", "--method", "faithful")
+MISMATCH = ("--each-leaf", "--method", "mismatch")
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     loans.to_csv(place / "loans.csv", index=False)
     make_loans(seed=1).drop(columns="applied").to_csv(place / "later.csv", index=False)
     for name, options in {
-        "rules.json": ("loans.csv", *FAITHFUL, "--save-model", str(place / "model.skops")),
+        "rules.json": ("loans.csv", *MISMATCH, "--save-model", str(place / "model.skops")),
         "exact.json": ("loans.csv", "--each-leaf"),
         "later.json": ("later.csv", "--each-leaf"),
         "list.json": ("loans.csv",),
@@ -91,7 +91,7 @@ def one_line(text: str) -> str:
 
 
 def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *FAITHFUL, "--verbose")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *MISMATCH, "--verbose")
     rules = load(files / "rules.json")
     assert result.exit_code == 0
     assert "loans.csv predicts outcome: of 398 training rows, " in one_line(result.stdout)
@@ -247,14 +247,14 @@ def test_a_model_alone_gives_its_exact_rules(files: Path) -> None:
 
 def test_the_same_table_from_standard_input(files: Path) -> None:
     content = (files / "loans.csv").read_bytes()
-    result = invoke("simplify", "-", "--target", "outcome", *FAITHFUL, "--export", "json", stdin=content)
+    result = invoke("simplify", "-", "--target", "outcome", *MISMATCH, "--export", "json", stdin=content)
     assert json.loads(result.stdout) == json.loads((files / "rules.json").read_text())
     few = invoke("simplify", "-", "--target", "outcome", "--export", "json", stdin=content)
     assert json.loads(few.stdout) == json.loads((files / "list.json").read_text())
 
 
 def test_json_is_one_document_and_nothing_else(files: Path) -> None:
-    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *FAITHFUL, "--json")
+    result = invoke("simplify", files / "loans.csv", "--target", "outcome", *MISMATCH, "--json")
     content = json.loads(result.stdout)
     assert content["verified"] is True
     assert content["each_leaf"] is True
@@ -601,7 +601,7 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
     alone = json.loads(
         invoke(
             *("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25"),
-            *(*FAITHFUL, "--json"),
+            *(*MISMATCH, "--json"),
         ).stdout
     )
     for name in ("removed", "accuracy", "delta_accuracy", "conflict"):

@@ -55,7 +55,7 @@ KNOBS: dict[str, tuple[str | None, tuple[float | None, ...]]] = {
     **dict.fromkeys(("sibling", "redundancy", "exact"), (None, (None,))),
     "mismatch": ("tolerance", GRID),
     "faithful": ("tolerance", GRID),
-    "budgeted": ("budget", BUDGETS),
+    "budgeted": ("max_conflict", BUDGETS),
     "quinlan": (None, (None,)),
 }
 
@@ -93,7 +93,7 @@ def measure_split(
         tried = [(value, "" if value is None else f"{value:g}") for value in values]
         for value, shown in [*tried, *([] if picked is None else [(picked, BY_FOLDS)])]:
             settings: dict[str, Any] = {} if knob is None else {knob: value}
-            if knob == "budget":
+            if knob == "max_conflict":
                 settings["tolerance"] = GUARD
             rules = secateur.simplify(model, X_train, y_train, method=method, each_leaf=True, **settings)
             rows.append(_measure(rules, X_test, y_test, shown))

@@ -45,7 +45,7 @@ class RememberedTree(LocalSearchTreeClassifier):
 
 
 def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Pick ε of `mismatch` and `faithful`, and δ of `budgeted` and of compact rules, by folds.
+    """Pick ε of `mismatch` and `faithful`, δ of `budgeted` and the budget of compact rules, by folds.
 
     Saved trees cannot be fitted to folds.
     """

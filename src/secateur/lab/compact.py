@@ -47,7 +47,7 @@ TE2RULES = "TE2Rules"
 LEAF_BY_LEAF: dict[str, dict[str, dict[str, float]]] = {
     "exact": {"": {}},
     "mismatch": {PAPER_TOLERANCES: {}},
-    "budgeted": {f"{budget:g}": {"budget": budget, "tolerance": GUARD} for budget in BUDGETS},
+    "budgeted": {f"{share:g}": {"max_conflict": share, "tolerance": GUARD} for share in BUDGETS},
     "quinlan": {"": {}},
 }
 METRICS = ("conditions_left", "rules_left", "disagreement", "delta_accuracy")

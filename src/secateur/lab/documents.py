@@ -279,7 +279,7 @@ def _budget_conflict() -> str:
     return (
         f"On unseen rows, the conflict of `budgeted` at δ = 1.5 % is, in percent: {listed}. It is above δ on "
         f"{above} of "
-        f"{len(found)}: δ is a budget on training rows, not a bound on others.\n"
+        f"{len(found)}: δ is a ceiling on training rows, not a bound on others.\n"
     )
 
 
@@ -314,14 +314,14 @@ def _beside_pruning() -> str:
 
 
 def _promises() -> str:
-    """Count the rules over all splits that break what a budget promises."""
+    """Count the rules over all splits that break what a budget, or a ceiling of conflict, promises."""
     points = [point for arm in ARM_NAMES for point in _texts(arm)]
     parts = []
-    for method, name in ((compact.COMPACT, "compact rules"), ("budgeted", "`budgeted`")):
+    for method, name in ((compact.COMPACT, "compact rules, a budget"), ("budgeted", "`budgeted`, δ")):
         mine = [point for point in points if point.method == method]
         paid, below, rare, twins = (sum(getattr(point, fact) or 0 for point in mine) for fact in compact.FACTS)
         parts.append(
-            f"Of {name}, a budget shortened {paid:,}; {below} of these lie more than {beyond.GUARD:g} below the "
+            f"Of {name} shortened {paid:,}; {below} of these lie more than {beyond.GUARD:g} below the "
             f"reliability of their leaf, {rare} state a class that is not the commonest among their training rows, and "
             f"{twins} times the same conditions are stated with two classes."
         )

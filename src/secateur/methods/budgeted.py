@@ -1,7 +1,7 @@
-"""`budgeted`: as many conditions as possible under a budget of conflicting rows.
+"""`budgeted`: as many conditions as possible under a ceiling of conflicting rows.
 
 Starts from the exact deletions. Then it repeatedly deletes the condition that brings the smallest further share of rows
-into conflict (covered by rules of different classes), as long as the budget holds, both on the training rows and on
+into conflict (covered by rules of different classes), as long as the ceiling holds, both on the training rows and on
 their mixture with shuffled copies from :mod:`secateur.methods.row_mixture`. Every row stays covered by its own leaf's
 rule, so the rules can differ from the tree only on conflicting rows.
 
@@ -29,35 +29,35 @@ from secateur.methods.settings import amount, share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BUDGETS", "METHOD"]
+__all__ = ["CONFLICTS", "METHOD"]
 
 # The values of δ that a slider has and a selection tries.
-BUDGETS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
+CONFLICTS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
 
 
-WITHIN_BUDGET = (
+WITHIN_CONFLICT = (
     "Every row stays covered, and rules that cover a row and agree give the tree's answer. On the training rows they "
-    "disagree on at most {budget:.4g} of all (by weight), so the rest is predicted as the tree does. On other rows the "
-    "budget is an estimate, not a bound."
+    "disagree on at most {max_conflict:.4g} of all (by weight), so the rest is predicted as the tree does. On other "
+    "rows that share is an estimate, not a bound."
 )
 GUARD = (
-    "No deletion paid from the budget leaves a rule's training reliability more than {tolerance:g} below its leaf's, "
-    "or another class more common among its training rows."
+    "No deletion that brings rows into conflict leaves a rule's training reliability more than {tolerance:g} below its "
+    "leaf's, or another class more common among its training rows."
 )
 
 
 @dataclass(frozen=True)
 class Budgeted(Method):
-    """The exact layer, then as many deletions as the budget allows."""
+    """The exact layer, then as many deletions as the ceiling of conflict allows."""
 
-    budget: float = share(0.015)
+    max_conflict: float = share(0.015)
     smoothing: float = amount(1000)
     tolerance: float = share(0.05)
 
     name = "budgeted"
-    summary = "exact deletion, then whatever brings the fewest rows into conflict, within a budget"
-    preserves = "the class on all but a budgeted share of rows"
-    guarantee = f"{WITHIN_BUDGET} {GUARD}"
+    summary = "exact deletion, then whatever brings the fewest rows into conflict, up to max_conflict"
+    preserves = "the class on all but a share of rows, max_conflict"
+    guarantee = f"{WITHIN_CONFLICT} {GUARD}"
     tolerance_of = "of deletions that bring rows into conflict; the method does not hold its exact ones to it"
     asks = Asks.ROWS
     rung = 80
@@ -72,15 +72,15 @@ class Budgeted(Method):
             Why.NO_ROWS,
         }
     )
-    knob = Knob("budget", BUDGETS)
+    knob = Knob("max_conflict", CONFLICTS)
 
     def promise(self, parameters: Mapping[str, Any]) -> str:
         """Fill in the settings; rules that were stored before there was a guard promise less."""
-        sentence = self.guarantee if "tolerance" in parameters else WITHIN_BUDGET
+        sentence = self.guarantee if "tolerance" in parameters else WITHIN_CONFLICT
         return sentence.format_map(dict(parameters))
 
     def delete(self, problem: Problem) -> Deletions:
-        """Run the exact layer, then spend the budget."""
+        """Run the exact layer, then delete up to the ceiling."""
         tree, paths, rows = problem.tree, problem.paths, problem.listed_rows
         if not len(paths.links):
             return exact.METHOD.delete(problem)
@@ -91,7 +91,7 @@ class Budgeted(Method):
         is_open = reached[mixture.last[paths.leaf_ids]] > reached[mixture.first[paths.leaf_ids]]
         del reached
         trained = Trained(counts, leaf_counts, is_weighted=rows.weights is not None)
-        spending = spend_budget(tree, paths, mixture, trained, implied, is_open, self.budget, self.tolerance)
+        spending = spend_budget(tree, paths, mixture, trained, implied, is_open, self.max_conflict, self.tolerance)
         del mixture  # before the reasons are written, for memory's sake
         result = exact.METHOD.delete(problem)
         rows.remember(spending.deleted, spending.counts, leaf_counts)

@@ -51,7 +51,7 @@ WORDS: dict[int, str] = {
     Why.NOT_SIGNIFICANT: "certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {alpha:g})",
     Why.WITHIN_BUDGET: (
         "without it the rows in conflict go {moved} of training and shuffled rows together, and {share} of the "
-        "training rows are new there: within the budget of {budget_share}"
+        "training rows are new there: within the {conflict_share} that may be"
     ),
     Why.DECIDED_OTHERWISE: (
         "without it the rows that differ from the tree go {moved} of training and shuffled rows together (of "
@@ -80,11 +80,11 @@ WORDS: dict[int, str] = {
     Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
     Why.OVER_BUDGET: (
         "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
-        "in conflict: beyond the budget of {budget_share}"
+        "in conflict: beyond the {conflict_share} that may be"
     ),
     Why.FAR_OVER_BUDGET: (
         "without it at least {share_after} of training and shuffled rows together, and at least {share} of the "
-        "training rows, would be in conflict: beyond the budget of {budget_share}"
+        "training rows, would be in conflict: beyond the {conflict_share} that may be"
     ),
     Why.TOO_MANY_OTHERWISE: (
         "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
@@ -212,6 +212,11 @@ class _Terms:
     number: float
     node: int
 
+    @property
+    def limit(self) -> float:
+        """The share of rows that a budget, or a ceiling of conflict, allows."""
+        return float(self.parameters.get("budget", self.parameters.get("max_conflict", math.nan)))
+
     def __getitem__(self, term: str) -> Any:
         # A forged file may hold reasons that its method does not give.
         return TERMS[term](self) if term in TERMS else self.parameters.get(term, math.nan)
@@ -228,16 +233,17 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "moved_from_leaf": lambda of: f"from the leaf's own {read_share(of.before)} to {read_share(of.after)}",
     "points": lambda of: f"{100 * abs(of.number):.3g}",
     "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
-    "share_after": lambda of: read_share_beside(of.after, of.parameters.get("budget", math.nan)),
+    "share_after": lambda of: read_share_beside(of.after, of.limit),
     "share_before": lambda of: read_share(of.before),
     "guarded": lambda of: (
         f"more than {100 * of.parameters['tolerance']:.6g} points below"
         if of.before - of.after > of.parameters.get("tolerance", math.inf)
         else "not the commonest class"
     ),
-    "share": lambda of: read_share_beside(of.number, of.parameters.get("budget", math.nan)),
+    "share": lambda of: read_share_beside(of.number, of.limit),
     "change": lambda of: read_change(of.number),
     "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
+    "conflict_share": lambda of: f"{100 * of.parameters.get('max_conflict', math.nan):.6g}%",
 }
 
 
