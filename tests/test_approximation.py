@@ -282,7 +282,7 @@ def test_fidelity_is_what_a_slow_count_gives() -> None:
     said, meant, decider = rules.predict(new), model.predict(new), rules.apply(new)
     assert found.overall[:2] == (len(new), sum(a == b for a, b in zip(said, meant, strict=True)))
     for place, one in enumerate(found.by_rule):
-        mine = [row for row in range(len(new)) if decider[row] == (place if place < len(rules) else -1)]
+        mine = [row for row in range(len(new)) if decider[row] == place]
         assert one[:2] == (len(mine), sum(said[row] == meant[row] for row in mine))
     for place, one in enumerate(found.by_class[:-1]):
         mine = [row for row in range(len(new)) if meant[row] == place]
@@ -471,7 +471,7 @@ def test_arrays_of_objects_truth_values_and_small_and_large_numbers() -> None:
 def test_a_model_that_says_one_class_gets_one_line() -> None:
     rules = approximate(lambda rows: np.full(len(rows), "no"), make_rows())
     assert len(rules) == 0
-    assert "always no" in str(rules)
+    assert "1. no always" in str(rules)
     assert rules.fidelity.share == 1  # type: ignore[union-attr]
     assert Rules.from_json(rules.to_json()) == rules
 
@@ -721,8 +721,9 @@ def test_every_form_tells_of_held_out_rows(rules: Rules) -> None:
     frame = rules.to_frame("pandas")
     assert frame["held_out_rows"].sum() == rules.fidelity.n_rows  # type: ignore[union-attr]
     assert (frame["fidelity_low"] <= frame["fidelity"]).all()
-    assert "held-out rows decided" in rules._repr_html_()
-    assert "Held-out rows decided" in rules.to_markdown()
+    for written in (rules._repr_html_(), rules.to_markdown(), rules.to_latex()):
+        assert "held-out rows" in written.lower()
+        assert "training rows" not in written
     assert "held_out_rows" in rules.to_csv().splitlines()[0]
     assert "which was not asked about this row" in str(rules.explain(make_table(1, seed=3)))
 

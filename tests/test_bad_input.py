@@ -168,7 +168,7 @@ ROWS: dict[str, Mistake] = {
     "a method by rows without rows": (
         lambda: simplify(MODEL, method="mismatch", each_leaf=True),
         InputError,
-        "The method 'faithful' judges deletions",
+        "The method 'mismatch' judges deletions",
     ),
     "quinlan without rows": (
         lambda: simplify(MODEL, method="Quinlan", each_leaf=True),
@@ -267,7 +267,16 @@ PARAMETERS: dict[str, Mistake] = {
             ParameterError,
             f"Expected {name} as a number from 0 to 1, found {value!r}",
         )
-        for method, name in (("mismatch", "tolerance"), ("quinlan", "alpha"), ("budgeted", "budget"))
+        for method, name in (("mismatch", "tolerance"), ("quinlan", "alpha"), ("budgeted", "max_conflict"))
+        for value in (-0.01, 1.01, 5, math.nan, math.inf, "small", None, True)
+        if (name, value) != ("tolerance", None)  # which is the method's own
+    },
+    **{
+        f"budget={value!r}": (
+            lambda value=value: simplify(MODEL, X, Y, budget=value),
+            ParameterError,
+            f"Expected budget as a number from 0 to 1, found {value!r}",
+        )
         for value in (-0.01, 1.01, 5, math.nan, math.inf, "small", None, True)
     },
     **{
@@ -281,12 +290,12 @@ PARAMETERS: dict[str, Mistake] = {
     "a setting that the method does not read": (
         lambda: simplify(MODEL, method="exact", tolerance=0.9, each_leaf=True),
         ParameterError,
-        "The method 'exact' does not read tolerance; 'faithful', 'mismatch' and 'budgeted' do. Leave",
+        "The method 'exact' reads no tolerance, and there is no budget: leave tolerance out",
     ),
     "a setting of one other method": (
         lambda: simplify(MODEL, X, Y, method="mismatch", alpha=0.1, each_leaf=True),
         ParameterError,
-        "The method 'faithful' does not read alpha; 'quinlan' does. Leave alpha out",
+        "The method 'mismatch' does not read alpha; 'quinlan' does. Leave alpha out",
     ),
     "a misspelt setting": (
         lambda: simplify(MODEL, X, Y, tolerence=0.9, each_leaf=True),
@@ -465,7 +474,7 @@ FILES: dict[str, Mistake] = {
     "rules of a newer version": (
         lambda: Rules.from_json(rules_json(version=7)),
         FormatError,
-        "This secateur-rules JSON has version 7, but this secateur reads up to version 2",
+        "This secateur-rules JSON has version 7, but this secateur reads up to version 3",
     ),
     "a tree with a broken invariant": (
         lambda: Tree.from_json(tree_json(dtype="float16")),

@@ -34,9 +34,10 @@ def test_evidence_serves_as_rows_do() -> None:
     evidence = secateur.collect_evidence(MODEL, IRIS.data, IRIS.target, method="exact")
     rules = secateur.simplify(MODEL, evidence=evidence)
     whole = secateur.simplify(MODEL, IRIS.data, IRIS.target)
-    assert {rule.text: rule.support for rule in rules} == {rule.text: rule.support for rule in whole}
+    assert {rule.text: rule.covered_support for rule in rules} == {rule.text: rule.covered_support for rule in whole}
+    assert [rule.support for rule in rules] == [None] * len(rules), "only rows tell which line decides them"
     assert rules.lines[-1].support == whole.lines[-1].support
-    with pytest.raises(InputError, match="does not have: make it with simplify"):
+    with pytest.raises(InputError, match="these rules do not have: make them with simplify"):
         secateur.simplify(MODEL, evidence=evidence, budget=0.1)
 
 
@@ -73,9 +74,7 @@ def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
     with pytest.raises(ParameterError, match="tolerance"):
         secateur.simplify(MODEL, tolerance=-1)
     forest = RandomForestClassifier(3, random_state=0).fit(IRIS.data, IRIS.target)
-    with pytest.raises(
-        InputError, match="of several trees is approximated by a list, from rows: pass X, or each_leaf=True"
-    ):
+    with pytest.raises(InputError, match="is approximated by a list, from rows: pass X, or each_leaf=True"):
         secateur.simplify(forest)
     with pytest.raises(ParameterError, match="is approximated, and budget is for one tree: leave it out"):
         secateur.simplify(forest, IRIS.data, IRIS.target, budget=0.01)
@@ -175,9 +174,7 @@ def test_a_fold_is_what_one_would_measure_by_hand() -> None:
 def test_a_ceiling_that_nothing_keeps_to_warns() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=4, random_state=0)
-    with pytest.warns(
-        UserWarning, match=r"keeps the mean difference within 0.*'exact' without a budget changes no answer"
-    ):
+    with pytest.warns(UserWarning, match=r"the mean difference within 0.*'exact' without a budget changes no answer"):
         found = secateur.select(model, X, y, grid=[0.3, 0.4], ceiling=0.0, cv=2, progress=False)
     assert found.value == 0.3
 

@@ -26,31 +26,38 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 2))
 Y = np.where(X[:, 0] + 0.5 * RNG.normal(size=80) > 0, "yes", "no")
 MODEL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+COUNTS = ("class_counts", "leaf_counts", "a line")
 
 
 def test_rules_and_trees_of_the_corpus_are_refused_when_they_are_read() -> None:
     for name, read in (("rules-206-rp", Rules), ("rules-578-r", Rules), ("tree-476-tp", Tree)):
-        with pytest.raises(FormatError, match=r"Infinity|class count|expected a range"):
+        with pytest.raises(FormatError, match=r"Infinity|class count|expected a range|early draft"):
             read.from_json((CORPUS / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("class_counts", [1e308, 1e308], "a class count is negative, or more than"),
-        ("class_counts", [-1.0, 3.0], "a class count is negative, or more than"),
-        ("source_class_counts", [float("nan"), 1.0], "it holds NaN, which is no number of JSON"),
-        ("source_class_counts", [float("-inf"), 1.0], "it holds -Infinity, which is no number of JSON"),
-        ("source_class_counts", [10**400, 1.0], "wrong type or length: int too large"),
+        *((name, [1e308, 1e308], "a class count is negative, or more than") for name in COUNTS),
+        *((name, [-1.0, 3.0], "a class count is negative, or more than") for name in COUNTS),
+        *((name, [float("nan"), 1.0], "it holds NaN, which is no number of JSON") for name in COUNTS),
+        *((name, [float("-inf"), 1.0], "it holds -Infinity, which is no number of JSON") for name in COUNTS),
+        *((name, [10**400, 1.0], "wrong type or length: int too large") for name in COUNTS),
         ("before", "1e999", "the number 'before' of a reason is not finite"),
+        ("after", "-1e999", "the number 'after' of a reason is not finite"),
     ],
 )
 def test_numbers_that_no_rows_give_are_refused(field: str, value: Any, sentence: str) -> None:
-    content = json.loads(secateur.simplify(MODEL, X, Y, each_leaf=True).to_json())
-    rule = content["rules"][0]
-    (rule["reasons"][0] if field == "before" else rule)[field] = value
-    with pytest.raises(FormatError, match=sentence):
-        Rules.from_json(json.dumps(content).replace('"1e999"', "1e999"))
+    for each_leaf in (True, False):
+        content = json.loads(secateur.simplify(MODEL, X, Y, each_leaf=each_leaf).to_json())
+        if field in ("before", "after"):
+            content["leaves"][field] = [value, *[None] * (len(content["leaves"]["links"]) - 1)]
+        elif field == "a line":
+            content["lines"][0]["class_counts"] = value
+        else:
+            content["leaves"][field][0] = value
+        with pytest.raises(FormatError, match=sentence):
+            Rules.from_json(json.dumps(content).replace(f'"{value}"', str(value)))
 
 
 @pytest.mark.parametrize("ends", [[], [[]], [1.0], [2.0, 1.0], [1.0, 2.0, 3.0], None, "no"])

@@ -99,11 +99,11 @@ def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files:
     assert "Left out 'bank': it has the same value in every row." in result.stdout
     for rule in rules:
         assert f"{rule.class_name} if {rule.asked}" in one_line(result.stdout)
-    assert "of the 398 rows that the tree was fitted to; always saying " in one_line(result.stdout)
+    assert "of the 398 rows that the tree was fitted to (the tree: " in one_line(result.stdout)
     assert "; always saying repaid is right for 61.3%." in one_line(result.stdout)
     assert "Verified." in result.stdout
     left = f"{rules.n_conditions} of {rules.tree_conditions} conditions left"
-    assert f"One rule for each of {len(rules)} leaves, by faithful: {left}." in result.stdout
+    assert f"One rule for each of {len(rules)} leaves, by {rules.method}: {left}." in result.stdout
 
 
 def test_what_rules_of_leaves_change_is_told_beside_the_guarantee_of_their_method(files: Path) -> None:
@@ -605,7 +605,7 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
         ).stdout
     )
     for name in ("removed", "accuracy", "delta_accuracy", "conflict"):
-        assert by_name["faithful"][name] == alone["audit"][name]
+        assert by_name["mismatch"][name] == alone["audit"][name]
     shown = invoke("compare", files / "loans.csv", "--target", "outcome")
     assert shown.exit_code == 0
     assert all(method in shown.stdout for method in secateur.METHODS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import secateur
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import GRID, Arm, Study, split_rows
-from secateur.methods.budgeted import BUDGETS
+from secateur.methods.budgeted import CONFLICTS
 from secateur.tuning import BUDGETS as LIST_BUDGETS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that no value is allowed is stored
             if method == "budgeted":
-                limits: dict[str, Any] = {"over": "max_conflict", "grid": BUDGETS, "ceiling": BUDGET_CONFLICT}
+                limits: dict[str, Any] = {"over": "max_conflict", "grid": CONFLICTS, "ceiling": BUDGET_CONFLICT}
             elif method == "compact":
                 limits = {"grid": LIST_BUDGETS, "ceiling": COMPACT_DISAGREEMENT}
             else:
@@ -77,7 +77,7 @@ BY_FOLDS = Study(
     "by_folds",
     pick_knobs,
     {
-        "budgets": list(BUDGETS),
+        "budgets": list(CONFLICTS),
         "compact_budgets": list(LIST_BUDGETS),
         "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT, COMPACT_DISAGREEMENT],
         "methods": list(TOLERANCE_METHODS),

@@ -30,12 +30,12 @@ OF_OWN_PROBABILITIES = ("brier", "log_loss", "auc", "mean_abs_delta_p", "max_abs
 def make_ladder(rules: Rules, at_hand: RowsAtHand) -> list[dict[str, Any]]:
     """Record for each method, with one rule for each leaf, what it removes and what that costs, or why it cannot run.
 
-    Methods that spend a budget are left out, unless the rules are theirs: the page's slider spends better.
+    One that spends a share of rows is left out, unless the rules are its own: the page's slider spends better.
     """
     ladder = []
     for method in METHODS.values():
         is_current = method.name == rules.method
-        if not is_current and not {"budget", "max_conflict"}.isdisjoint(method.parameters):
+        if not is_current and "max_conflict" in method.parameters:
             continue
         step: dict[str, Any] = {
             "method": method.name,
