@@ -21,9 +21,11 @@ def each_leaf(model: Any, X: Any = None, y: Any = None, **known: Any) -> Any:
     return secateur.simplify(model, X, y, **known)
 
 
-def short_list(model: Any, X: Any = None, y: Any = None, *, budget: float = 0.0, **known: Any) -> Any:
+def short_list(
+    model: Any, X: Any = None, y: Any = None, *, budget: float = 0.0, otherwise: Any = "auto", **known: Any
+) -> Any:
     """Few rules, and "otherwise"."""
-    return secateur.simplify(model, X, y, **known).compact(budget=budget)
+    return secateur.simplify(model, X, y, **known).compact(budget=budget, otherwise=otherwise)
 
 
 FORMS = {"each leaf": each_leaf, "short list": short_list}
@@ -55,6 +57,11 @@ def leaves(rules: Any) -> list[int]:
 def kept_links(rules: Any) -> list[list[int]]:
     """What each written rule asks, as links of the tree."""
     return [list(rule.kept_ids) for rule in rules]
+
+
+def stands_for(rules: Any) -> list[list[int]]:
+    """Node ids of the leaves that lie in each written rule and that it stands for."""
+    return [list(rule.leaf_ids) if has_otherwise(rules) else [rule.leaf_id] for rule in rules]
 
 
 def line_counts(rules: Any) -> NDArray[np.float64]:
@@ -128,11 +135,20 @@ def audit_numbers(audit: Any) -> dict[str, Any]:
     """Every number of an audit that both forms have, and those of one rule for each leaf."""
     found = {name: getattr(audit, name) for name in (*SHARED, *OF_EACH_LEAF) if hasattr(audit, name)}
     found |= {"agreement": agreement(audit), "coverage": coverage(audit), "conditions_left": conditions_left(audit)}
-    if hasattr(audit, "max_fall"):
-        found["max_fall"] = audit.max_fall
+    if hasattr(audit, "max_fall"):  # only of a short list
+        low, high = audit.disagreement_interval
+        found |= {"max_fall": audit.max_fall, "agreement_interval": (100 - high, 100 - low)}
     return found
 
 
-def audited_lines(audit: Any) -> tuple[NDArray[np.float64], list[str]]:
-    """Audited rows of each class beside every line, as in :func:`line_counts`, and what is said of the line."""
-    return audit.per_rule.counts, audit.per_rule.verdicts.tolist()
+VERDICTS = ("still holds", "moved", "no rows", "not comparable")
+
+
+def audited_counts(audit: Any) -> NDArray[np.float64]:
+    """Audited rows of each class beside every line, as in :func:`line_counts`."""
+    return audit.per_rule.counts  # type: ignore[no-any-return]
+
+
+def verdicts(audit: Any) -> list[int]:
+    """What is said of every line, as an index into VERDICTS."""
+    return [VERDICTS.index(verdict) for verdict in audit.per_rule.verdicts.tolist()]
