@@ -101,8 +101,8 @@ def differ_from_lines(rules: Any, at: NDArray[np.int64], labels: Any, numbers: A
 def _find_uncovered(rules: Any, rows: pd.DataFrame, at: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows whose rule does not cover them, and rows of "otherwise" that a rule covers."""
     covers = rules.covers(rows)
-    assert covers.shape == (len(rows), len(rules))
-    by_rule = at < len(rules)
+    assert covers.shape == (len(rows), forms.n_rules(rules))
+    by_rule = at < forms.n_rules(rules)
     fine = ~covers.any(axis=1)
     fine[by_rule] = covers[by_rule, at[by_rule]]
     return np.flatnonzero(~fine)
@@ -144,7 +144,7 @@ def _find_miscounted(
         "agreement": (forms.agreement(audit), said == by_tree),
         "accuracy": (audit.accuracy, said == truth),
         "tree_accuracy": (audit.tree_accuracy, by_tree == truth),
-        "coverage": (forms.coverage(audit), at < len(rules)),
+        "coverage": (forms.coverage(audit), at < forms.n_rules(rules)),
     }
     differ = {name for name, (share, marks) in expected.items() if abs(share - 100 * marks.mean()) > 1e-9}
     return np.array([0] if differ or audit.n_rows != len(rows) else [], dtype=np.int64)

@@ -183,7 +183,7 @@ def describe(problem: Problem, rules: Any) -> dict[str, Any]:
         "predicted": find_class_ids(rules, rules.predict(problem.asked)),
         "shares": summarize_shares(rules.predict_proba(problem.asked)),
         "shares of leaves": summarize_shares(rules.predict_proba(problem.asked, of="leaf")),
-        "audit": forms.audit_numbers(audit),
+        "audit": forms.audit_numbers(rules, audit),
         "audited": forms.audited_counts(audit),
         "verdicts": forms.verdicts(audit),
     }
@@ -232,7 +232,7 @@ def compute(name: str) -> dict[str, Any]:
 
 def read_stored() -> dict[str, Any]:
     with gzip.open(STORED, "rt", encoding="utf-8") as file:
-        return json.load(file)  # type: ignore[no-any-return]
+        return json.load(file)
 
 
 def store() -> None:
