@@ -24,7 +24,7 @@ def ask_predict(rules: Any, rows: pd.DataFrame) -> Said:
 
 
 def ask_duckdb(rules: Any, rows: pd.DataFrame) -> Said:
-    with duckdb.connect() as database:
+    with duckdb.connect(config={"threads": 1}) as database:
         database.register("rows", rows)
         found = database.execute(rules.to_sql("duckdb")).df()
     return found["prediction"], found["rule"]
