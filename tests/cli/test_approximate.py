@@ -226,7 +226,7 @@ def test_an_audit_does_not_take_the_models_answers_for_labels(run: Any, files: P
     assert status == 0, said
     status, words, said = run("audit", written, files / "rows.csv", "--target", "state")
     assert (status, "moved" in words) == (2, False)
-    assert "the rules approximate a model, and were made from its answers, not from labels" in " ".join(said.split())
+    assert "No rule could be tested. The rules approximate a model and were made from its answers" in said
     rules = Rules.from_json(written.read_text(encoding="utf-8"))
     rows = pd.read_csv(files / "rows.csv")
     assert {one.verdict for one in rules.audit(rows, rows["state"]).per_line} <= {"not comparable", "no rows"}

@@ -533,8 +533,8 @@ def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path
     assert isinstance(result.exception, ParameterError)  # which main ends with status 2
     assert "none of " in result.stdout
     assert str(result.exception) == (
-        "No rule could be tested: the rules were made without rows, so their training numbers are not known. "
-        "Name an earlier table with --since FILE."
+        "No rule could be tested. The rules were made without rows, so their numbers in training are not known. "
+        "Compare with an earlier audit instead (--since FILE)."
     )
     told = invoke("audit", untold, *asked, "--json")
     assert isinstance(told.exception, ParameterError)

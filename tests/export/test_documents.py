@@ -270,7 +270,11 @@ def test_rules_are_written_by_keyword_options() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("text", {"reason": True}, "'text' has no option 'reason'; its options are reasons, width. Did you mean 'reasons'"),
+        (
+            "text",
+            {"reason": True},
+            "'text' has no option 'reason'; its options are reasons, width. Did you mean 'reasons'",
+        ),
         ("csv", {"table": "a"}, "'csv' has no option 'table'; it has none"),
         ("text", {"reasons": "no"}, "Expected reasons as True or False, found 'no'"),
         ("sql", {"dialect": "oracle"}, "no dialect 'oracle'"),

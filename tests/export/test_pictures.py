@@ -58,7 +58,9 @@ def test_the_list_shows_every_rule_and_otherwise(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["list.svg"]
     assert (tmp_path / "list.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
     untold = words_of(secateur.simplify(model, **NAMES).plot().svg)
-    assert f"{len(rules)} rules with {rules.n_conditions} conditions; the tree has " in untold, "the title, without rows"
+    assert f"{len(rules)} rules with {rules.n_conditions} conditions; the tree has " in untold, (
+        "the title, without rows"
+    )
 
 
 def test_one_rule_for_each_leaf_is_drawn_too() -> None:

@@ -210,10 +210,17 @@ def check_own_rules(tree: Tree, listed: brute_force.ListedRows) -> None:
                 expect(said == tree.classes[own[possible]].tolist(), "another class than the tree's")
 
 
+FIELDS = (
+    *("format", "version", "secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked"),
+    *("is_weighted", "lines", "unwritten", "leaves", "before_budget", "tree", "approximation"),
+)
+
+
 class StoredRules:
     """What the JSON of rules says, by its fields alone."""
 
     def __init__(self, content: dict[str, Any], method: str) -> None:
+        expect({*content} >= {*FIELDS}, "read, though it lacks", {*FIELDS} - {*content})
         self.content, self.tree = content, content["tree"]
         lines, self.leaves = content["lines"], content["leaves"]
         self.is_list = bool(lines) and lines[-1]["leaf_id"] is None

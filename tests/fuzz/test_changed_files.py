@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fuzz.campaign import GOOD, Worker
 from fuzz.good_files import MAKERS, good_files
-from fuzz.judging import AGREED, BadRefusal, WrongAnswer, check_sentence, judge
+from fuzz.judging import AGREED, REFUSED, BadRefusal, WrongAnswer, check_sentence, judge
+
+from secateur import Rules
+from secateur.errors import FormatError
+from secateur.verify.verification import Verification
 
 KEPT = sorted(path for path in (Path(__file__).parent / "corpus").iterdir() if path.suffix != ".md")
 FIRST = 1_000_000  # the numbers below are for campaigns
@@ -62,10 +68,52 @@ def test_a_wrong_answer_and_a_refusal_that_is_no_sentence_are_noticed(monkeypatc
         with pytest.raises(BadRefusal):
             check_sentence(words)
     monkeypatch.setattr("secateur.Rules.apply", lambda rules, rows: rules.covers(rows).argmin(axis=1))
-    layered = next(data for data in good_files("rules") if b'"method": "layered"' in data)
-    with pytest.raises(WrongAnswer, match="another rule decides"):
-        judge("rules", faithful, 0)
+    forms = [
+        next(data for data in good_files("rules") if is_one(json.loads(data))) for is_one in (_is_faithful, _is_list)
+    ]
+    for data in forms:
+        with pytest.raises(WrongAnswer, match="another line decides"):
+            judge("rules", data, 0)
+    monkeypatch.undo()
+    monkeypatch.setattr("secateur.Rules.predict", lambda rules, rows: rules.tree.classes[[0] * len(rows)])
+    for data in forms:
+        with pytest.raises(WrongAnswer, match="another class is predicted"):
+            judge("rules", data, 0)
     monkeypatch.undo()
     monkeypatch.setattr("secateur.Rules.covers", lambda rules, rows: ~(rows[:, [0]] > [0] * len(rules)))
-    with pytest.raises(WrongAnswer, match="cover other rows"):
-        judge("rules", faithful, 0)
+    for data in forms:
+        with pytest.raises(WrongAnswer, match="cover other rows"):
+            judge("rules", data, 0)
+
+
+def _is_faithful(content: dict[str, Any]) -> bool:
+    return bool(content["method"] == "faithful" and content["lines"][-1]["leaf_id"] is not None)
+
+
+def _is_list(content: dict[str, Any]) -> bool:
+    return content["lines"][-1]["leaf_id"] is None
+
+
+def test_a_promise_that_does_not_hold_is_noticed_although_verify_says_that_it_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The judge needs no help of `verify`: a condition is gone that the tree needs, and everything says that all is well."""
+    yes = Verification(True, (), (), ())
+    monkeypatch.setattr("secateur.Rules.verify", lambda rules: yes)
+    noticed = 0
+    for data in good_files("rules"):
+        content = json.loads(data)
+        if content["method"] not in ("exact", "none") or content["budget"] or content["approximation"]:
+            continue
+        for place, gone in enumerate(content["leaves"]["deleted"]):
+            if not gone:
+                columns = content["leaves"]
+                forged = {**columns, "deleted": [*columns["deleted"]], "kind": [*columns["kind"]]}
+                forged["kinds"] = [*columns["kinds"], "no-foreign-leaf"]
+                forged["deleted"][place], forged["kind"][place] = 1, len(columns["kinds"])
+                method = {"method": "exact", "leaves": forged}
+                try:
+                    judge("rules", json.dumps({**content, **method}).encode(), 0)
+                except WrongAnswer as error:
+                    noticed += "verified, and yet" in str(error)
+    assert noticed > 20

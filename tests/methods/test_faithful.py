@@ -18,7 +18,7 @@ import secateur
 from secateur import datasets
 from secateur.counting import violations
 from secateur.errors import ParameterError
-from secateur.paper.protocol import ARMS, DATASETS, TOLERANCES, split_rows
+from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES, split_rows
 from secateur.tree.tree import Tree
 
 Problem = tuple[Tree, Any, Any, Any]

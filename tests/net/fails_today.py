@@ -25,18 +25,7 @@ UNRANKED = Fault(
 )
 
 # By form, method, what is known of the columns, and whether rules were made from rows.
-ONE_ANSWER: dict[tuple[str, str, str, bool], Fault] = {
-    **{
-        ("each leaf", method, known, True): BY_THE_TREE
-        for method in ("redundancy", "exact", "faithful")
-        for known in ("facts", "groups", "facts and groups")
-    },
-    **{
-        ("each leaf", method, known, False): UNRANKED
-        for method in ("redundancy", "exact")
-        for known in ("facts", "groups", "facts and groups")
-    },
-}
+ONE_ANSWER: dict[tuple[str, str, str, bool], Fault] = {}
 
 NO_ROUNDING = "prints shortened limits and does not say so"
 NO_TWICE = "prints the rows that each rule covers, and does not say that a row may count for several"
@@ -44,44 +33,4 @@ NO_WEIGHTS = "prints shares of rows, and does not say that the model weighed the
 NO_REMARKS = "leaves the remarks out, such as a class that no rule predicts"
 
 # By form, output and caution.
-EVERY_CAUTION: dict[tuple[str, str, str], str] = {
-    ("each leaf", "text", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "text with reasons", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "Markdown", "rounded"): NO_ROUNDING,
-    ("each leaf", "Markdown", "counted twice"): NO_TWICE,
-    ("each leaf", "Markdown", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "Markdown with reasons", "rounded"): NO_ROUNDING,
-    ("each leaf", "Markdown with reasons", "counted twice"): NO_TWICE,
-    ("each leaf", "Markdown with reasons", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "LaTeX", "mark"): "prints reliability alone, though that of another class is larger",
-    ("each leaf", "LaTeX", "rounded"): NO_ROUNDING,
-    ("each leaf", "LaTeX", "counted twice"): NO_TWICE,
-    ("each leaf", "LaTeX", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "LaTeX", "remarks"): NO_REMARKS,
-    ("each leaf", "terminal", "rounded"): NO_ROUNDING,
-    ("each leaf", "terminal", "counted twice"): NO_TWICE,
-    ("each leaf", "terminal", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "notebook", "rounded"): NO_ROUNDING,
-    ("each leaf", "notebook", "counted twice"): NO_TWICE,
-    ("each leaf", "notebook", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "picture", "rounded"): NO_ROUNDING,
-    ("each leaf", "picture", "counted twice"): NO_TWICE,
-    ("each leaf", "picture", "weighed otherwise"): NO_WEIGHTS,
-    ("each leaf", "picture", "remarks"): NO_REMARKS,
-    ("each leaf", "report", "rounded"): NO_ROUNDING,
-    ("each leaf", "report", "counted twice"): NO_TWICE,
-    ("each leaf", "report", "weighed otherwise"): NO_WEIGHTS,
-    ("short list", "Markdown", "rounded"): NO_ROUNDING,
-    ("short list", "Markdown", "weighed otherwise"): NO_WEIGHTS,
-    ("short list", "Markdown with reasons", "rounded"): NO_ROUNDING,
-    ("short list", "Markdown with reasons", "weighed otherwise"): NO_WEIGHTS,
-    ("short list", "LaTeX", "rounded"): NO_ROUNDING,
-    ("short list", "LaTeX", "weighed otherwise"): NO_WEIGHTS,
-    ("short list", "LaTeX", "remarks"): NO_REMARKS,
-    ("short list", "terminal", "rounded"): NO_ROUNDING,
-    ("short list", "terminal", "weighed otherwise"): NO_WEIGHTS,
-    ("short list", "picture", "rounded"): NO_ROUNDING,
-    ("short list", "picture", "remarks"): NO_REMARKS,
-    ("short list", "report", "rounded"): NO_ROUNDING,
-    ("short list", "report", "weighed otherwise"): NO_WEIGHTS,
-}
+EVERY_CAUTION: dict[tuple[str, str, str], str] = {}

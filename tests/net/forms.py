@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import secateur
-from secateur.export.text import COUNTED_TWICE, counts_rows_twice
-from secateur.results.answer import say_faithful, warn_of_weights
+from secateur.results.answer import describe_faithful, warn_of_weights
 from secateur.results.cautions import find_cautions
+from secateur.results.line_words import COUNTED_TWICE, counts_rows_twice
 from secateur.rules.decision_list import DecisionList, make_decision_list
-from secateur.words.conditions import NOT_COMMONEST
 from secateur.words.plain_words import ROUNDED, rounds_a_number
 
 # --- making -----------------------------------------------------------------------------------------------------------
@@ -23,21 +22,21 @@ from secateur.words.plain_words import ROUNDED, rounds_a_number
 
 def each_leaf(model: Any, X: Any = None, y: Any = None, **known: Any) -> Any:
     """One rule for each leaf."""
-    return secateur.simplify(model, X, y, **known)
+    return secateur.simplify(model, X, y, each_leaf=True, **known)
 
 
 def short_list(
     model: Any, X: Any = None, y: Any = None, *, budget: float = 0.0, otherwise: Any = "auto", **known: Any
 ) -> Any:
     """Few rules, and "otherwise"."""
-    return secateur.simplify(model, X, y, **known).compact(budget=budget, otherwise=otherwise)
+    return secateur.simplify(model, X, y, budget=budget, otherwise=otherwise, **known)
 
 
 FORMS = {"each leaf": each_leaf, "short list": short_list}
 
 
 def has_otherwise(rules: Any) -> bool:
-    return isinstance(rules, secateur.CompactRules)
+    return rules.is_list
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -50,7 +49,7 @@ def n_rules(rules: Any) -> int:
 
 def lines(rules: Any) -> list[Any]:
     """What every line predicts."""
-    return [*(rule.prediction for rule in rules), *([rules.otherwise] if has_otherwise(rules) else [])]
+    return [line.prediction for line in rules.lines]
 
 
 def class_ids(rules: Any) -> list[int]:
@@ -71,27 +70,27 @@ def kept_links(rules: Any) -> list[list[int]]:
 
 def stands_for(rules: Any) -> list[list[int]]:
     """Node ids of the leaves that lie in each written rule and that it stands for."""
-    return [list(rule.leaf_ids) if has_otherwise(rules) else [rule.leaf_id] for rule in rules]
+    return [list(rule.leaf_ids) for rule in rules]
 
 
 def line_counts(rules: Any) -> NDArray[np.float64]:
     """Training rows of each class beside every line: those it covers, in a short list those it decides."""
-    return rules.decided_counts if has_otherwise(rules) else rules.class_counts
+    return rules.counts
 
 
 def covered_counts(rules: Any) -> NDArray[np.float64]:
     """Training rows of each class that each written rule covers."""
-    return rules.rules.class_counts[rules.chosen] if has_otherwise(rules) else rules.class_counts
+    return rules.covered_counts[rules.leaves]
 
 
 def leaf_counts(rules: Any) -> NDArray[np.float64]:
     """Training rows of each class that reach each leaf of the tree, in source order."""
-    return (rules.rules if has_otherwise(rules) else rules).source_class_counts
+    return rules.leaf_counts
 
 
 def has_counts(rules: Any) -> bool:
     """Whether rows were counted, so that lines have probabilities of their own."""
-    return (rules.rules if has_otherwise(rules) else rules).is_ranked
+    return rules.is_ranked
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -99,13 +98,13 @@ def has_counts(rules: Any) -> bool:
 
 def applied(rules: Any, X: Any) -> NDArray[np.int64]:
     """The line that answers each row, as an index into :func:`lines`."""
-    return rules.apply(X) % len(lines(rules))  # "otherwise" is -1
+    return rules.apply(X)
 
 
 def explained(rules: Any, row: Any) -> tuple[int, Any, Any]:
     """The line that an explanation names, what it says the rules predict, and what the tree predicts."""
     found = rules.explain(row)
-    return n_rules(rules) if found.rule is None else found.rule.index, found.prediction, found.tree_prediction
+    return found.rule.index, found.prediction, found.tree_prediction
 
 
 def decision_list(rules: Any) -> DecisionList:
@@ -129,25 +128,22 @@ OF_SHORT_LIST = ("max_fall", "agreement_interval")
 
 def agreement(audit: Any) -> float:
     """Percentage of rows that rules and tree answer alike."""
-    return audit.agreement if hasattr(audit, "agreement") else 100 - audit.disagreement
+    return audit.agreement
 
 
 def coverage(audit: Any) -> float:
     """Percentage of rows that some written rule covers."""
-    return audit.coverage if hasattr(audit, "coverage") else 100 - audit.left_to_otherwise
+    return audit.coverage
 
 
 def conditions_left(audit: Any) -> float:
     """Percentage of the tree's conditions that are written."""
-    return audit.conditions_left if hasattr(audit, "conditions_left") else 100 - audit.removed
+    return 100 - audit.removed
 
 
 def agreement_interval(audit: Any) -> tuple[float, float]:
     """Its limits."""
-    if hasattr(audit, "agreement_interval"):
-        return audit.agreement_interval
-    low, high = audit.disagreement_interval
-    return 100 - high, 100 - low
+    return audit.agreement_interval
 
 
 TURNED = {
@@ -169,20 +165,20 @@ VERDICTS = ("still holds", "moved", "no rows", "not comparable")
 
 def audited_counts(audit: Any) -> NDArray[np.float64]:
     """Audited rows of each class beside every line, as in :func:`line_counts`."""
-    return audit.per_rule.counts
+    return audit.per_line.counts
 
 
 def verdicts(audit: Any) -> list[int]:
     """What is said of every line, as an index into VERDICTS."""
-    return [VERDICTS.index(verdict) for verdict in audit.per_rule.verdicts.tolist()]
+    return [VERDICTS.index(verdict) for verdict in audit.per_line.verdicts.tolist()]
 
 
 # --- cautions ---------------------------------------------------------------------------------------------------------
 
-MARK = NOT_COMMONEST.strip(", ")
+MARK = " of its rows are "
 # The lines of some outputs, as they are printed.
 LINE_PATTERNS = {
-    "text": r"(?m)^ *\d+\. .*$|^otherwise .*$",
+    "text": r"(?m)^ *\d+\. .*$",
     "Markdown": r"(?m)^\| \d+ \|.*$",
     "terminal": r"(?m)^│ +\d+ │.*$",
     "notebook": r"<tr><td>\d+</td>.*?</tr>",
@@ -203,12 +199,11 @@ def count_marks(text: str) -> int:
 
 def cautions(rules: Any) -> dict[str, Sentences]:
     """What a reader of the rules should be told, by a name that the net gives it."""
-    whole = rules.rules if has_otherwise(rules) else rules
     unpredicted = tuple(one.text for one in find_cautions(rules) if one.kind == "unpredicted")
     return {
-        "rounded": ((ROUNDED,),) if rounds_a_number(whole, rules) else (),
+        "rounded": ((ROUNDED,),) if rounds_a_number(rules, rules) else (),
         "counted twice": ((COUNTED_TWICE,),) if not has_otherwise(rules) and counts_rows_twice(rules) else (),
-        "weighed otherwise": tuple((sentence,) for sentence in warn_of_weights(whole)),
+        "weighed otherwise": tuple((sentence,) for sentence in warn_of_weights(rules)),
         "remarks": tuple((remark, *unpredicted) for remark in rules.remarks),
-        "guarantee": ((rules.guarantee, *([say_faithful(rules)] if has_otherwise(rules) else [])),),
+        "guarantee": ((rules.guarantee, *([describe_faithful(rules)] if has_otherwise(rules) else [])),),
     }

@@ -12,7 +12,7 @@ from secateur import datasets
 
 __all__ = ["ALONE", "SERVED", "expect", "load_census"]
 
-SERVED = ("faithful", "mismatch", "mismatch", "quinlan")
+SERVED = ("faithful", "mismatch", "quinlan")
 ALONE = ("budgeted", "mismatch-certified")
 
 

@@ -51,6 +51,10 @@ def _own_report(rows: Any, y: Any) -> Any:
     return json.loads(secateur.simplify(TREE, rows, y, method="mismatch", each_leaf=True).report().to_json())["lists"]
 
 
+def _selection(over: str) -> Any:
+    return lambda rows, y: secateur.select(TREE, rows, y, over=over, grid=[0.0, 0.05], cv=2, progress=False)
+
+
 def _effects(found: Any) -> Any:
     leaf = found.leaf_ids[-1]
     return [list(found.pairs()), found.effect_of(leaf, [row.link_id for row in found.of_leaf(leaf)])]
@@ -77,11 +81,7 @@ LABELLED: dict[str, Any] = {
     "diagnose pairs and a set": lambda rows, y: _effects(secateur.diagnose(TREE, rows, y)),
     "diagnose a forest": lambda rows, y: [list(one) for one in secateur.diagnose(FOREST, rows, y)],
     "collect_evidence": lambda rows, y: secateur.collect_evidence(TREE, rows, y).to_numbers().tolist(),
-    "select_tolerance": lambda rows, y: secateur.select_tolerance(TREE, rows, y, grid=[0.0, 0.2], cv=2, progress=False),
-    "select_budget": lambda rows, y: secateur.select_budget(TREE, rows, y, grid=[0.0, 0.05], cv=2, progress=False),
-    "select_budget compact": lambda rows, y: secateur.select_budget(
-        *(TREE, rows, y), form="compact", grid=[0.0, 0.05], cv=2, progress=False
-    ),
+    **{f"select {over}": _selection(over) for over in ("budget", "tolerance", "max_conflict")},
     "compact": lambda rows, y: secateur.simplify(TREE, rows, y).to_json(),
     "compact with a budget": lambda rows, y: secateur.simplify(TREE, rows, y, budget=0.05).to_json(),
     "audit compact rules": lambda rows, y: SHORT.audit(rows, y),

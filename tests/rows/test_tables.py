@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.errors import InputError
 
-BY_ROWS = ("faithful", "mismatch", "mismatch", "quinlan", "budgeted", "mismatch-certified")
+BY_ROWS = ("faithful", "mismatch", "quinlan", "budgeted", "mismatch-certified")
 STREAMED = tuple(kind for kind in KINDS if kind not in ("pandas", "polars", "arrow"))
 
 

@@ -44,7 +44,7 @@ def show_answer(story: Story, *, reasons: bool, verbose: bool, page: Path | None
         show("Checked independently", story.proof, "green" if story.proof.ok else "red")
     show_next(("simplify", *story.again), page)
     if not verbose:
-        shorter = "" if rules.budget else SHORTER
+        shorter = "" if rules.budget or story.audit is None else SHORTER  # a budget is spent on rows
         out.print(Text(f"More: {f'{shorter}{OF_A_LIST}' if rules.is_list else OF_LEAVES}", style="dim"))
 
 

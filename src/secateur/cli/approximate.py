@@ -12,24 +12,14 @@ import typer
 
 from secateur.cli.completion import complete_column
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.options import (
-    Data,
-    Json,
-    Quiet,
-    Reading,
-    Rows,
-    Trusting,
-    spell,
-    spread,
-)
+from secateur.cli.options import Data, Json, Quiet, Reading, Rows, Trusting, spell, spread
 from secateur.cli.outputs import deliver
 from secateur.cli.writing import Writing
-from secateur.errors import InputError, SecateurError, UnsupportedModelError, did_you_mean, shorten
+from secateur.errors import InputError, SecateurError, UnsupportedModelError, shorten
 from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
-    from secateur.report.report import Report
     from secateur.rules.rules import Rules
 
 __all__ = ["Wishes", "command", "make_approximation", "run"]
@@ -131,12 +121,8 @@ def run(
     export = writing.check(model, data, as_json=as_json)
     target, table = used.target, reading.open(data, seed=wishes.seed, quiet=quiet)
     rules, notes = make_approximation(asked, table, used, wishes, quiet=quiet)
-
-    def make_page() -> Report:
-        title = f"What {model.name} does" if target is None else f"What decides {target} in {model.name}"
-        return rules.report(target=target, title=title)
-
-    made = writing.write_rules(rules, export, make_page, {}, as_json=as_json, quiet=quiet)
+    title = f"What {model.name} does" if target is None else f"What decides {target} in {model.name}"
+    made = writing.write(rules, export, {"target": target, "title": title}, {}, quiet=quiet or as_json)
     proof = rules.verify()
     if as_json:
         found = rules.fidelity
@@ -186,25 +172,15 @@ def make_approximation(
     if needed:
         raise InputError(f"The model was fitted on {shorten(sorted(needed))}, and cannot do without: leave out --drop.")
     X, names = _pick_columns(model, table, beside)
-    otherwise: Any = "auto" if wishes.otherwise is None else wishes.otherwise
+    asked: dict[str, Any] = {"otherwise": "auto" if wishes.otherwise is None else wishes.otherwise}
+    asked |= {name: getattr(wishes, name) for name in ("fidelity", "max_rules", "max_conditions", "n_queries")}
+    asked |= {"held_out": wishes.holdout, "random_state": wishes.seed, "feature_names": names}
     with (
         working("Asking the model, and fitting a tree to its answers", quiet=quiet),
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always", UserWarning)
-        rules = approximate(
-            model,
-            X[kept],
-            labels,
-            fidelity=wishes.fidelity,
-            max_rules=wishes.max_rules,
-            max_conditions=wishes.max_conditions,
-            held_out=wishes.holdout,
-            n_queries=wishes.n_queries,
-            otherwise=otherwise,
-            feature_names=names,
-            random_state=wishes.seed,
-        )
+        rules = approximate(model, X[kept], labels, **asked)
     return rules, [*notes, *dict.fromkeys(str(one.message) for one in warned)]
 
 
@@ -221,16 +197,12 @@ def _note_tree(model: Any) -> list[str]:
 
 def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any, list[str] | None]:
     """Pick the columns that the model takes; one fitted without names gets an array, and the rules the names."""
-    frame = table.frame.reset_index(drop=True)
+    from secateur.cli.tables.model_rows import pick_named
+
     own = getattr(model, "feature_names_in_", None)
     if own is not None:
-        absent = [str(name) for name in own if str(name) not in frame.columns]
-        if absent:
-            raise InputError(
-                f"{table.name} does not fit the model: it has no column{'s' * (len(absent) > 1)} {shorten(absent)}, "
-                f"which the model was fitted on.{did_you_mean(absent[0], list(frame.columns))}"
-            )
-        return frame[[str(name) for name in own]], None
+        return pick_named(table, [str(name) for name in own]).reset_index(drop=True), None
+    frame = table.frame.reset_index(drop=True)
     rest = frame[[column for column in frame.columns if column not in beside]]
     width = getattr(model, "n_features_in_", None)
     if width is None:

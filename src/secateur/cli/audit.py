@@ -70,7 +70,7 @@ def command(
     elif moved:
         tell(audit.per_line.summary)
     if not is_tested:
-        raise ParameterError(_describe_untested(rules, earlier))
+        raise ParameterError(_describe_untested(rules, audit))
     raise typer.Exit(code=1 if moved else 0)
 
 
@@ -92,18 +92,14 @@ def _audit(
         return rules.audit(rows.X, rows.y, since=since), list(rows.notes)
 
 
-def _describe_untested(rules: Rules, earlier: Audit | None) -> str:
-    if earlier is not None:
+def _describe_untested(rules: Rules, audit: Audit) -> str:
+    if audit.per_line.since is not None:
         return "No rule could be tested: none has rows in both tables. Name tables with more rows."
-    if rules.fidelity is not None:
-        why = "the rules approximate a model, and were made from its answers, not from labels"
-    elif not rules.is_ranked:
-        why = "the rules were made without rows, so their training numbers are not known"
-    elif rules.is_weighted:
-        why = "the rules were made with weights, which do not tell how many training rows there were"
+    if rules.fidelity is None and rules.is_ranked and not rules.is_weighted:
+        why = "No rule has both training rows and rows here. Name an earlier table with --since FILE."
     else:
-        why = "no rule has both training rows and rows here"
-    return f"No rule could be tested: {why}. Name an earlier table with --since FILE."
+        why = _list_notes(audit)[-1]
+    return f"No rule could be tested. {why}"
 
 
 def _list_notes(audit: Audit) -> list[str]:

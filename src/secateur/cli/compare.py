@@ -60,6 +60,7 @@ def command(
     """
     from secateur.cli.tables.fitted_table import describe_facts, fit_table, read_one_tree, simplify_fitted
 
+    given = settings.given
     if model is not None:
         growing.reject_with_model()
     brought = None if model is None else trusting.load(model, quiet=quiet)
@@ -69,7 +70,7 @@ def command(
         fitted = fit_table(table, **used.take(table), **growing.arguments, model=brought, holdout=holdout)
         rules = simplify_fitted(fitted, method="none", each_leaf=True, takes_facts=not settings.no_facts)
         notes = (*fitted.notes, *(() if settings.no_facts else describe_facts(fitted, rules.tree)))
-        steps = list(_make_steps(fitted, rules, settings.given))
+        steps = list(_make_steps(fitted, rules, given))
     if as_json:
         record = {"name": fitted.name, "notes": notes, "rows": len(fitted.train.y)}
         record |= {"measured_rows": len((fitted.held_out or fitted.train).y), "held_out": fitted.held_out is not None}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,14 +22,13 @@ from secateur.cli.options import (
     Reading,
     Rows,
     Trusting,
+    is_screen,
     spread,
 )
 from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from secateur.results.diagnosis import Diagnosis
     from secateur.results.overlaps import Overlaps
 
@@ -107,7 +105,15 @@ def command(
     """
     from secateur.cli.model_files import is_rules_file
 
-    write = _choose_writer(output, as_json=as_json)
+    ending = None if output is None or is_screen(output) else output.suffix.lower()
+    if ending is not None and as_json:
+        raise ParameterError("--json prints to the screen: leave it out, or leave --output out.")
+    if ending not in (None, ".csv", ".json", ".txt"):
+        raise ParameterError(f"What should {output} hold? Give it the ending .csv, .json or .txt.")
+    if ending == ".csv" and (choosing.pairs or choosing.overlaps):
+        raise ParameterError(
+            "A CSV file holds one line per condition: leave --pairs and --overlaps out, or write .json."
+        )
     check_outputs(output, inputs=(data, model), force=force)
     if method is not None and not choosing.overlaps:
         raise ParameterError("--method shortens the rules for --overlaps: add --overlaps, or leave --method out.")
@@ -127,8 +133,8 @@ def command(
         told = f"{model} holds rules: the tree that they were made from is diagnosed, before any deletion."
         story = replace(story, notes=(told, *story.notes))
     leaves = choosing.choose(story.diagnosis)
-    if write is not None:
-        deliver(write(story, leaves, choosing.pairs), output, force=force, quiet=quiet)
+    if ending is not None:
+        deliver(story.to_file(ending, leaves, pairs=choosing.pairs), output, force=force, quiet=quiet)
     elif as_json:
         print_json(story.to_dict(leaves, pairs=choosing.pairs))
     elif not quiet:
@@ -150,58 +156,30 @@ class _Story:
         """Tell the same to machines."""
         told = {"name": self.name, "notes": list(self.notes), **self.diagnosis.to_dict(leaves, pairs=pairs)}
         if self.overlaps is not None:
-            told["overlaps"] = {"method": self.method, "pairs": self._list_overlaps(self.overlaps)}
+            listed = [
+                {
+                    "rules": [one.first + 1, one.second + 1],  # numbered from 1, as people are shown them
+                    "predictions": [one.first_prediction, one.second_prediction],
+                    "rows": one.rows,
+                    "share": one.share,
+                }
+                for one in self.overlaps
+            ]
+            told["overlaps"] = {"method": self.method, "pairs": listed}
         return told
 
-    @staticmethod
-    def _list_overlaps(overlaps: Overlaps) -> list[dict[str, Any]]:
-        """List the pairs with the numbers that rules have on the command line, from 1."""
-        return [
-            {
-                "rules": [one.first + 1, one.second + 1],
-                "predictions": [one.first_prediction, one.second_prediction],
-                "rows": one.rows,
-                "share": one.share,
-            }
-            for one in overlaps
-        ]
-
-    def to_text(self, leaves: list[int] | None, *, pairs: bool) -> str:
-        """Tell it to people, without the notes."""
+    def to_file(self, ending: str, leaves: list[int] | None, *, pairs: bool) -> str:
+        """Write what a file with this ending holds; text is without the notes."""
         from secateur.export.diagnosis import explain_words
 
+        if ending == ".csv":
+            return self.diagnosis.to_csv(leaves)
+        if ending == ".json":
+            return json.dumps(self.to_dict(leaves, pairs=pairs), ensure_ascii=False, indent=1, allow_nan=False)
         parts = [self.diagnosis.to_text(leaves, pairs=pairs), explain_words(self.diagnosis)]
         if self.overlaps is not None:
             parts.insert(1, f"After {self.method}: {self.overlaps.to_text()}")
         return "\n\n".join(parts)
-
-
-def _choose_writer(output: Path | None, *, as_json: bool) -> Callable[[_Story, list[int] | None, bool], str] | None:
-    """Settle what a file holds by its ending."""
-    if output is None or str(output) == "-":
-        return None
-    if as_json:
-        raise ParameterError("--json prints to the screen: leave it out, or leave --output out.")
-    if output.suffix.lower() not in WRITERS:
-        raise ParameterError(f"What should {output} hold? Give it the ending .csv, .json or .txt.")
-    return WRITERS[output.suffix.lower()]
-
-
-def _write_csv(story: _Story, leaves: list[int] | None, pairs: bool) -> str:
-    if pairs or story.overlaps is not None:
-        raise ParameterError(
-            "A CSV file holds one line per condition: leave --pairs and --overlaps out, or write .json."
-        )
-    return story.diagnosis.to_csv(leaves)
-
-
-WRITERS: dict[str, Callable[[_Story, list[int] | None, bool], str]] = {
-    ".csv": _write_csv,
-    ".json": lambda story, leaves, pairs: json.dumps(
-        story.to_dict(leaves, pairs=pairs), ensure_ascii=False, indent=1, allow_nan=False
-    ),
-    ".txt": lambda story, leaves, pairs: story.to_text(leaves, pairs=pairs),
-}
 
 
 def _from_model(model: Any, name: str, tolerance: float) -> _Story:
@@ -227,9 +205,11 @@ def _from_data(
     """Diagnose a given model, or a tree that is fitted to the table."""
     from secateur.cli.tables.fitted_table import describe_facts, fit_table, read_one_tree, simplify_fitted
     from secateur.diagnosis import diagnose
+    from secateur.methods import find_method
     from secateur.simplification import simplify
 
-    settings = _find_settings(method, tolerance)
+    reads_tolerance = method is not None and "tolerance" in find_method(method).parameters
+    settings: dict[str, Any] = {"tolerance": tolerance} if reads_tolerance else {}
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
         check_batch_options(data, used, reading, 0.0)
@@ -238,9 +218,8 @@ def _from_data(
             with counting("Counting", quiet=quiet) as progress:
                 overlaps = None
                 if method is not None:
-                    asked = {"method": method, "each_leaf": True, "progress": progress, **settings}
-                    rules = simplify(model, table, y=target, **asked)
-                    overlaps = rules.overlaps(table)
+                    settings |= {"method": method, "each_leaf": True, "progress": progress}
+                    overlaps = simplify(model, table, y=target, **settings).overlaps(table)
                 found = diagnose(model, table, target, tolerance=tolerance)
             name = table.name
         opening = f"The model for {target!r} on the rows of {name}"
@@ -253,20 +232,11 @@ def _from_data(
         found = diagnose(rules.tree, rows.X, rows.y, tolerance=tolerance)
         overlaps = None if method is None else rules.overlaps(rows.X)
     rows_of = f"{len(fitted.train.y):,} rows of {fitted.name}"
-    opening = f"A decision tree for {fitted.target!r}, fitted to {rows_of},"
-    if model is not None:
-        opening = f"The model for {fitted.target!r} on {rows_of}"
+    opening = f"The model for {fitted.target!r} on {rows_of}"
+    if model is None:
+        opening = f"A decision tree for {fitted.target!r}, fitted to {rows_of},"
     notes = (*fitted.notes, *(describe_facts(fitted, rules.tree) if takes_facts else ()))
     return _Story(fitted.name, opening, found, overlaps, method, notes)
-
-
-def _find_settings(method: str | None, tolerance: float) -> dict[str, Any]:
-    """Give a method the tolerance, if it reads one."""
-    from secateur.methods import find_method
-
-    if method is None:
-        return {}
-    return {"tolerance": tolerance} if "tolerance" in find_method(method).parameters else {}
 
 
 def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:

@@ -50,11 +50,14 @@ def command(
     """
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
-    from secateur.cli.tables.model_rows import describe_unseen, pick_columns, read_for_tree
+    from secateur.cli.tables.model_rows import describe_unseen, parse_row, pick_columns, read_for_tree
+    from secateur.results.row_reading import find_needed
 
     rules = _open_rules(rules_file, method, trusting)
-    if row is not None:
-        one = _explain_one(rules, _parse(row))
+    if row is not None:  # exact rules need no more than the columns that they ask for, though the tree asks for more
+        given = _parse(row)
+        parsed = parse_row(rules.tree, given, find_needed(rules))
+        one = rules.explain({name: parsed[name] for name in given})
         print_json(one.to_dict()) if as_json else _print("", one.text)
         return
     table = reading.open(str(data), tree=rules.tree)
@@ -70,15 +73,6 @@ def command(
     else:
         for record, prediction, words in found:
             _print(f"Row {record['row']}:{prediction}", f" {words}")
-
-
-def _explain_one(rules: Rules, given: dict[str, Any]) -> Any:
-    """Explain one row; exact rules need no more than the columns that they ask for, whatever the tree asks."""
-    from secateur.cli.tables.model_rows import parse_row
-    from secateur.results.row_reading import find_needed
-
-    row = parse_row(rules.tree, given, find_needed(rules))
-    return rules.explain({name: row[name] for name in given})
 
 
 def _explain_rows(rules: Rules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:

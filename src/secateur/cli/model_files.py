@@ -99,7 +99,7 @@ def load_rules(path: Path, *, takes_changed: bool = False) -> Rules:
     if found not in RULES_FORMATS:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
-    rules = rules_from_json(text)
+    rules = _read_rules(path, text)
     stored = rules.stored
     if not takes_changed and stored is not None and stored.digest not in (None, stored.content_digest):
         raise FormatError(
@@ -150,12 +150,20 @@ def _parse_json(path: Path, data: bytes) -> tuple[str, Any, str]:
     return text, content, named if isinstance(named, str) else ""
 
 
+def _read_rules(path: Path, text: str) -> Rules:
+    """Read rules; an error names the file, because a command may read two."""
+    try:
+        return rules_from_json(text)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
 def _load_json(path: Path, data: bytes) -> Any:
     text, content, found = _parse_json(path, data)
     if found == TREE_FORMAT:
         return tree_from_dict(content)
     if found in RULES_FORMATS:
-        return rules_from_json(text).tree
+        return _read_rules(path, text).tree
     return read_iai(content)
 
 

@@ -235,10 +235,12 @@ class Settings:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Arguments of ``simplify`` that were given."""
+        """Arguments of ``simplify`` that were given; raise unless the numbers are from 0 to 1."""
+        from secateur.methods.settings import check_share
+
         named = {"budget": self.budget, "tolerance": self.tolerance, "max_conflict": self.max_conflict}
-        named |= {"protect": False if self.no_protect else None}
-        return {name: value for name, value in named.items() if value is not None}
+        given: dict[str, Any] = {name: check_share(name, value) for name, value in named.items() if value is not None}
+        return given | ({"protect": False} if self.no_protect else {})
 
 
 @dataclass(frozen=True)
@@ -262,21 +264,19 @@ class Making(Settings):
     def arguments(self) -> dict[str, Any]:
         """Arguments of ``simplify``; options that would do nothing are rejected."""
         from secateur.methods import find_method
-        from secateur.methods.settings import check_share
 
+        given = self.given
         chosen = find_method("exact" if self.method is None else self.method)
         of_list = "--budget" if self.budget is not None else "--otherwise" if self.otherwise is not None else None
         if self.each_leaf and of_list is not None:
             raise ParameterError(f"{of_list} is for a short list: leave it out, or leave out --each-leaf.")
-        budget = check_share("budget", self.budget or 0.0)
-        if self.tolerance is not None and not budget and "tolerance" not in chosen.parameters:
-            check_share("tolerance", self.tolerance)
+        if "tolerance" in given and not self.budget and "tolerance" not in chosen.parameters:
             raise ParameterError(
                 f"--tolerance would do nothing: the method {chosen.name!r} reads none, and there is no --budget for it "
                 "to limit. Leave it out, or add --budget 0.01 or a --method such as faithful."
             )
         named = {} if self.otherwise is None else {"otherwise": self.otherwise}
-        return {**self.given, **named, "method": chosen.name, "each_leaf": self.each_leaf}
+        return {**given, **named, "method": chosen.name, "each_leaf": self.each_leaf}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import typer
 from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, tell, working
 from secateur.cli.options import (
-    Export,
     Fact,
     Growing,
     Holdout,
@@ -34,7 +33,6 @@ from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
-    from secateur.report.report import Report
     from secateur.results.audit import Audit
     from secateur.rules.rules import Rules
     from secateur.verify import Verification
@@ -58,21 +56,6 @@ class SimplifyWriting(Writing):
     def files(self) -> tuple[Path | None, ...]:
         """The files that were asked for."""
         return *super().files, self.save_model
-
-    def write(self, story: Story, export: Export | None, *, as_json: bool, quiet: bool) -> str | bytes | None:
-        """Write the files, and return what is left for the screen."""
-
-        def make_page() -> Report:
-            title = None if story.target is None else f"What decides {story.target} in {Path(story.name).name}"
-            told = [*story.settings, *story.notes, *story.facts]
-            return story.rules.report(*story.measured, target=story.target, title=title or story.name, notes=told)
-
-        more: dict[Path, bytes] = {}
-        if self.save_model is not None:
-            from secateur.cli.model_files import dump_model
-
-            more[self.save_model] = dump_model(story.model)
-        return self.write_rules(story.rules, export, make_page, more, as_json=as_json, quiet=quiet)
 
 
 @spread
@@ -151,7 +134,12 @@ def command(
         story = _from_model(brought, str(model), recipe)
     else:
         story = _from_embedded(table or Table.weather, growing, recipe)
-    shown = writing.write(story, export, as_json=as_json, quiet=quiet)
+    more: dict[Path, bytes] = {}
+    if writing.save_model is not None:
+        from secateur.cli.model_files import dump_model
+
+        more[writing.save_model] = dump_model(story.model)
+    shown = writing.write(story.rules, export, story.page, more, quiet=quiet or as_json)
     if as_json:
         print_json(story.to_dict())
     elif shown is not None:
@@ -199,6 +187,13 @@ class Story:
     def is_set_aside(self) -> bool:
         """Whether the audit is on rows that the rules were not made from."""
         return self.measured[0] is not None
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """Arguments of ``rules.report``."""
+        title = self.name if self.target is None else f"What decides {self.target} in {Path(self.name).name}"
+        told = [*self.settings, *self.notes, *self.facts]
+        return {"X": self.measured[0], "y": self.measured[1], "target": self.target, "title": title, "notes": told}
 
     def to_dict(self) -> dict[str, Any]:
         """Tell the same to machines."""
@@ -340,7 +335,7 @@ def _from_embedded(table: Table, growing: Growing, recipe: _Recipe) -> Story:
     for column in data.feature_names:
         groups.setdefault(column.partition("=")[0], []).append(column)
     # The paper's procedures take columns of zeros and ones for what they are: groups only help to read them.
-    known = {"groups": groups, "domain_knowledge": not recipe.options["each_leaf"]}
+    known: dict[str, Any] = {"groups": groups, "domain_knowledge": not recipe.options["each_leaf"]}
     rules = simplify(model, data.X, data.y, feature_names=data.feature_names, **known, **recipe.options)
     audit = rules.audit(data.X, data.y)
     return Story(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,9 +14,6 @@ from secateur.cli.outputs import check_outputs, choose_export, make_export, writ
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from secateur.report.report import Report
     from secateur.rules.rules import Rules
 
 __all__ = ["Writing"]
@@ -50,24 +47,20 @@ class Writing:
         check_outputs(*self.files, inputs=inputs, force=self.force)
         return export
 
-    def write_rules(
-        self,
-        rules: Rules,
-        export: Export | None,
-        make_page: Callable[[], Report],
-        more: Mapping[Path, bytes],
-        *,
-        as_json: bool,
-        quiet: bool,
+    def write(
+        self, rules: Rules, export: Export | None, page: dict[str, Any], more: dict[Path, bytes], *, quiet: bool
     ) -> str | bytes | None:
-        """Write the files, and ``more`` beside them, and return what is left for the screen."""
+        """Write the files, and ``more`` beside them, and return what is left for the screen.
+
+        ``page`` are arguments of ``rules.report``.
+        """
         files: dict[Path, str | bytes] = {}
         if self.report is not None:
             with working("Making the page", quiet=quiet):
-                files[self.report] = make_page().to_html()
+                files[self.report] = rules.report(**page).to_html()
         files |= more
         made = None if export is None else make_export(rules, export, self.dialect, self.sql_table)
         if made is not None and self.output is not None and not is_screen(self.output):
             files[self.output], made = made, None
-        write_files(files, force=self.force, quiet=quiet or as_json)
+        write_files(files, force=self.force, quiet=quiet)
         return made

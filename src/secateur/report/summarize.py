@@ -20,9 +20,11 @@ from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_li
 from secateur.report.plain_values import Texts
 from secateur.report.rows_at_hand import find_rows
 from secateur.results.answer import find_target, name_target
+from secateur.results.line_words import COUNTED_TWICE, counts_rows_twice
 from secateur.rules.rules import Rules
 from secateur.words.assumptions import list_facts
 from secateur.words.conditions import read_conditions
+from secateur.words.plain_words import ROUNDED, rounds_a_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,7 +139,7 @@ def summarize(
             "n_conditions": whole.n_conditions,
             "depth": whole.tree.depth,
         },
-        "notes": list(notes),
+        "notes": [*notes, *_find_notes(whole)],
         "remarks": list(whole.own_remarks),  # a class that no rule predicts is among the cautions
         "facts": _list_facts(whole),
         "classes": list(whole.tree.class_names),
@@ -166,6 +168,12 @@ def _merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:
     seen = dict.fromkeys(rule.kept_ids for rules in (*lists, whole) for rule in rules)
     conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept, whole.voice))
     return {",".join(map(str, one.link_ids)): one.text for one in conditions if len(one.link_ids) > 1}
+
+
+def _find_notes(whole: Rules) -> list[str]:
+    """Say what to mind of the numbers on the page."""
+    twice = [COUNTED_TWICE] if counts_rows_twice(whole) else []
+    return [*twice, *([ROUNDED] if rounds_a_number(whole, whole) else [])]
 
 
 def _describe_rows(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:

@@ -41,11 +41,12 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
         return describe_fidelity(rules)
     counts = rules.counts if rules.is_list else rules.leaf_counts
     sizes: NDArray[np.float64] = counts.sum(axis=0)
+    promised = describe_faithful(rules) if rules.is_list else rules.guarantee
     if not sizes.sum() > 0 or not rules.is_ranked:
-        return [], [describe_faithful(rules)]
+        return [], [promised]
     names, total = rules.tree.class_names, float(sizes.sum())
     first = describe_classes(names, sizes, find_target(rules), is_weighted=rules.is_weighted)
-    after = [*warn_of_weights(rules), describe_faithful(rules)]
+    after = [*warn_of_weights(rules), promised]
     if rules.is_list:  # a row that several rules of leaves cover is counted for each of them
         own, guess = float(counts[np.arange(len(counts)), rules.class_ids].sum()), int(sizes.argmax())
         rows = "the training rows, by weight" if rules.is_weighted else f"the {count_of(total, 'training row')}"
@@ -92,15 +93,16 @@ def describe_measured(audit: Audit, rows: str) -> str:
 def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit | None = None) -> str:
     """Say how far rules agree with the tree, by an audit on other rows or on the training rows if any."""
     if rules.is_exact:
-        known = " that satisfies the stated facts" if find_limiting_facts(rules) else ""
-        return f"No answer changes: every possible row{known} gets the tree's answer."
+        facts = find_limiting_facts(rules)
+        if facts:
+            return f"No answer changes: every row that satisfies {'; '.join(facts)} gets the tree's answer."
+        return "No answer changes: every possible row gets the tree's answer."
     allowed = (
         f"At most {100 * rules.budget:.6g} % of the training rows{_by_weight(rules)} are answered differently from the "
         "tree"
     )
     if audit is not None:
-        low, high = (100.0 - limit for limit in reversed(audit.agreement_interval))
-        measured = describe_difference(100.0 - audit.agreement, "these rows", (low, high))
+        measured = describe_difference(100.0 - audit.agreement, "these rows", audit.difference_interval)
         return f"{allowed}. {measured}" if rules.budget else measured
     if rules.budget:
         return f"{allowed}; on new rows that may be more."
@@ -153,9 +155,10 @@ def warn_of_weights(rules: Rules) -> list[str]:
     own, counted = own[known], counted[known]
     if (alarm := _warn_of_labels(own, counted, rules.paths.leaf_class[known])) is not None:
         return [alarm]
+    counted_how = "by the weights that were passed" if rules.is_weighted else "unweighted"
     return [
-        "Percentages count rows unweighted. The model was fitted with weights or on other rows, so a line may predict "
-        "a class that most of its rows do not have."
+        f"Percentages count rows {counted_how}. The model was fitted with other weights or rows, so a line may "
+        "predict a class that most of its rows do not have."
     ]
 
 

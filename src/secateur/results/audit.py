@@ -228,9 +228,15 @@ class Audit:
             f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
         ]
 
+    @property
+    def difference_interval(self) -> tuple[float, float]:
+        """Limits, at the level of 95 %, of the percentage of rows on which the rules differ from the tree."""
+        low, high = self.agreement_interval
+        return 100.0 - high, 100.0 - low
+
     def describe_difference(self) -> str:
         """Say on how many of the rows the rules differ from the tree."""
-        low, high = (100.0 - limit for limit in reversed(self.agreement_interval))
+        low, high = self.difference_interval
         # An interval around what is proved would cast doubt on it.
         is_proved = self.per_line.rules.is_exact and self.agreement == 100
         likely = "" if is_proved else f" (95 % interval {low:.2f} to {high:.2f})"

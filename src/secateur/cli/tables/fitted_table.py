@@ -28,18 +28,8 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
 __all__ = [
-    "DEFAULT_DEPTH",
-    "MAX_CATEGORIES",
-    "FittedTable",
-    "choose_min_rows",
-    "describe_facts",
-    "find_facts",
-    "fit_table",
-    "fit_tree",
-    "label_rows",
-    "read_one_tree",
-    "simplify_fitted",
-    "split_table",
+    *("DEFAULT_DEPTH", "MAX_CATEGORIES", "FittedTable", "choose_min_rows", "describe_facts", "find_facts", "fit_table"),
+    *("fit_tree", "label_rows", "read_one_tree", "simplify_fitted", "split_table"),
 ]
 
 DEFAULT_DEPTH = 5

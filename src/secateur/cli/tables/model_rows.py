@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
     from secateur.tree.tree import Tree
 
-__all__ = ["describe_unseen", "parse_row", "pick_columns", "read_for_tree", "to_types"]
+__all__ = ["describe_unseen", "parse_row", "pick_columns", "pick_named", "read_for_tree", "to_types"]
 
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
@@ -42,6 +42,12 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
             )
         named = table.frame[rest].set_axis([str(name) for name in rest], axis=1)
         return _check_types(to_types(named, tree), tree, table.name)
+    return _check_types(to_types(pick_named(table, names), tree), tree, table.name)
+
+
+def pick_named(table: TableFile, names: Sequence[str]) -> Any:
+    """Pick the columns that a model was fitted on by their names; raise if one is absent."""
+    present = list(table.frame.columns)
     absent = [name for name in names if name not in present]
     if absent and len(absent) == len(names):
         raise InputError(
@@ -51,10 +57,9 @@ def pick_columns(table: TableFile, tree: Tree, *, beside: Sequence[str] = ()) ->
     if absent:
         raise InputError(
             f"{table.name} does not fit the model: it has no column{'s' * (len(absent) > 1)} {shorten(absent)}, which "
-            "the model needs."
-            f"{did_you_mean(absent[0], present)}"
+            f"the model was fitted on.{did_you_mean(absent[0], present)}"
         )
-    return _check_types(to_types(table.frame[names], tree), tree, table.name)
+    return table.frame[list(names)]
 
 
 def read_for_tree(
