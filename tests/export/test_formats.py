@@ -41,16 +41,15 @@ def iris() -> secateur.Rules:
 
 
 GOLDEN_TEXT = """\
-These rules predict the class: of 8 training rows, 37.5% are + and 62.5% -.
+These rules predict the class: of 8 training rows, 62.5% are - and 37.5% +.
 
 1. + if Eyes=brown ≤ 0.5 and Hair=dark ≤ 0.5   3 rows, 100.0% +
 2. - if Eyes=brown ≤ 0.5 and Hair=dark > 0.5   2 rows, 100.0% -
 3. - if Eyes=brown > 0.5                       3 rows, 100.0% -
 
-Right for 100.0% of the 8 training rows; always saying - is right for 62.5%.
-No answer changes: every possible row gets the tree's answer."""
+Nothing was deleted: each row is covered by the rule of its own leaf and by no other."""
 LIST_TEXT = """\
-These rules predict the class: of 8 training rows, 37.5% are + and 62.5% -.
+These rules predict the class: of 8 training rows, 62.5% are - and 37.5% +.
 
 1. + if Eyes=brown ≤ 0.5 and Hair=dark ≤ 0.5   3 rows, 100.0% +
 2. - otherwise                                 5 rows, 100.0% -
@@ -169,7 +168,7 @@ DAMAGE = [
 ]
 DAMAGE_OF_LEAVES = [
     (lambda c: c["lines"].reverse(), "not one for each of 3 leaves"),
-    (lambda c: c["lines"].append(c["lines"][0]), "not one for each of 3 leaves"),
+    (lambda c: c["lines"].append(c["lines"][0]), "not one for each of 3 leaves|twice"),
     (lambda c: c["lines"][0].update(stands_for=[]), "a rule that stands for another leaf"),
     (lambda c: c["lines"][0]["class_counts"].__setitem__(0, 99.0), "whose numbers are not those of its leaves"),
     (lambda c: c.update(budget=0.5), "whose numbers are not those of its leaves"),
@@ -309,7 +308,7 @@ def test_json_is_read_as_it_was_written(form: str, data: st.DataObject) -> None:
     assert again.guarantee == rules.guarantee
     assert [line.text for line in again.lines] == [line.text for line in rules.lines]
     assert [line.reasons for line in again.lines] == [line.reasons for line in rules.lines]
-    assert [str(one) for one in again.unwritten] == [str(one) for one in rules.unwritten]
+    assert [one.reason for one in again.unwritten] == [one.reason for one in rules.unwritten]
 
 
 def test_what_is_not_json_is_refused() -> None:

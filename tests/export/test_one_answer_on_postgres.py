@@ -26,7 +26,7 @@ def ask_postgres(connection: Any, rules: Any, rows: pd.DataFrame) -> answers.Sai
     return found["prediction"], found["rule"]
 
 
-@pytest.mark.parametrize("case", list_cases("facts", "groups", doors=["PostgreSQL"]))
+@pytest.mark.parametrize("case", list_cases("facts", "groups"))
 def test_postgres_says_what_the_lines_say(postgres: Any, case: Case) -> None:
     def find_wrong(_: int, rules: Any, told: Told, rows: pd.DataFrame) -> dict[str, NDArray[np.int64]]:
         said = ask_postgres(postgres, rules, rows)

@@ -94,7 +94,7 @@ def differ_from_lines(rules: Any, at: NDArray[np.int64], labels: Any, numbers: A
     if numbers is not None:
         named = np.asarray(numbers, dtype=np.int64) - 1
         # Without rows, lines of one class that cover one row have no rank: another of them may be named.
-        is_wrong |= named != at if forms.has_counts(rules) else lines[named] != lines[at]
+        is_wrong |= named != at
     return np.flatnonzero(is_wrong)
 
 

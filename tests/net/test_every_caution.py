@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from net import fails_today, forms
+from net import forms
 from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
 
@@ -101,12 +101,7 @@ def list_cells() -> list[Any]:
         for caution in ("mark", "rounded", "counted twice", "weighed otherwise", "remarks", "guarantee")
         if (caution != "counted twice" or form == "each leaf") and (caution != "guarantee" or output in PROMISING[form])
     ]
-    return [pytest.param(*cell, marks=_expect_failure(cell), id=", ".join(cell)) for cell in cells]
-
-
-def _expect_failure(cell: tuple[str, str, str]) -> list[Any]:
-    reason = fails_today.EVERY_CAUTION.get(cell)
-    return [] if reason is None else [pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)]
+    return [pytest.param(*cell, id=", ".join(cell)) for cell in cells]
 
 
 @pytest.mark.parametrize(("form", "output", "caution"), list_cells())

@@ -18,7 +18,7 @@ METHODS = ("exact", "faithful", "mismatch", "quinlan")
 PLACE, OUTCOME = "place of the row", "outcome"
 
 
-@pytest.mark.parametrize("case", list_cases("facts and groups", doors=DOORS, methods=METHODS))
+@pytest.mark.parametrize("case", list_cases("facts and groups", methods=METHODS))
 def test_spark_says_what_the_lines_say(spark: Any, case: Case) -> None:
     def find_wrong(_: int, rules: Any, told: Told, rows: pd.DataFrame) -> dict[str, NDArray[np.int64]]:
         by_tree, at = told.model.predict(rows), forms.applied(rules, rows)
