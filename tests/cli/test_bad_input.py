@@ -169,6 +169,8 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "does not hold rules: name one table only",
     ),
     "diff of no rules": (("diff", "rules.json", "other.json"), "other.json is JSON, but no rules"),
+    "compare with a wrong share": (("compare", "loans.csv", *T, "--tolerance", "7"), "Expected tolerance as a number"),
+    "diff with a draft": (("diff", "rules.json", "draft.json"), "draft.json: This file was written by an early draft"),
     "compare without target": (("compare", "loans.csv"), "Name the column of the classes of loans.csv with --target"),
 }
 

@@ -18,7 +18,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.cli.main import run
-from secateur.results.difference import compare_rules
 from secateur.tree.shown_text import show_text
 
 BAD = "\n\x1b[31m\u202e\u2066\x00\r\x85\u2028\u200b\ufeff\x9b"
@@ -41,20 +40,21 @@ def list_texts(table: pd.DataFrame) -> dict[str, str]:
     X, y = table[NAMES[:2]], table.iloc[:, 3]
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     rules = secateur.simplify(model, X, y, method="mismatch", facts=[f"`{NAMES[0]}` <= 100"], each_leaf=True)
-    compact = secateur.simplify(model, X, y, budget=0.01)
+    short = secateur.simplify(model, X, y, budget=0.01)
     other = secateur.simplify(DecisionTreeClassifier(max_depth=3, random_state=1).fit(X, y), X, y, each_leaf=True)
     forest = secateur.simplify(RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y), X, y, each_leaf=True)
     diagnosis = secateur.diagnose(model, X, y)
-    made: dict[str, Any] = {"forest": forest, "diff": compare_rules(rules, other), "tree": rules.tree}
+    made: dict[str, Any] = {"forest": forest, "diff": rules.diff(other), "tree": rules.tree}
     made |= {"diagnosis": diagnosis, "of a leaf": diagnosis.of_leaf(diagnosis.leaf_ids[0])[0]}
-    for form, some in (("rules", rules), ("compact", compact)):
+    for form, some in (("each leaf", rules), ("list", short)):
         made |= {form: some, f"{form} rule": some[0], f"{form} explain": some.explain(X.iloc[0])}
+        made |= {f"{form} last line": some.lines[-1], f"{form} diff": some.diff(some)}
         made |= {f"{form} audit": some.audit(X, y), f"{form} verify": some.verify(), f"{form} remarks": some.remarks}
         made |= {f"{form} guarantee": some.guarantee, f"{form} reasons": list(some[0].reasons.values())}
         for name in ("text", "markdown"):
             made[f"{form} {name}"] = getattr(some, f"to_{name}")(reasons=True)
         made[f"{form} latex"] = some.to_latex()
-    made["dropped"] = list(compact.dropped)
+    made["unwritten"] = short.unwritten
     texts = {}
     for name, one in made.items():
         texts |= {name: str(one), f"repr of {name}": repr(one)}

@@ -93,7 +93,6 @@ def differ_from_lines(rules: Any, at: NDArray[np.int64], labels: Any, numbers: A
     is_wrong = np.asarray(labels, dtype=object) != lines[at]
     if numbers is not None:
         named = np.asarray(numbers, dtype=np.int64) - 1
-        # Without rows, lines of one class that cover one row have no rank: another of them may be named.
         is_wrong |= named != at
     return np.flatnonzero(is_wrong)
 
