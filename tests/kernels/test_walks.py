@@ -6,6 +6,8 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,14 +21,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import TreeBuilder, simplify
+from secateur import TreeBuilder, from_model, simplify
 from secateur.counting import row_evidence, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
 from secateur.errors import InputError
 from secateur.kernels import budget as budget_kernels
 from secateur.kernels import budget_guard, run_walks, walks
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
@@ -42,8 +44,8 @@ about_the_compiler = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reaso
 @settings(max_examples=60, deadline=None)
 def test_compiled_and_plain_deletion_agree(kernel: str, tree: Tree) -> None:
     paths = trace_paths(tree)
-    plain = run_walks.run_deletion(kernel, tree, paths)
-    assert np.array_equal(plain, run_compiled(kernel, tree, paths, np.zeros(len(paths.links), dtype=bool)))
+    plain, compiled = (run(run_walks.run_deletion, kernel, tree, paths) for run in (run_plain, run_compiled))
+    np.testing.assert_array_equal(plain, compiled)
 
 
 @given(tree=strategies.trees(max_leaves=16))
@@ -52,9 +54,9 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
     paths = trace_paths(tree)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
     for by_feature in (False, True):
-        plain = run_walks.run_witnesses(tree, paths, deleted, by_feature=by_feature)
-        witness = np.full(len(paths.links), -1, dtype=np.int64)
-        assert np.array_equal(plain, run_compiled("find_witnesses", tree, paths, deleted.copy(), by_feature, witness))
+        find = partial(run_walks.run_witnesses, by_feature=by_feature)
+        plain, compiled = (run(find, tree, paths, deleted) for run in (run_plain, run_compiled))
+        np.testing.assert_array_equal(plain, compiled)
 
 
 @pytest.mark.parametrize("by_feature", [False, True])
@@ -205,9 +207,8 @@ def test_rows_counted_by_walking_the_tree_are_those_counted_by_masks(
     for weight in (None, np.array(w)):
         rows = RowEvidence(tree, check_rows(tree, X), y, weight)
         by_masks = rows.count(paths, deleted, is_exact=False)
-        plain = rows.count_by_walks(paths, deleted)
-        with mock.patch.object(run_walks, "SMALL_TREE_ENTRIES", -1):
-            quick = rows.count_by_walks(paths, deleted)
+        plain = run_plain(rows.count_by_walks, paths, deleted)
+        quick = run_compiled(rows.count_by_walks, paths, deleted)
         np.testing.assert_array_equal(plain, quick)
         np.testing.assert_allclose(plain, by_masks, rtol=1e-12)
 
@@ -266,8 +267,7 @@ def test_a_set_of_130_categories_spans_several_words() -> None:
         "x > 0 => b",
     ]
     paths = trace_paths(tree)
-    deleted = np.zeros(len(paths.links), dtype=bool)
-    assert run_compiled("delete_links", tree, paths, deleted).tolist() == [True, False] * 4
+    assert run_compiled(run_walks.run_deletion, "delete_links", tree, paths).tolist() == [True, False] * 4
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -294,6 +294,29 @@ def test_sets_of_several_words_are_cut_as_single_categories_are(seed: int) -> No
         assert not any(implies([one for one in rule.kept_ids if one != link]) for link in rule.kept_ids)
 
 
+def test_a_large_tree_is_walked_on_threads_as_in_plain_python() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3_000, 5)).round(1)
+    y = (X[:, 0] * X[:, 1] + rng.standard_normal(3_000) > 0).astype(int)
+    tree = from_model(DecisionTreeClassifier(random_state=0).fit(X, y))
+    paths = trace_paths(tree)
+    with mock.patch.object(run_walks, "PART_ENTRIES", 1_000):
+        plain, compiled = (
+            run(run_walks.run_deletion, "delete_links", tree, paths) for run in (run_plain, run_compiled)
+        )
+        np.testing.assert_array_equal(plain, compiled)
+        plain, compiled = (
+            run(run_walks.run_met, tree, paths, plain, np.arange(paths.n_rules)) for run in (run_plain, run_compiled)
+        )
+    np.testing.assert_array_equal(plain, compiled)
+
+
+def test_who_walks_again_and_again_gets_compiled_code() -> None:
+    for work, is_soon in ((3, True), (1, True), (1, False), (0, False)):
+        assert is_soon_done("a walk of this test", work, 4) == is_soon
+    assert is_soon_done("another walk of this test", 4, 4)
+
+
 def test_a_small_tree_never_loads_numba() -> None:
     program = (
         "import sys, secateur\n"
@@ -307,11 +330,15 @@ def test_a_small_tree_never_loads_numba() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def run_compiled(kernel: str, tree: Tree, paths: object, *state: object) -> np.ndarray:  # type: ignore[type-arg]
-    module = run_walks.compiled_kernels()
-    walk, box = run_walks.make_walkable(tree, paths), run_walks.make_box(tree)  # type: ignore[arg-type]
-    getattr(module, kernel)(walk, box, paths.offsets, paths.links, paths.leaf_class, *state)  # type: ignore[attr-defined]
-    return np.asarray(state[-1])
+def run_plain(run: Callable[..., Any], *arguments: Any) -> Any:
+    """Walk in plain Python, however much was walked before."""
+    with mock.patch.object(run_walks, "PLAIN_ENTRIES", sys.maxsize):
+        return run(*arguments)
+
+
+def run_compiled(run: Callable[..., Any], *arguments: Any) -> Any:
+    with mock.patch.object(run_walks, "PLAIN_ENTRIES", -1):
+        return run(*arguments)
 
 
 def run_fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -324,7 +351,7 @@ def run_fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]
 ROUTE = """
 import numpy as np
 from secateur.kernels import routes
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.compiling import compile_module, is_soon_done
 goes_left = compile_module(routes).goes_left
 print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
 """

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.words import witnesses
 from secateur.tree.regions import domain_of, pick_value, regions_of_links
 from secateur.tree.tree import Label, Tree
+from secateur.words import witnesses
 
 WITH_WITNESSES = [name for name, method in secateur.METHODS.items() if method.witness is not None]
 
@@ -75,7 +75,6 @@ def test_witnesses_are_those_of_the_definition(method: str, data: st.DataObject)
 @settings(max_examples=30, deadline=None)
 def test_a_block_of_rules_is_searched_as_all_of_them_are(tree: Tree, method: str) -> None:
     with (
-        mock.patch.object(witnesses, "SMALL_TREE_ENTRIES", 0),
         mock.patch.object(witnesses, "SEARCHED_RULES", 3),
         mock.patch.object(witnesses, "REMEMBERED_LEAVES", 2),
     ):

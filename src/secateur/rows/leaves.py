@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.kernels import number_walks, routes, walks
+from secateur.kernels import routes, walks
 from secateur.kernels.compiling import compile_module, is_compiled
 from secateur.kernels.threads import map_in_threads
 
@@ -24,7 +24,7 @@ SMALL_ROUTE = 1 << 16
 
 def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
     """Find the leaf id of each row, shape (n_rows,)."""
-    if rows.n_rows <= SMALL_ROUTE and not is_compiled(walks, number_walks):
+    if rows.n_rows <= SMALL_ROUTE and not is_compiled(walks):
         return _descend(tree, rows.matrix, rows.column_of)
     route_rows = compile_module(routes).route_rows
     start, table = tree.category_table
