@@ -270,7 +270,7 @@ def _spend(rules: RuleSet, defaults: list[int], budget: float, tolerance: float,
     is_rare = {c: bool((rest := results[c].rest_counts)[c] < rest.max()) for c in within}
     default = min(within, key=lambda c: (is_rare[c], *_cost(rules, results[c].chosen, c, results[c].deleted), c))
     joint = results[default]
-    counts, _ = evidence.count(paths, joint.deleted, is_exact=False)
+    counts, _ = evidence.count(paths, joint.deleted)
     # Only written rules lost conditions to the budget; the others are as they were.
     shortened = replace(
         rules,

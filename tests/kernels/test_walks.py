@@ -22,7 +22,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from secateur import TreeBuilder, from_model, simplify
-from secateur.counting import row_evidence, violations
+from secateur.counting import violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
 from secateur.errors import InputError
@@ -96,7 +96,7 @@ def test_spending_by_kernels_and_by_masks_agree(problem: tuple[Tree, tuple[Any, 
         rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, np.array(weights)), 10)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
     listed = RowEvidence(tree, check_rows(tree, X), y, np.array(weights))
-    trained = Trained(*listed.count(paths, deleted, is_exact=True), is_weighted=True)
+    trained = Trained(*listed.count(paths, deleted), is_weighted=True)
     is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
     arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
     plain = spend_budget(*arguments, kernels=budget_kernels)
@@ -112,7 +112,7 @@ def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, blo
     """Spend a budget by plain kernels and by masks of rows, and compare; give what the kernels found."""
     paths = trace_paths(tree)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
-    counts = RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True)
+    counts = RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted)
     alike = Trained(*counts, is_weighted=False)
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
         rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, None), 10)
@@ -192,29 +192,6 @@ def test_rows_that_only_a_missing_value_leads_to_cost_their_share(n_rows: int) -
 
 @given(
     problem=strategies.trees(max_leaves=16).flatmap(
-        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=30))
-    ),
-    data=st.data(),
-)
-@settings(max_examples=80, deadline=None)
-def test_rows_counted_by_walking_the_tree_are_those_counted_by_masks(
-    problem: tuple[Tree, tuple[Any, Any, Any]], data: st.DataObject
-) -> None:
-    tree, (X, y, w) = problem
-    paths = trace_paths(tree)
-    size = len(paths.links)
-    deleted = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
-    for weight in (None, np.array(w)):
-        rows = RowEvidence(tree, check_rows(tree, X), y, weight)
-        by_masks = rows.count(paths, deleted, is_exact=False)
-        plain = run_plain(rows.count_by_walks, paths, deleted)
-        quick = run_compiled(rows.count_by_walks, paths, deleted)
-        np.testing.assert_array_equal(plain, quick)
-        np.testing.assert_allclose(plain, by_masks, rtol=1e-12)
-
-
-@given(
-    problem=strategies.trees(max_leaves=16).flatmap(
         lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=False, max_rows=30))
     )
 )
@@ -232,13 +209,10 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     by_masks = simplify(model, X, y, method="exact")
-    with mock.patch.object(row_evidence, "WALKED_LEAVES", 1):
-        by_walks = simplify(model, X, y, method="exact")
     with mock.patch.object(violations, "SMALL_COUNT", 0):
         by_tiles = simplify(model, X, y, method="exact")
-    for other in (by_walks, by_tiles):
-        np.testing.assert_array_equal(by_masks.class_counts, other.class_counts)
-        np.testing.assert_array_equal(by_masks.source_class_counts, other.source_class_counts)
+    np.testing.assert_array_equal(by_masks.class_counts, by_tiles.class_counts)
+    np.testing.assert_array_equal(by_masks.source_class_counts, by_tiles.source_class_counts)
 
 
 @about_the_compiler

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from secateur.counting.rows_by_leaf import ORDERED_RULES, index_rows
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import count_violations
-from secateur.kernels.run_walks import run_count
 from secateur.rows.leaves import count_classes
 from secateur.rows.rows import LabelledRows
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
 __all__ = ["RowEvidence"]
-
-# From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
-WALKED_LEAVES = 1_000
 
 
 @dataclass
@@ -98,32 +94,11 @@ class RowEvidence(TrainingEvidence):
             self._by_leaf = LabelledRows(index.ordered, self.class_ids[index.order], None)
         return self._by_leaf
 
-    def count(
-        self, paths: Paths, deleted: NDArray[np.bool_], *, is_exact: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count rows as the base class says.
-
-        Rules that meet no leaf of another class are narrow: where there are many, the tree itself finds their rows.
-        Others are wide, and a walk with one of them would visit most of the tree: they are counted by masks.
-        """
+    def count(self, paths: Paths, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count rows as the base class says, unless a method has."""
         if self._counted is not None and np.array_equal(self._counted[0], deleted):
             return self._counted[1:]
-        if is_exact and paths.n_rules >= WALKED_LEAVES:
-            return self.count_by_walks(paths, deleted)
-        return super().count(paths, deleted, is_exact=is_exact)
-
-    def count_by_walks(
-        self, paths: Paths, deleted: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count as :meth:`count` does, but always by walking the tree with each rule's box."""
-        # An index of its own: the copy of the rows that it makes goes when this is done.
-        index = index_rows(self.tree, paths, self.rows) if self._index is None else replace(self._index)
-        if self._leaf_counts is None:
-            self._leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[paths.leaf_ids]
-        leaf_counts = self._leaf_counts
-        widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
-        walked = run_count(self.tree, paths, deleted, index, self.class_ids, self.weights)
-        return np.where(widened[:, None], walked, leaf_counts), leaf_counts
+        return super().count(paths, deleted)
 
     def remember(
         self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]

@@ -11,7 +11,7 @@ from secateur.kernels import containment, order_walks, walks
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.containment import Room
 from secateur.kernels.threads import map_in_threads, n_threads
-from secateur.kernels.walks import Box, IndexedRows, Walkable
+from secateur.kernels.walks import Box, Walkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.counting.rows_by_leaf import RowIndex
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
 __all__ = [
     "make_box",
-    "make_indexed_rows",
     "make_walkable",
     "run_above",
     "run_contained",
-    "run_count",
     "run_deletion",
     "run_met",
     "run_witnesses",
@@ -106,21 +103,6 @@ def run_above(
     return found
 
 
-def run_count(
-    tree: Tree,
-    paths: Paths,
-    deleted: NDArray[np.bool_],
-    index: RowIndex,
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Sum the weights of the rows that each widened rule covers, by class, (n_rules, n_classes); others stay 0."""
-    counts = np.zeros((paths.n_rules, tree.n_classes))
-    weight = np.ones(len(index.order)) if weights is None else weights[index.order]
-    rows = make_indexed_rows(tree, index, class_ids[index.order], weight)
-    return _run("count_rows", tree, paths, deleted, rows, counts)
-
-
 def _run(
     kernel: str, tree: Tree, paths: Paths, *state: Any, module: ModuleType = walks, rules: slice | None = None
 ) -> NDArray[Any]:
@@ -144,7 +126,8 @@ def _share_rules(paths: Paths, rules: slice, state: tuple[Any, ...], run: Callab
 
     def run_part(part: slice) -> None:
         own = paths.offsets[part.start : part.stop + 1], paths.links, paths.leaf_class[part]
-        run(*own, *(_own_part(argument, part) for argument in state))
+        # What has a row for each rule is shared out, too.
+        run(*own, *(one[part] if isinstance(one, np.ndarray) and one.ndim == 2 else one for one in state))
 
     first, last = paths.offsets[rules.start], paths.offsets[rules.stop]
     n_parts = 1 if last - first < PART_ENTRIES else 4 * n_threads()
@@ -154,14 +137,6 @@ def _share_rules(paths: Paths, rules: slice, state: tuple[Any, ...], run: Callab
         pass
     result: NDArray[Any] = state[-1]
     return result
-
-
-def _own_part(argument: Any, rules: slice) -> Any:
-    """What a thread gets of an argument: its rules of what has a row for each rule, and room of its own to work in."""
-    if isinstance(argument, IndexedRows):
-        room = {name: getattr(argument, name).copy() for name in argument._fields if name.startswith("kept")}
-        return argument._replace(**room)
-    return argument[rules] if isinstance(argument, np.ndarray) and argument.ndim == 2 else argument
 
 
 def make_walkable(tree: Tree, paths: Paths) -> Walkable:
@@ -262,27 +237,6 @@ def _find_tested_below(tree: Tree) -> NDArray[np.int64]:
     for level in reversed(tree.inner_levels):
         below[level] |= below[tree.children_left[level]] | below[tree.children_right[level]]
     return below
-
-
-def make_indexed_rows(tree: Tree, index: RowIndex, class_ids: NDArray[np.int64], weights: NDArray[Any]) -> IndexedRows:
-    """Give a walk the rows of an index; classes and weights are in the index's order."""
-    column_of = np.full(tree.n_features, -1, dtype=np.int64)
-    column_of[index.columns] = np.arange(len(index.columns))
-    table_start, table = tree.category_table
-    return IndexedRows(
-        values=index.values.ravel(),
-        n_columns=len(index.columns),
-        column_of=column_of,
-        first=index.first,
-        last=index.last,
-        class_ids=class_ids,
-        weights=weights,
-        table_start=table_start,
-        table=table,
-        kept=np.zeros(tree.depth + 1, dtype=np.int64),
-        kept_column=np.zeros(tree.depth + 1, dtype=np.int64),
-        kept_limit=np.zeros(tree.depth + 1),
-    )
 
 
 def _as_list(value: Any) -> Any:

@@ -84,7 +84,7 @@ class Budgeted(Method):
         if not len(paths.links):
             return exact.METHOD.delete(problem)
         implied = problem.find_exact()
-        counts, leaf_counts = rows.count(paths, implied, is_exact=True)
+        counts, leaf_counts = rows.count(paths, implied)
         mixture = mix_rows(tree, paths, rows.listed, self.smoothing)
         reached = np.append(0, np.cumsum(mixture.real))
         is_open = reached[mixture.last[paths.leaf_ids]] > reached[mixture.first[paths.leaf_ids]]
