@@ -31,7 +31,6 @@ SECONDS = {
     "quinlan": 5,
     "containment": 4,
     "order_walks": 4,
-    "selection": 3,
 }
 done: Counter[str] = Counter()  # work of each kind by plain code in this process
 CANNOT_KEEP = (

@@ -1,4 +1,4 @@
-"""ReliabilitySelect rule by rule, against passes over the rows and against the slow version."""
+"""ReliabilitySelect from compiled counts and from numpy's, and against the slow version."""
 
 from __future__ import annotations
 
@@ -15,21 +15,10 @@ from oracles import delete_layered, delete_mismatch, fill_counts
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import violations
-from secateur.methods import selection_by_rule
+from secateur.counting import row_evidence, violations
 from secateur.rules.rule_set import RuleSet
 
 METHODS = {"mismatch": delete_mismatch, "layered": delete_layered}
-
-
-def by_rule(**changes: int) -> Any:
-    """Go rule by rule, however small the tree is."""
-    return mock.patch.multiple(selection_by_rule, **{"FEWEST_RULES": 2, **changes})
-
-
-def by_passes() -> Any:
-    """Never go rule by rule."""
-    return mock.patch.object(selection_by_rule, "MASK_BYTES", -1)
 
 
 def assert_same(one: RuleSet, other: RuleSet) -> None:
@@ -48,21 +37,17 @@ def assert_same(one: RuleSet, other: RuleSet) -> None:
     tolerance=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
 )
 @settings(max_examples=80, deadline=None)
-def test_rule_by_rule_gives_what_passes_give(method: str, problem: Any, tolerance: float) -> None:
+def test_compiled_counts_give_what_others_give(method: str, problem: Any, tolerance: float) -> None:
     """With categories, missing values, several classes, and leaves that no row reaches."""
     tree, (X, y, *_) = problem
     labels = tree.classes[y]
-    with by_passes():
-        wanted = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
-    with by_rule():
-        found = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
-    assert_same(found, wanted)
-    for most in (0, 30, 1 << 20):  # compiled passes, and trials from what they count: by pairs, in groups, by patterns
-        with by_passes(), mock.patch.multiple(violations, SMALL_COUNT=-1, MOST_NUMBERS=most):
+    wanted = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+    for most in (0, 30, 1 << 20):  # by pairs, in groups, by patterns
+        with mock.patch.multiple(violations, SMALL_COUNT=-1, MOST_NUMBERS=most):
             assert_same(secateur.simplify(tree, X, labels, method=method, tolerance=tolerance), wanted)
     filled = fill_counts(tree, X, y, None)
     slow = METHODS[method](filled, X, y, np.ones(len(y)), tolerance)
-    assert {rule.leaf_id: sorted(rule.deleted_ids) for rule in found} == {leaf: sorted(d) for leaf, d in slow.items()}
+    assert {rule.leaf_id: sorted(rule.deleted_ids) for rule in wanted} == {leaf: sorted(d) for leaf, d in slow.items()}
 
 
 def make_rows(n_rows: int, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -76,24 +61,12 @@ def make_rows(n_rows: int, n_classes: int) -> tuple[NDArray[np.float32], NDArray
 @pytest.mark.parametrize("n_rows", [8_000, 40_000])  # one block of rows, and several
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("method", METHODS)
-def test_a_large_tree_goes_rule_by_rule(method: str, n_classes: int, n_rows: int) -> None:
+def test_the_rows_of_a_large_tree_may_be_put_in_the_order_of_leaves(method: str, n_classes: int, n_rows: int) -> None:
     X, y = make_rows(n_rows, n_classes)
     model = DecisionTreeClassifier(random_state=0).fit(X[:8_000], y[:8_000])
-    assert model.get_n_leaves() >= selection_by_rule.FEWEST_RULES
-    with by_passes():
-        wanted = secateur.simplify(model, X, y, method=method)
-    with mock.patch.object(selection_by_rule, "PART_RULES", 100):
+    assert model.get_n_leaves() >= row_evidence.ORDERED_RULES
+    with mock.patch.object(violations, "SMALL_COUNT", -1):
         found = secateur.simplify(model, X, y, method=method)
-    assert_same(found, wanted)
+        with mock.patch.object(row_evidence, "ORDERED_RULES", 1 << 30):
+            assert_same(found, secateur.simplify(model, X, y, method=method))
     assert found.deleted.any()
-
-
-def test_the_large_tree_used_the_kernel() -> None:
-    X, y = make_rows(8_000, 2)
-    model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    with mock.patch.object(selection_by_rule, "_pack_tests", side_effect=RuntimeError("rule by rule")):
-        with pytest.raises(RuntimeError, match="rule by rule"):
-            secateur.simplify(model, X, y, method="layered")
-        secateur.simplify(model, X, y, method="layered", sample_weight=np.full(len(y), 0.3))  # the order of sums
-        with by_passes():
-            secateur.simplify(model, X, y, method="layered")
